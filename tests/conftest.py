@@ -1,4 +1,4 @@
-"""What every test stands on. The import hook comes first: it must be there before `model` is imported."""
+"""What every test stands on. The import hook comes first: it must be there before `headlight` is imported."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.shapes import jaxtyped_once
 
 # From here on a signature such as Float[Tensor, "head query key"] is a check on every call.
 jaxtyping.jaxtyped = jaxtyped_once  # type: ignore[assignment]
-jaxtyping.install_import_hook("model", "beartype.beartype")
+jaxtyping.install_import_hook("headlight", "beartype.beartype")
 
 # No test asks the Hugging Face Hub for anything.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")

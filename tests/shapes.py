@@ -1,4 +1,4 @@
-"""What the import hook puts around every function of `model`: each call's types and shapes are checked.
+"""What the import hook puts around every function of `headlight`: each call's types and shapes are checked.
 
 `jaxtyping.jaxtyped` does so, too, but binds the arguments of every call and checks them twice, also where no array is
 named. Half the time of whatever computes went there.

@@ -1,4 +1,4 @@
-"""What the tests' import hook finds, and that it stands around `model`."""
+"""What the tests' import hook finds, and that it stands around `headlight`."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from model.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from tests.shapes import jaxtyped_once
 
 FEW, MANY = torch.zeros(2, 3), torch.zeros(4, 3)

@@ -11,18 +11,18 @@ import torch
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.engine import client as engine_client
-from app.engine import models
-from app.engine.handlers import HANDLERS, Lane
-from app.engine.job import EngineError, EngineRequest, Job, Stream
-from app.engine.worker_process import ANSWER
-from app.frame import sidebar
-from app.server.routes import routes
-from app.worker.serve import outcome
-from model.checkpoints import save
-from model.config import Config
-from model.nn.transformer import Transformer
-from model.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS, train_tokenizer
+from headlight.checkpoints import save
+from headlight.config import Config
+from headlight.nn.transformer import Transformer
+from headlight.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS, train_tokenizer
+from headlight_app.contract.request import Lane
+from headlight_app.engine import client as engine_client
+from headlight_app.engine import models
+from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
+from headlight_app.engine.worker_process import ANSWER
+from headlight_app.frame import sidebar
+from headlight_app.server.routes import routes
+from headlight_app.worker.serve import outcome
 
 TEXTS = ["the cat sat on the mat and the dog lay on the rug", "she gave the ball to the boy because he asked"] * 5
 CONTEXT = 48
@@ -79,10 +79,10 @@ class LocalEngine:
     """The engine without processes: requests are answered at once, where they are asked."""
 
     def submit(
-        self, visitor: str, request: EngineRequest, *, lane: Lane | None = None, stream: Stream | None = None
+        self, visitor: str, request: EngineRequest, *, lane: Lane, seconds: float, stream: Stream | None = None
     ) -> Job:
         """A job that is answered already."""
-        job = Job(visitor, request, HANDLERS[request.handler].seconds, stream)
+        job = Job(visitor, request, seconds, stream)
         kind, answer = outcome(request)
         job.finish(answer if kind == ANSWER else EngineError(answer.decode()))
         return job
@@ -92,7 +92,7 @@ class LocalEngine:
 def local_engine(known: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages and routes ask an engine in this process, which looks at the models of this test."""
     monkeypatch.setattr(engine_client, "engine", LocalEngine)
-    for answer in (models._listed, models._own, sidebar.offered, engine_client._shared_answer):
+    for answer in (models._offered, models._own, sidebar.offered, engine_client._shared_reply):
         answer.cache_clear()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from app.server.launch import SCRIPT
+from headlight_app.server.launch import SCRIPT
 
 OF_EVERY_PAGE = tuple(f"headlight_{name}" for name in ("help", "model_picker", "presenter_mode", "scenes"))
 TIMEOUT = 180  # seconds; the first run imports everything, perhaps on a busy machine
@@ -23,12 +23,12 @@ def alone(name: str, **query: str) -> AppTest:
     def page(name: str) -> None:
         from importlib import import_module
 
-        from app.engine.models import available_models
-        from app.state.session import current_state
+        from headlight_app.engine.models import available_models
+        from headlight_app.state.session import current_state
 
         state = current_state()
         entry = next(entry for entry in available_models() if entry.name == state.model)
-        import_module(f"app.{name}.page").show(state, entry)
+        import_module(f"headlight_app.{name}.page").show(state, entry)
 
     return _at(AppTest.from_function(page, default_timeout=TIMEOUT, args=(name,)), query)
 

@@ -9,23 +9,26 @@ from typing import ClassVar
 import pytest
 import torch
 
-from app.explore.head_view import head_view
-from app.explore.quantities import QUANTITIES, Expression, HeadArrays, Quantity, QuantityRequest
-from app.explore.tabs import ANALYSES, TABS, Analysis, Tab
-from app.state.state import Question, State
-from app.worker.attention_payload import predictions
-from app.worker.resolved_question import resolve
-from app.worker.source_code import code_sections
-from model import UnknownNameError, candidates, run, variant
-from model.cli.main import main
-from model.nn.hook_points import HOOK_POINTS, EditSentence, HookPoint
-from model.nn.masks import MASKS, Mask, MaskArgument, QueryKeyPositions
-from model.nn.output_heads import OUTPUT_HEADS, LanguageModelHead
-from model.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
-from model.rendering.html import show_trace
-from model.rendering.plots import PLOTS, Plot
-from model.tasks import TASKS, Example
-from model.tracing.interventions import EDIT_OPERATIONS, EditOperation
+from headlight import UnknownNameError, candidates, run, variant
+from headlight.cli.main import main
+from headlight.nn.hook_points import HOOK_POINTS, EditSentence, HookPoint
+from headlight.nn.masks import MASKS, Mask, MaskArgument, QueryKeyPositions
+from headlight.nn.output_heads import OUTPUT_HEADS, LanguageModelHead
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
+from headlight.rendering.html import show_trace
+from headlight.rendering.plots import PLOTS, Plot
+from headlight.tasks import TASKS, Example
+from headlight.tracing.interventions import EDIT_OPERATIONS, EditOperation
+from headlight_app.contract.question import Variant
+from headlight_app.contract.state import State
+from headlight_app.explore.answers.head_view import head_view
+from headlight_app.explore.answers.quantities import QUANTITIES, Expression, HeadArrays, Quantity, QuantityRequest
+from headlight_app.explore.tabs import ANALYSES, TABS, Analysis, Tab
+from headlight_app.inference.attention_payload import predictions
+from headlight_app.inference.resolved_question import resolve
+from headlight_app.inference.source_code import code_sections
+from headlight_app.state.url import decode_state, encode_state
+from tests.app.asking import make_question
 from tests.app.pages import alone, component_data, open_app
 from tests.model import toys
 
@@ -74,10 +77,10 @@ def test_a_mask_with_an_argument_is_everywhere() -> None:
         "limits": [2, 9],
     }
     compare = component_data(alone("compare", model="next").main)
-    assert ["every", "Every n-th"] in compare["options"]["masks"]
+    assert compare["parts"]["masks"]["names"]["every"] == "Every n-th"
     assert compare["mask_arguments"]["every"]["default"] == "3"
-    state = State(model="next", masks="every:3")
-    assert State.from_query(state.to_query()) == state
+    state = State(model="next", variant=Variant(masks="every:3"))
+    assert decode_state(encode_state(state)) == state
     sections = code_sections(resolve(state.question(TEXT)).config)
     assert any("allow_every" in section.code and section.formula == MASKS["every"].formula for section in sections)
     with pytest.raises(UnknownNameError, match="every"):
@@ -90,11 +93,10 @@ def test_a_positional_encoding_is_everywhere(
     monkeypatch.setitem(POSITIONAL_ENCODINGS, "reversed", Reversed)
     trace = run(variant(toys.decoder(), positional_encoding="reversed"), toys.causal(), TEXT)
     assert (trace["decoder.0.self.bias"][0, 5] == trace.config.context_length - torch.arange(7).numpy()).all()
-    for data in (
-        component_data(open_app(model="next").sidebar)["fields"],
-        list(component_data(alone("compare", model="next").main)["options"].items()),
-    ):
-        assert json.dumps(["reversed", "Reversed"]) in json.dumps(data)
+    sidebar = component_data(open_app(model="next").sidebar)
+    assert json.dumps(["reversed", "Reversed"]) in json.dumps(sidebar["fields"])
+    compare = component_data(alone("compare", model="next").main)
+    assert compare["parts"]["positional_encoding"]["names"]["reversed"] == "Reversed"
     positions = alone("positions", model="next", positional_encoding="reversed")
     assert not positions.exception
     shown = json.dumps([element.value for element in (*positions.markdown, *positions.latex, *positions.code)])
@@ -114,7 +116,7 @@ def test_an_edit_operation_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> Non
     )
     assert (row_data["title"], row_data["description"]) == ("at most", "at most {number}")
     state = State(model="next", edits=("decoder.1.self.weights[0]=clip:0.25",))
-    assert State.from_query(state.to_query()) == state
+    assert decode_state(encode_state(state)) == state
 
 
 def test_a_hook_point_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +142,7 @@ def test_a_quantity_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     menu = component_data(alone("explore", model="next", quantity="doubled").main)
     assert menu["state"]["quantity"] == "doubled"
     assert ("doubled", "Doubled") in {(kind["name"], kind["title"]) for kind in menu["quantities"]}
-    resolved = resolve(Question("next", TEXT))
+    resolved = resolve(make_question("next", TEXT))
     plain, twice = (head_view(resolved, State(quantity=name)).values for name in ("weights", "doubled"))
     assert plain[0, 0] > 0 and twice[0, 0] == 2 * plain[0, 0]
 
@@ -179,7 +181,7 @@ def test_a_task_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = run(toys.decoder(output_head="rhyme"), toys.causal(), TEXT)
     assert trace.logits is not None and candidates(trace, toys.causal())[0].probability > 0
     monkeypatch.setitem(TASKS, "language-model", row)
-    (prediction,) = predictions(resolve(Question("next", TEXT)), -1)
+    (prediction,) = predictions(resolve(make_question("next", TEXT)), -1)
     assert prediction.title == "Next rhyme"
     assert "moon and June" in [
         example["text"] for example in component_data(alone("explore", model="next").main)["examples"]

@@ -9,12 +9,13 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
 import importlib, pkgutil, sys
-import app, model
-for module in pkgutil.walk_packages(app.__path__, "app."):
-    if not module.name.startswith("app.frame.script"):
+import headlight, headlight_app
+for module in pkgutil.walk_packages(headlight_app.__path__, "headlight_app."):
+    if not module.name.startswith("headlight_app.frame.script"):
         importlib.import_module(module.name)
 print([name for name in sys.modules if name in {
-    "model.cli.check", "model.cli.check_process", "model.code_exercises.grade", "model.code_exercises.report"}])
+    "headlight.cli.check", "headlight.cli.check_process",
+    "headlight.code_exercises.grade", "headlight.code_exercises.report"}])
 """
 
 
@@ -24,5 +25,5 @@ def test_no_module_of_the_page_or_its_workers_imports_what_runs_a_learners_code(
 
 
 def test_no_question_to_the_workers_names_it() -> None:
-    handlers = (ROOT / "app" / "engine" / "handlers.py").read_text(encoding="utf-8")
-    assert "code_exercises" not in handlers and "check_process" not in handlers
+    table = (ROOT / "app" / "headlight_app" / "worker" / "table.py").read_text(encoding="utf-8")
+    assert "code_exercises" not in table and "check_process" not in table

@@ -14,12 +14,12 @@ SLOW = ("pandas", "pyarrow")  # that a first visitor would wait for
 SERVE = """
 import json, sys
 
-import app.frame.main, app.server.launch, app.server.lifespan, app.server.routes
+import headlight_app.command, headlight_app.frame.main, headlight_app.server.launch
+import headlight_app.server.lifespan, headlight_app.server.routes
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.engine.client import engine
-from app.ui.wire_format import unpack
+from headlight_app.engine.client import engine
 from tests.app.pages import alone, open_app, unfolded
 
 
@@ -36,9 +36,11 @@ def first_page():
 if __name__ == "__main__":
     found = {"imported_at_first": imported()}
     def ask(route):
-        return unpack(client.post("/api/" + route, json={"model": "next", "text": "the cat sat"}).content)[0]
+        question = {"model": "next", "text": "the cat sat"}
+        reply = client.post("/api/" + route, json={"question": question}).content
+        return json.loads(reply[4 : 4 + int.from_bytes(reply[:4], "little")])
 
-    client = TestClient(Starlette(routes=app.server.routes.routes()))
+    client = TestClient(Starlette(routes=headlight_app.server.routes.routes()))
     engine().start()
     found["tokens"] = [token["text"] for token in ask("trace")["tokens"]]
     frame = unfolded(first_page(), "numbers", "source_code")
@@ -54,7 +56,7 @@ if __name__ == "__main__":
 
 
 def test_the_process_that_serves_people_opens_no_model_and_a_worker_answers(toys: Path) -> None:
-    environment = os.environ | {"HEADLIGHT_MODELS": str(toys), "PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"HEADLIGHT_MODELS": str(toys), "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", SERVE % (LIBRARIES + SLOW,)]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr

@@ -23,7 +23,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
-from app.ui.wire_format import unpack
+from tests.app.asking import body, unpack
 from tests.bench.measure import Times
 from tests.browser.server import Server, serve
 
@@ -95,10 +95,11 @@ class Session:
     def _ask(self) -> float:
         """Seconds until the answer to the present question is here; notes an answer that is another's."""
         self.asked += 1
-        question = {"model": self.model, "text": self.text, "edits": self.edits, "query": -1}
-        body = json.dumps(question | {"client_id": f"page {self.number}", "request_number": self.asked})
+        asked = {"model": self.model, "text": self.text, "edits": self.edits}
+        order = {"client_id": f"page {self.number}", "request_number": self.asked}
+        content = json.dumps(body("trace", **asked, **order))
         began = time.perf_counter()
-        self.line.request("POST", "/api/trace", body, self.headers)
+        self.line.request("POST", "/api/trace", content, self.headers)
         answered = self.line.getresponse().read()
         took = time.perf_counter() - began
         self._check(unpack(answered)[0])

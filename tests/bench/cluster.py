@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 import ray
 from ray.cluster_utils import Cluster
 
-from app.access.settings import LOCAL_ENGINE
-from app.engine.engine import Engine
-from app.engine.handlers import Lane
-from app.engine.job import EngineError, EngineRequest
-from app.engine.ray_worker import RayWorker
-from app.ui.wire_format import unpack
+from headlight_app.access.settings import LOCAL_ENGINE
+from headlight_app.contract.request import Lane
+from headlight_app.engine.engine import Engine
+from headlight_app.engine.job import EngineError, EngineRequest
+from headlight_app.engine.ray_worker import RayWorker
+from tests.app.asking import body, unpack
 from tests.bench import classroom
 from tests.bench.classroom import MODEL, NAMES, STORY
 from tests.bench.measure import Times
@@ -54,10 +54,10 @@ class Typist:
             time.sleep(draw.uniform(*GAP))
 
     def _ask(self, text: str) -> None:
-        body = json.dumps({"model": MODEL, "text": text, "query": -1}).encode()
+        request = EngineRequest("trace", json.dumps(body("trace", model=MODEL, text=text)).encode())
         began = time.perf_counter()
         try:
-            job = self.engine.submit(f"visitor {self.number}", EngineRequest("trace", body))
+            job = self.engine.submit(f"visitor {self.number}", request, lane=Lane.SHORT, seconds=PATIENCE)
             meta = unpack(job.future.result(PATIENCE))[0]
         except Exception as error:  # the table tells it; the others go on
             return self.wrong.append(f"{type(error).__name__}: {error}"[:200])
@@ -102,9 +102,10 @@ def lines() -> Iterator[str]:
 
 def _stop(engine: Engine) -> float:
     """Seconds until an engine is closed whose workers have begun with what takes long."""
-    body = json.dumps({"model": MODEL, "text": STORY, "attention": "decoder.0.self", "query": -1}).encode()
-    for handler in ("head_ablation", "trace"):
-        engine.submit("late", EngineRequest(handler, body))
+    asked = {"head_ablation": {"attention": "decoder.0.self"}, "trace": {}}
+    for (route, fields), lane in zip(asked.items(), (Lane.LONG, Lane.SHORT), strict=True):
+        content = json.dumps(body(route, model=MODEL, text=STORY, **fields)).encode()
+        engine.submit("late", EngineRequest(route, content), lane=lane, seconds=PATIENCE)
     time.sleep(0.1)
     began = time.monotonic()
     engine.close()

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.bench.typing import DEEP_FIND
 from tests.browser import chromium
-from tests.browser.conftest import ARGUMENTS
+from tests.browser.chromium import ARGUMENTS
 from tests.browser.server import Server, serve
 
 TURNS = 10

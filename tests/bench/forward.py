@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from model import Config, Transformer
-from model.nn.attention import split_heads
-from model.nn.block import Block, ResidualConnection
-from model.nn.hooks import no_hook
-from model.tracing.incremental import FinishedRun, continue_run
-from model.tracing.recompute import logits_at
-from model.tracing.run import RecordingHook
+from headlight import Config, Transformer
+from headlight.nn.attention import split_heads
+from headlight.nn.block import Block, ResidualConnection
+from headlight.nn.hooks import no_hook
+from headlight.tracing.incremental import FinishedRun, continue_run
+from headlight.tracing.recompute import logits_at
+from headlight.tracing.run import RecordingHook, RunRequest
 from tests.bench.measure import Ratio, compare
 from tests.model import toys
 
@@ -59,10 +59,10 @@ def typed_letter() -> Ratio:
         toys.causal(),
         ("*.weights", "*.mask", "*.final_residual"),
     )
-    before = continue_run(None, model, tokenizer, TYPED, keep=keep)
+    before = continue_run(None, model, RunRequest.encode(model, tokenizer, TYPED, keep=keep))
 
     def answer(previous: FinishedRun | None) -> object:
-        trace = continue_run(previous, model, tokenizer, TYPED + "e", keep=keep).trace
+        trace = continue_run(previous, model, RunRequest.encode(model, tokenizer, TYPED + "e", keep=keep)).trace
         assert len(trace.text.ids) == 15
         return logits_at(model, trace, -1)
 

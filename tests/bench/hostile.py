@@ -23,20 +23,23 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
+import msgspec
 import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from app.state.request import parse_question
-from model import catalog, generate, run, save, variant
-from model.checkpoints import Checkpoint, describe_nonfinite, find_nonfinite, load
-from model.checkpoints.load import choose_device
-from model.checkpoints.metadata import read_metadata
-from model.config import Config
-from model.errors import MAX_SENTENCE_LENGTH, HeadlightError
-from model.tracing.run import candidates
-from model.tracing.trace import Trace
-from model.vision.image import process_image
+from headlight import catalog, generate, run, save, variant
+from headlight.checkpoints import Checkpoint, describe_nonfinite, find_nonfinite, load
+from headlight.checkpoints.load import choose_device
+from headlight.checkpoints.metadata import read_metadata
+from headlight.config import Config
+from headlight.errors import MAX_SENTENCE_LENGTH, HeadlightError
+from headlight.tracing.run import candidates
+from headlight.tracing.trace import Trace
+from headlight.vision.image import process_image
+from headlight_app.contract.question import Question, Variant
+from headlight_app.engine.requests import decode_request
+from headlight_app.explore.contract import TraceRequest
 from tests.families.cases import CASES
 from tests.families.reference import build
 from tests.families.test_tokenizers import LAYOUTS
@@ -371,6 +374,14 @@ def _ask(opened: Checkpoint, text: str) -> None:
     opened.tokenizer.decode([number for number in traced.text.ids if number < opened.tokenizer.vocabulary_size])
 
 
+def _decoded(fields: dict[str, Any]) -> Question:
+    """The question of a request with these fields, those of its variant among them, as the server reads it."""
+    parts = {name: fields[name] for name in Variant.__struct_fields__ if name in fields}
+    rest = {name: value for name, value in fields.items() if name not in parts}
+    content = json.dumps({"question": {**rest, "variant": parts}}).encode()
+    return decode_request(msgspec.json.Decoder(TraceRequest), content).questions()[0]
+
+
 def ask_question(draw: Random, victims: Path) -> None:
     """A good model is asked with JSON values, edits, masks, positions and devices of all kinds."""
     tokenizer = draw.choice((toys.causal(), toys.masked()))
@@ -382,11 +393,12 @@ def ask_question(draw: Random, victims: Path) -> None:
     if draw.random() < 0.3:
         body[draw.choice((*body, "edits", "scale", "image", "masked_positions"))] = draw.choice(VALUES)
     with _sentences(str(victims)):
-        asked = parse_question(body)
+        asked = _decoded(body)
         choose_device(asked.device)
+        parts = asked.variant
         changed = variant(
-            model, positional_encoding=asked.positional_encoding or None,
-            attention_function=asked.attention_function or None, masks=asked.masks or None,
+            model, positional_encoding=parts.positional_encoding or None,
+            attention_function=parts.attention_function or None, masks=parts.masks or None,
         )  # fmt: skip
         masked = draw.choices((0, 1, 5, -1, 10**30), k=draw.choice((0, 0, 1, 2)))
         source = asked.source if model.config.has_cross_attention or asked.source else None

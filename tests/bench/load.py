@@ -15,7 +15,7 @@ from tokenizers import models, pre_tokenizers
 from torch import Tensor
 from torch.nn import functional
 
-from model import load
+from headlight import load
 from tests.bench.measure import Ratio, compare
 
 WIDTH, LAYERS, HEADS, CONTEXT, VOCABULARY = 768, 12, 12, 1024, 50_257

@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model import Encoded, Trace, Transformer
-from model.nn.hooks import no_hook
-from model.tracing.recompute import max_pooled_value
-from model.tracing.run import RECOMPUTE_FROM, RecordingHook
+from headlight import Encoded, Trace, Transformer
+from headlight.nn.hooks import no_hook
+from headlight.tracing.recompute import max_pooled_value
+from headlight.tracing.run import RECOMPUTE_FROM, RecordingHook
 from tests.bench.forward import SHAPE, plain
 from tests.bench.measure import compare, table
 

@@ -14,7 +14,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from app.ui.wire_format import unpack
+from tests.app.asking import body, unpack
 from tests.bench import load
 from tests.browser.server import Server, serve
 
@@ -60,10 +60,10 @@ def open_in_all(server: Server, workers: int) -> None:
 
 def ask(server: Server, number: int) -> None:
     """A visitor's question about a text of some length, whose answer must be one."""
-    body = json.dumps({"model": MODEL, "text": f"{number} " + "the cat sat on the mat " * 20, "query": -1})
+    content = json.dumps(body("trace", model=MODEL, text=f"{number} " + "the cat sat on the mat " * 20))
     line = HTTPConnection("127.0.0.1", server.port, timeout=120)
     headers = {"Content-Type": "application/json", "Cookie": f"headlight_visitor=visitor-{number}"}
-    line.request("POST", "/api/trace", body, headers)
+    line.request("POST", "/api/trace", content, headers)
     meta, _ = unpack(line.getresponse().read())
     assert "tokens" in meta, meta
 

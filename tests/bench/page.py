@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.bench.measure import Ratio, Times, race
 from tests.browser import chromium
-from tests.browser.conftest import ARGUMENTS
+from tests.browser.chromium import ARGUMENTS
 from tests.browser.server import Server, serve, started
 from tests.browser.visitor import Visitor
 

@@ -22,9 +22,9 @@ import numpy as np
 import torch
 from playwright.sync_api import Browser, Route, sync_playwright
 
-from model import Config, Tokenizer, Trace, Transformer, find_checkpoint, run, save
+from headlight import Config, Tokenizer, Trace, Transformer, find_checkpoint, run, save
 from tests.browser import chromium
-from tests.browser.conftest import ARGUMENTS
+from tests.browser.chromium import ARGUMENTS
 from tests.browser.server import serve
 from tests.browser.visitor import Visitor
 

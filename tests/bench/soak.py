@@ -20,14 +20,14 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Error, expect, sync_playwright
 
-from app.engine.handlers import HANDLERS
-from app.ui.wire_format import unpack
-from model.checkpoints import save
+from headlight.checkpoints import save
+from headlight_app.server.routes import http_requests
+from tests.app.asking import body, unpack
 from tests.bench.classroom import MODEL, STORY, Attacker, Session
 from tests.bench.measure import Times
 from tests.bench.memory import MEGABYTE, descendants, memory
 from tests.browser import chromium
-from tests.browser.conftest import ARGUMENTS
+from tests.browser.chromium import ARGUMENTS
 from tests.browser.server import Server, serve
 from tests.browser.uploads import files_of, zipped
 from tests.browser.visitor import Visitor
@@ -40,7 +40,7 @@ PATIENCE = 60_000.0  # milliseconds that a browser waits for a page
 ASKED: Mapping[str, dict[str, object]] = {
     **{name: {"attention": "decoder.1.self"} for name in ("head_ablation", "walkthrough", "step_code")},
     "query_key_weights": {"query": 3, "key": 1},
-    "compare": {"side_a": {"model": MODEL, "text": STORY}, "side_b": {"model": MODELS[1], "text": STORY}},
+    "compare": {"sides": [{"model": MODEL, "text": STORY}, {"model": MODELS[1], "text": STORY}]},
 }
 
 
@@ -93,13 +93,17 @@ def _minute(server: Server, minute: int, visitors: int, archive: bytes, wrong: l
 
 def _ask_every_route(server: Server, minute: int, wrong: list[str]) -> None:
     """One who asks everything once, about a text of this minute."""
-    question = {"model": MODEL, "text": f"{minute} {STORY}", "query": -1, "path": "decoder.1.self.weights", "layer": 1,
-                "head": 2, "neuron": "1.3", "threshold": 0.01, "format": "csv"}  # fmt: skip
+    question = {"model": MODEL, "text": f"{minute} {STORY}"}
+    details = {"path": "decoder.1.self.weights", "layer": 1, "head": 2, "neuron": 3, "threshold": 0.01, "format": "csv"}
     headers = {"Content-Type": "application/json", "Cookie": f"headlight_visitor=curious-{minute}"}
-    for name in (name for name, row in HANDLERS.items() if row.is_route):
+    for kind in http_requests():
+        name, taken = kind.route, {key: value for key, value in details.items() if key in kind.__struct_fields__}
+        about = question if "question" in kind.__struct_fields__ else {}
         line = HTTPConnection("127.0.0.1", server.port, timeout=2 * MINUTE)
         try:
-            line.request("POST", f"/api/{name}", json.dumps(question | ASKED.get(name, {})), headers)
+            line.request(
+                "POST", f"/api/{name}", json.dumps(body(name, **about, **taken, **ASKED.get(name, {}))), headers
+            )
             said = str(unpack(line.getresponse().read())[0].get("error", ""))
         except (OSError, ValueError) as error:
             said = f"went wrong: {error}"

@@ -19,7 +19,7 @@ from tests.bench import load
 from tests.bench.measure import Times
 from tests.bench.page import SENTENCE, Explore, Rerun, servers, visitor
 from tests.browser import chromium
-from tests.browser.conftest import ARGUMENTS
+from tests.browser.chromium import ARGUMENTS
 from tests.browser.server import serve
 
 CADENCES = (80, 100, 200, 260, 300, 350, 420, 700, 1500, 2000)  # milliseconds from letter to letter

@@ -12,6 +12,17 @@ APPLICATIONS = (
     Path("/Applications/Chromium.app/Contents/MacOS/Chromium"),
 )
 PACKAGES = ("chromium", "fonts-noto-color-emoji")
+ARGUMENTS = (
+    "--no-sandbox",  # Chromium as root, as in CI, has none
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--process-per-site",  # the next window of a visitor finds the page's scripts compiled
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # a classroom without network
+)
 MISSING = (
     "No Chromium was found, and the tests of the page need one. "
     "Install it (Debian and Ubuntu: apt-get install chromium fonts-noto-color-emoji), "

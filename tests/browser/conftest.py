@@ -13,22 +13,11 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.server import Server, serve
 from tests.browser.visitor import PATIENCE, Visitor
-
-ARGUMENTS = (
-    "--no-sandbox",  # Chromium as root, as in CI, has none
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # a classroom without network
-)
 
 expect.set_options(timeout=1e3 * PATIENCE)
 
@@ -53,33 +42,58 @@ def browser() -> Iterator[Browser]:
     if path is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(chromium.MISSING)
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        running = playwright.chromium.launch(executable_path=path, args=list(chromium.ARGUMENTS))
         yield running
         running.close()
 
 
+@pytest.fixture(scope="session")
+def contexts(browser: Browser) -> list[BrowserContext]:
+    """The contexts that earlier tests of this worker left behind, empty but for the scripts they fetched."""
+    return []
+
+
 @pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Visit]:
+def visit(browser: Browser, contexts: list[BrowserContext], server: Server) -> Iterator[Visit]:
     """Opens as many windows as the test wants; each is looked over and closed when the test ends."""
     visitors: list[Visitor] = []
     written = len(server.log())
 
     def one(*, dark: bool = False, width: int = 1440, height: int = 900) -> Visitor:
-        context = browser.new_context(
-            color_scheme="dark" if dark else "light", viewport={"width": width, "height": height}
-        )
+        context = contexts.pop() if contexts else browser.new_context()
         context.set_default_timeout(1e3 * PATIENCE)
         visitor = Visitor(context.new_page(), server.url)
+        visitor.page.emulate_media(color_scheme="dark" if dark else "light")
+        visitor.page.set_viewport_size({"width": width, "height": height})
         visitor.watch()
         visitors.append(visitor)
         return visitor
 
     yield one
     for visitor in visitors:
-        visitor.page.context.close()
+        contexts.append(emptied(visitor.page.context, server))
     for visitor in visitors:
         visitor.assert_clean()
     server.assert_no_traceback(since=written)
+
+
+def emptied(context: BrowserContext, server: Server) -> BrowserContext:
+    """Closes the windows and forgets cookies, permissions and storage, so that the server knows nobody of it.
+
+    One window stays, on an address without scripts: with the last one the browser would end the process that has
+    compiled the page's scripts.
+    """
+    stays = context.new_page()
+    stays.goto(f"{server.url}/_stcore/health")
+    for page in context.pages:
+        if page != stays:
+            page.close()
+    context.clear_cookies()
+    context.clear_permissions()
+    browser = context.new_cdp_session(stays)
+    browser.send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+    browser.detach()
+    return context
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from model.paths import assets_dir
+from headlight.paths import assets_dir
 from tests.browser import chromium
-from tests.browser.conftest import ARGUMENTS
+from tests.browser.chromium import ARGUMENTS
 from tests.browser.server import serve
 from tests.browser.visitor import Visitor
 

@@ -1,6 +1,7 @@
 """The real command `headlight`, started as a person starts it, from a folder that is not the source tree."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from urllib.request import urlopen
 PATIENCE = 180.0  # seconds until the page must answer; the first import of torch on a cold, busy disk is slow
 STOPPING = 60.0  # seconds in which it tidies up
 PORTS = range(10_000, 30_000)  # below those that connections take for themselves
+ERROR = re.compile(r"\b(error|exception|traceback)\b", re.IGNORECASE)
 TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -36,6 +38,11 @@ class Server:
         """Fails with the log where it holds a traceback after the first `since` characters."""
         written = self.log()[since:]
         assert TRACEBACK not in written, f"the server's log holds a traceback:\n{written}"
+
+    def assert_no_error(self, since: int = 0) -> None:
+        """Fails where a line after the first `since` characters tells of an error, with a traceback or without."""
+        lines = [line for line in self.log()[since:].splitlines() if ERROR.search(line)]
+        assert not lines, f"the server's log tells of errors: {lines}"
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 
 from playwright.sync_api import Page, expect
 
-from model.tasks import TASKS
+from headlight.tasks import TASKS
 from tests.browser.conftest import Visit
 from tests.browser.test_explore import say
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until

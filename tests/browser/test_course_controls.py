@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from model.course.chapters import CHAPTERS
+from headlight.course.chapters import CHAPTERS
 from tests.browser.test_course import course
 from tests.browser.visitor import Visitor
 from tests.model.course.test_screens import BEFORE, CONTROLS, ends, has_another_value, others

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from model.checkpoints import save
+from headlight.checkpoints import save
 from tests.browser.server import Server, serve
 from tests.browser.visitor import Visitor, wait_for_address
 from tests.model import toys

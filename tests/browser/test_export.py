@@ -17,7 +17,7 @@ from PIL.PngImagePlugin import PngImageFile
 from playwright.sync_api import Browser, Locator, Page, expect
 from pypdf import PdfReader
 
-from model import find_checkpoint, load, run
+from headlight import find_checkpoint, load, run
 from tests.browser.conftest import Visit
 from tests.browser.test_explore import instrument, pixels, say
 from tests.browser.test_tabs import HOLD, RELEASE

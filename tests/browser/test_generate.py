@@ -159,3 +159,13 @@ def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit) -> No
     page = visitor.open(f"model=stories-causal&text={quote(PROMPT)}", "/generate")
     step(ready(page), 2)
     expect_to_fit(page, "candidates", "map", "cache-strips")
+
+
+def test_a_mean_over_heads_is_in_the_address(visitor: Visitor) -> None:
+    page = generate(visitor, "model=stories-causal&layer=1&head=2")
+    page.get_by_test_id("blend-layer").click()
+    wait_for_address(page, blend="layer")
+    page.reload()
+    expect(ready(page).get_by_test_id("attention-title")).to_have_text("Attention: Layer 1 · mean of its heads")
+    page.get_by_test_id("grid-1-1").click()
+    wait_for_address(page, blend=None, layer="1", head="1")

@@ -172,7 +172,7 @@ def test_heads_are_collected_and_switched_off_together(visitor: Visitor) -> None
     wait_for_address(page, heads="1.2;3.4")
     page.keyboard.press("ArrowRight")  # walks on; the collection stays
     page.keyboard.press("Shift+Enter")
-    expect(page.get_by_test_id("collected")).to_contain_text("L3 H5")
+    expect(page.get_by_test_id("selected-heads")).to_contain_text("L3 H5")
     plot(page, "lines")
     expect(rules(page)).to_contain_text("a colour for each head")
     page.get_by_test_id("head-switch").click()
@@ -182,7 +182,7 @@ def test_heads_are_collected_and_switched_off_together(visitor: Visitor) -> None
     )
     page.get_by_test_id("head-switch").click()
     page.get_by_test_id("clear-selection").click()
-    expect(page.get_by_test_id("collected")).to_be_hidden()
+    expect(page.get_by_test_id("selected-heads")).to_be_hidden()
 
 
 def test_a_layer_is_switched_off_at_once_and_one_of_its_heads_on_again(visitor: Visitor) -> None:
@@ -200,7 +200,7 @@ def test_a_layer_is_switched_off_at_once_and_one_of_its_heads_on_again(visitor: 
     page.keyboard.press("l")  # they are all collected: the key lets go of them
     expect(page.get_by_test_id("head-title")).to_contain_text("Layer 2")
     page.keyboard.press("l")
-    expect(page.get_by_test_id("collected").locator("button")).to_have_count(9)
+    expect(page.get_by_test_id("selected-heads").locator("button")).to_have_count(9)
 
 
 def test_what_is_locked_in_one_picture_is_marked_in_all(visitor: Visitor) -> None:

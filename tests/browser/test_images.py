@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
-from tests.app.worker.test_image_models import save_seers
-from tests.app.worker.test_images import photo
+from tests.app.inference.test_image_models import save_seers
+from tests.app.inference.test_images import photo
 from tests.browser.conftest import Visit
 from tests.browser.server import Server, serve
 from tests.browser.test_explore import canvas, wait_until_repainted
@@ -82,7 +82,7 @@ def test_the_logit_lens_ends_with_the_label_and_reads_single_patches(visitor: Vi
     expect(page.get_by_test_id("lens-explanation")).to_contain_text("The head reads the")
     page.get_by_test_id("lens-1-3").hover()
     expect(reading).to_contain_text("After layer 0, at 0,2")
-    expect(page.get_by_test_id("lens-surprise")).to_be_hidden()
+    expect(page.get_by_test_id("lens-surprisal")).to_be_hidden()
 
 
 def test_a_link_shows_the_same_picture_and_patch(visit: Visit) -> None:
@@ -104,6 +104,12 @@ def test_ones_own_picture_is_looked_at_and_nobody_elses(visit: Visit) -> None:
     instrument(page, name)
     page.wait_for_timeout(600)  # until the address would hold it
     assert "image" not in address(page)
+    page.get_by_test_id("export-menu-button").click()
+    page.get_by_test_id("export-link").click()
+    expect(page.get_by_test_id("export-status")).to_contain_text(
+        "Your picture stays with you: others see a shipped one"
+    )
+    assert "image" not in page.get_by_test_id("export-copied").input_value()
     other = ben.open("model=seer")
     instrument(other, "")
     assert page.request.get(f"{anna.url}/api/image/{name}").status == 200

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from model.paths import assets_dir
+from headlight.paths import assets_dir
 from tests.browser.conftest import Visit
 from tests.browser.server import Server, serve
 from tests.browser.test_explore import instrument, say
@@ -109,12 +109,11 @@ def test_a_zipped_checkpoint_shows_its_heads(visitor: Visitor, files: Zip) -> No
     page = models(visitor, "positional_encoding=alibi")
     send(page, zipped(files))
     said = page.get_by_test_id("stAlert")
-    expect(said.first).to_contain_text("tiny can be opened now")
-    expect(said.last).to_contain_text(re.compile(r"\d+ tensors were loaded"))
+    expect(said).to_contain_text(re.compile(r"tiny can be opened now.*\d+ tensors were loaded", re.DOTALL))
     mine = card(page, "tiny")
     expect(mine).to_contain_text("gpt2")
     expect(mine).to_contain_text("your upload")
-    mine.get_by_role("button", name="Open").click()
+    page.get_by_role("button", name="Open in Explore").click()
     wait_for_address(page, model=UPLOAD, positional_encoding=None)  # a checkpoint is opened as it was trained
     say(page, TEXT)
     for head in ("head-0-0", "head-1-2"):
@@ -131,10 +130,31 @@ def test_what_is_hostile_is_refused_by_a_sentence_and_the_page_goes_on(visitor: 
         send(page, content)
         expect(page.get_by_role("alert")).to_contain_text(words)
         visitor.settle()
-        expect(page.get_by_role("heading", name="Your uploads")).to_have_count(0)
+        expect(page.get_by_role("heading", name="Your models")).to_have_count(0)
         assert "/tmp" not in page.locator("body").inner_text()
     send(page, zipped(files))
     expect(card(page, "tiny")).to_be_visible()
+
+
+def test_two_uploads_of_one_title_are_compared_and_a_link_says_that_others_have_neither(
+    visitor: Visitor, files: Zip
+) -> None:
+    page = models(visitor)
+    send(page, zipped(files))
+    expect(card(page, "tiny")).to_be_visible()
+    send(page, zipped(files))
+    expect(card(page, "tiny (2)")).to_be_visible()
+    expect(card(page, "tiny")).to_be_visible()
+    page.get_by_role("button", name="Open in Explore").click()
+    say(page, TEXT)
+    page.get_by_test_id("export-menu-button").click()
+    page.get_by_test_id("export-link").click()
+    status = page.get_by_test_id("export-status")
+    expect(status).to_contain_text("Only your browser can open tiny (2) (your upload): others see another model")
+    expect(status).to_contain_text("works on this machine only")
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Compare").click()
+    expect(page.get_by_test_id("variant-a")).to_contain_text("tiny (2) (your upload) · ")
 
 
 def test_two_visitors_do_not_see_each_others_upload(visit: Visit, files: Zip) -> None:
@@ -147,9 +167,9 @@ def test_two_visitors_do_not_see_each_others_upload(visit: Visit, files: Zip) ->
     expect(theirs.get_by_role("alert").first).to_contain_text(NOT_YOURS)
     name = address(page)["model"]
     asked = "model => fetch('/api/trace', {method: 'POST', headers: {'Content-Type': 'application/json'}, "
-    asked += "body: JSON.stringify({model, text: 'the cat'})}).then(answer => answer.text())"
+    asked += "body: JSON.stringify({question: {model, text: 'the cat'}})}).then(answer => answer.text())"
     assert NOT_YOURS in theirs.evaluate(asked, name)
-    assert NOT_YOURS not in page.evaluate(asked, name)
+    assert '"error"' not in page.evaluate(asked, name)
     theirs.get_by_role("link", name="Models").click()
     expect(card(theirs, "stories-causal")).to_be_visible()
     expect(card(theirs, "tiny")).to_have_count(0)
@@ -235,6 +255,8 @@ def test_on_ones_own_machine_a_path_opens(visitor: Visitor, tiny: Path) -> None:
     expect(page.get_by_role("alert")).to_contain_text("There is no such folder")
     place.fill(str(tiny))
     place.press("Enter")
+    expect(card(page, "tiny")).to_contain_text("opened from your disk")
+    expect(page.get_by_text("Nothing on your disk is changed or deleted.")).to_be_visible()
     card(page, "tiny").get_by_role("button", name="Open").click()
     say(page, TEXT)
     expect(page.get_by_test_id("head-1-2")).to_be_visible()

@@ -14,7 +14,7 @@ from PIL.PngImagePlugin import PngImageFile
 from playwright.sync_api import Page, expect
 from pypdf import PdfReader
 
-from model import find_checkpoint, load, run
+from headlight import find_checkpoint, load, run
 from tests.browser.conftest import Visit
 from tests.browser.test_compare import compare, painted
 from tests.browser.test_export import download

@@ -109,7 +109,7 @@ def test_the_logit_lens_ends_with_the_prediction_and_chooses_tokens(visitor: Vis
     expect(page.get_by_test_id("lens-reading")).to_contain_text("After layer 2")
     page.get_by_test_id("lens-3-2").click()
     expect(page.get_by_test_id("layers-query")).to_have_value("2")
-    expect(page.get_by_test_id("surprise-reading")).to_contain_text("bits")
+    expect(page.get_by_test_id("surprisal-reading")).to_contain_text("bits")
     page.get_by_test_id("lens-3-2").press("ArrowDown")
     expect(page.get_by_test_id("lens-reading")).to_contain_text("After layer 3")
 

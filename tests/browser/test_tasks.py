@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from model.checkpoints import save
+from headlight.checkpoints import save
 from tests.browser.conftest import Visit
 from tests.browser.server import Server, serve
 from tests.browser.test_export import download

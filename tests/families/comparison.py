@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from model import run
-from model.cli.main import main
-from model.rendering.provenance import provenance
+from headlight import run
+from headlight.cli.main import main
+from headlight.rendering.provenance import provenance
 from tests.families.reference import TARGET, Case, build, command, has_target, outputs
 from tests.model import toys
 

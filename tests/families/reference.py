@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,33 @@ def build(case: Case, folder: Path) -> Any:
     if case.prepare:
         (folder / "preprocessor_config.json").write_text(json.dumps(case.prepare))
     return _cast(model, torch.float32)
+
+
+def change_config(folder: Path, **fields: Any) -> None:
+    """Give fields of a folder's config.json other values; None removes a field."""
+    path = folder / "config.json"
+    values = json.loads(path.read_text()) | fields
+    path.write_text(json.dumps({name: value for name, value in values.items() if value is not None}))
+
+
+def build_pickle(case: Case, folder: Path, **tensors: torch.Tensor) -> Any:
+    """The same with its weights, and further `tensors`, in a pytorch_model.bin as torch.save writes it."""
+    model = build(case, folder)
+    (folder / "model.safetensors").unlink()
+    torch.save(model.state_dict() | tensors, folder / "pytorch_model.bin")
+    return model
+
+
+def build_adapter(
+    folder: Path, base: str, shapes: Sequence[tuple[int, ...]] = ((2, 24), (72, 2)), **fields: Any
+) -> None:
+    """Save a LoRA adapter of ones for the first layer of a GPT-2 case, whose folder is named `base`."""
+    folder.mkdir(exist_ok=True)
+    module = "base_model.model.transformer.h.0.attn.c_attn"
+    parts = {f"{module}.lora_{side}.weight": torch.ones(shape) for side, shape in zip("AB", shapes, strict=True)}
+    torch.save(parts, folder / "adapter_model.bin")
+    settings = {"peft_type": "LORA", "r": 2, "base_model_name_or_path": base, "fan_in_fan_out": True}
+    (folder / "adapter_config.json").write_text(json.dumps(settings | fields))
 
 
 def _cast(model: Any, dtype: torch.dtype) -> Any:

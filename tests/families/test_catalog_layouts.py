@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +9,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from app.worker.model_listing import list_folder
-from model.checkpoints import catalog, find_checkpoint, load
-from model.checkpoints.catalog import checkpoint_locations, weight_bytes
-from model.cli.main import main
-from model.errors import CheckpointError
+from headlight.checkpoints import catalog, find_checkpoint, load
+from headlight.checkpoints.catalog import checkpoint_locations, weight_bytes
+from headlight.cli.main import main
+from headlight.errors import CheckpointError
+from headlight_app.inference.model_listing import list_folder
 from tests.families.cases import CASES
-from tests.families.reference import build, tokenizer
+from tests.families.reference import build, build_adapter, tokenizer
 
 GPT2 = CASES["gpt2"][0]
 SIZES = (24, 38, 2, 3, 3, 26, 20)  # width, inner, layers, heads, key/value heads, vocabulary, context
@@ -47,21 +46,12 @@ def story(path: Path) -> None:
     tokenizer(False).save(str(path.parent / "tokenizer.json"))
 
 
-def adapter(folder: Path) -> None:
-    folder.mkdir()
-    parts = {f"base_model.model.transformer.h.0.attn.c_attn.lora_{side}.weight": torch.ones(shape)
-             for side, shape in (("A", (2, 24)), ("B", (72, 2)))}  # fmt: skip
-    torch.save(parts, folder / "adapter_model.bin")
-    settings = {"peft_type": "LORA", "r": 2, "base_model_name_or_path": "somebody/base", "fan_in_fan_out": True}
-    (folder / "adapter_config.json").write_text(json.dumps(settings))
-
-
 def test_single_files_and_adapters_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nano(tmp_path / "nano")
     story(tmp_path / "c" / "stories.bin")
     (tmp_path / "c" / "train.bin").write_bytes(bytes(range(256)) * 40)
     build(GPT2, tmp_path / "base")
-    adapter(tmp_path / "tuned")
+    build_adapter(tmp_path / "tuned", "somebody/base")
     own = {entry.name: entry for entry in catalog([tmp_path]) if not entry.shipped}
     assert set(own) == {"nano", "c/stories.bin", "base", "tuned"}
     assert all(entry.size_bytes > 0 for name, entry in own.items() if name != "tuned")

@@ -10,13 +10,13 @@ import pytest
 import torch
 import transformers
 
-from model.checkpoints.config_reader import ConfigReader
-from model.checkpoints.families import FAMILIES
-from model.checkpoints.families.common import GATED_MLP_ACTIVATIONS, MLP_ACTIVATIONS
-from model.checkpoints.files.tensor_files import LazyTensors
-from model.checkpoints.weight_mapping import make_plan
-from model.config import Config
-from model.nn.feed_forward import ACTIVATIONS, FEED_FORWARDS, GatedMLP
+from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.families import FAMILIES
+from headlight.checkpoints.families.common import GATED_MLP_ACTIVATIONS, MLP_ACTIVATIONS
+from headlight.checkpoints.files.tensor_files import LazyTensors
+from headlight.checkpoints.weight_mapping import make_plan
+from headlight.config import Config
+from headlight.nn.feed_forward import ACTIVATIONS, FEED_FORWARDS, GatedMLP
 from tests.families.cases import CASES
 from tests.families.reference import VOCABULARY, Case
 from tests.model import toys

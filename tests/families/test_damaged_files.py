@@ -7,17 +7,18 @@ import shutil
 from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.checkpoints import load
-from model.checkpoints.tokenizers.open import open_tokenizer
-from model.errors import CheckpointError, TextError
+from headlight.checkpoints import load
+from headlight.checkpoints.tokenizers.open import open_tokenizer
+from headlight.errors import CheckpointError, TextError
 from tests.families.cases import CASES
-from tests.families.reference import build
+from tests.families.reference import build, build_adapter, build_pickle
 from tests.families.test_damaged_folders import JSON, many, opens_or_is_refused
 from tests.families.test_tokenizers import GEMMA, LAYOUTS, LLAMA, T5
 from tests.families.texts import configured, pieces
@@ -88,9 +89,7 @@ def test_what_a_vocabularys_options_say(options: dict[str, object], tmp_path: Pa
 
 
 def pickled(folder: Path) -> str:
-    model = build(CASES["gpt2"][0], folder)
-    (folder / "model.safetensors").unlink()
-    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+    build_pickle(CASES["gpt2"][0], folder)
     return "pytorch_model.bin"
 
 
@@ -109,12 +108,13 @@ def sharded(folder: Path) -> str:
 
 def adapted(folder: Path) -> str:
     build(CASES["gpt2"][0], folder / "base")
-    parts = {f"base_model.model.transformer.h.0.attn.c_attn.lora_{side}.weight": torch.ones(shape)
-             for side, shape in (("A", (2, 24)), ("B", (72, 2)))}  # fmt: skip
-    torch.save(parts, folder / "adapter_model.bin")
-    settings = {"peft_type": "LORA", "r": 2, "lora_alpha": 4, "base_model_name_or_path": "base", "bias": "none",
-                "fan_in_fan_out": True, "rank_pattern": {"c_attn": 2}, "target_modules": ["c_attn"]}  # fmt: skip
-    (folder / "adapter_config.json").write_text(json.dumps(settings))
+    more: dict[str, Any] = {
+        "lora_alpha": 4,
+        "bias": "none",
+        "rank_pattern": {"c_attn": 2},
+        "target_modules": ["c_attn"],
+    }
+    build_adapter(folder, "base", **more)
     return "adapter_config.json"
 
 

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.checkpoints import load
-from model.errors import CheckpointError, HeadlightError
-from model.tracing.run import run
-from model.vision.image import process_image
+from headlight.checkpoints import load
+from headlight.errors import CheckpointError, HeadlightError
+from headlight.tracing.run import run
+from headlight.vision.image import process_image
 from tests.families.cases import CASES
 from tests.families.reference import TARGET, TEXT, build
 

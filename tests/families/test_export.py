@@ -10,13 +10,13 @@ import pytest
 import torch
 import transformers
 
-from model.checkpoints import export, load, save
-from model.cli.main import main
-from model.config import Config
-from model.config_groups import OutputHeadConfig
-from model.errors import CheckpointError
-from model.nn.transformer import Transformer
-from model.text.tokenizer import Tokenizer
+from headlight.checkpoints import export, load, save
+from headlight.cli.main import main
+from headlight.config import Config
+from headlight.config_groups import OutputHeadConfig
+from headlight.errors import CheckpointError
+from headlight.nn.transformer import Transformer
+from headlight.text.tokenizer import Tokenizer
 from tests.families.reference import TEXT, VOCABULARY, tokenizer
 from tests.model.toys import masked
 

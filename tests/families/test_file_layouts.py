@@ -14,12 +14,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from model.checkpoints import catalog, find_checkpoint, load
-from model.cli.main import main
-from model.config import Config
-from model.errors import CheckpointError
+from headlight.checkpoints import catalog, find_checkpoint, find_nonfinite, load
+from headlight.cli.main import main
+from headlight.config import Config
+from headlight.errors import CheckpointError
 from tests.families.cases import CASES
-from tests.families.reference import TEXT, Case, build, outputs, tokenizer
+from tests.families.reference import TEXT, Case, build, build_pickle, change_config, outputs, tokenizer
 
 GPT2 = CASES["gpt2"][0]
 LLAMA = Case("LlamaForCausalLM", CASES["llama"][0].config | {"head_dim": None, "rms_norm_eps": 1e-5})
@@ -36,23 +36,20 @@ def agree(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None
         np.testing.assert_allclose(found[name], array, atol=1e-4, rtol=0, err_msg=name)
 
 
-def as_bin(model: Any, folder: Path, shards: int) -> None:
-    """The folder's weights as torch.save wrote them before safetensors."""
-    (folder / "model.safetensors").unlink()
-    names = list(model.state_dict())
-    if shards == 1:
-        torch.save(model.state_dict(), folder / "pytorch_model.bin")
-        return
-    where = {name: f"pytorch_model-{number % shards}.bin" for number, name in enumerate(names)}
+def into_shards(folder: Path, weights: dict[str, torch.Tensor], shards: int) -> None:
+    """Several pickles in place of one."""
+    (folder / "pytorch_model.bin").unlink()
+    where = {name: f"pytorch_model-{number % shards}.bin" for number, name in enumerate(weights)}
     for file in set(where.values()):
-        torch.save({name: model.state_dict()[name] for name in names if where[name] == file}, folder / file)
+        torch.save({name: tensor for name, tensor in weights.items() if where[name] == file}, folder / file)
     (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": where}))
 
 
 @pytest.mark.parametrize("shards", [1, 3])
 def test_pickled_weights_are_read_without_running_them(shards: int, tmp_path: Path) -> None:
-    model = build(GPT2, tmp_path / "model")
-    as_bin(model, tmp_path / "model", shards)
+    model = build_pickle(GPT2, tmp_path / "model")
+    if shards > 1:
+        into_shards(tmp_path / "model", model.state_dict(), shards)
     agree(traced(tmp_path / "model", tmp_path), outputs(model, GPT2))
 
 
@@ -72,8 +69,7 @@ def test_a_pickle_that_would_run_something_is_refused(tmp_path: Path) -> None:
 
 def test_norms_with_gamma_and_beta_as_the_oldest_files_have_them(tmp_path: Path) -> None:
     case = CASES["bert"][0]
-    model = build(case, tmp_path / "model")
-    as_bin(model, tmp_path / "model", 1)
+    model = build_pickle(case, tmp_path / "model")
     old = {
         name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): tensor
         for name, tensor in model.state_dict().items()
@@ -198,9 +194,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 def test_an_odd_number_of_rotated_channels_is_refused(kind: str, share: float, sentence: str, tmp_path: Path) -> None:
     odd = CASES["gpt_neox"][0].config | {"hidden_size": 33, "rotary_pct": 0.5}
     build(Case("GPTNeoXForCausalLM", odd), tmp_path / "model")
-    path = tmp_path / "model" / "config.json"
     rope = {"rope_type": kind, "rope_theta": 30.0, "partial_rotary_factor": share, "factor": 4.0}
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"rope_parameters": rope}))
+    change_config(tmp_path / "model", rope_parameters=rope)
     with pytest.raises(CheckpointError, match=sentence):
         load(tmp_path / "model")
 
@@ -224,8 +219,7 @@ def test_missing_and_unexpected_weights_are_listed(tmp_path: Path) -> None:
 def test_what_cannot_be_opened_is_refused_by_a_sentence(name: str, tmp_path: Path) -> None:
     build(GPT2, tmp_path / "model")
     changes, sentence = REFUSED[name]
-    path = tmp_path / "model" / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    change_config(tmp_path / "model", **changes)
     with pytest.raises(CheckpointError, match=sentence) as refused:
         load(tmp_path / "model")
     assert str(tmp_path) not in str(refused.value), "no path of this computer"
@@ -247,6 +241,27 @@ def test_gguf_files_are_named(tmp_path: Path) -> None:
 def test_special_tokens_beyond_the_vocabulary_are_told(tmp_path: Path) -> None:
     build(GPT2, tmp_path / "model")
     assert any("eos_token_id is 50256" in note for note in load(tmp_path / "model").notes)
+
+
+def test_fields_that_no_family_knows_are_told_as_ignored(tmp_path: Path) -> None:
+    build(GPT2, tmp_path / "model")
+    assert not any("ignored" in note for note in load(tmp_path / "model").notes)
+    change_config(tmp_path / "model", attention_sinks=4, rotary_twist=True, _name_or_path="somewhere")
+    told = "2 fields of its config are unknown in its family and ignored: attention_sinks, rotary_twist."
+    assert told in load(tmp_path / "model").notes
+    change_config(tmp_path / "model", **dict.fromkeys(("x" * 5_000, "\ud800"), 1))
+    assert all(len(note) < 300 and note.encode() for note in load(tmp_path / "model").notes)
+
+
+def test_weights_that_are_no_numbers_are_named_as_in_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "model.safetensors"
+    build(GPT2, tmp_path)
+    tensors = load_file(file)
+    names = ("transformer.h.1.attn.c_attn.weight", "transformer.ln_f.weight")
+    for name in names:
+        tensors[name].flatten()[:] = float("nan")
+    save_file(tensors, file)
+    assert find_nonfinite(load(tmp_path)) == names
 
 
 def test_the_hub_cache_is_listed_by_the_names_of_its_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

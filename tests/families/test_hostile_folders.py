@@ -13,14 +13,14 @@ import pytest
 import tokenizers
 import torch
 
-from model import catalog, save
-from model.checkpoints import load
-from model.checkpoints.catalog import checkpoint_locations
-from model.checkpoints.load import choose_device, read_card
-from model.checkpoints.metadata import read_metadata
-from model.cli.main import main
-from model.errors import MAX_SENTENCE_LENGTH, CheckpointError, HeadlightError, TextError, shortened
-from model.text.tokenizer import Tokenizer
+from headlight import catalog, save
+from headlight.checkpoints import load
+from headlight.checkpoints.catalog import checkpoint_locations
+from headlight.checkpoints.load import choose_device, read_card
+from headlight.checkpoints.metadata import read_metadata
+from headlight.cli.main import main
+from headlight.errors import MAX_SENTENCE_LENGTH, CheckpointError, HeadlightError, TextError, shortened
+from headlight.text.tokenizer import Tokenizer
 from tests.families.cases import CASES
 from tests.families.reference import build
 from tests.families.test_tokenizers import gpt2
@@ -146,7 +146,7 @@ def test_whatever_fails_while_a_folder_is_read_is_a_sentence(spoilt: Path, monke
     def panic(*given: object) -> None:
         raise PanicException("index out of range")
 
-    monkeypatch.setattr("model.checkpoints.source.read_json", panic)
+    monkeypatch.setattr("headlight.checkpoints.source.read_json", panic)
     assert read_metadata(spoilt, "mine").error == "mine cannot be opened: index out of range."
     assert "victim" not in {entry.name for entry in catalog([spoilt.parent])}
     with pytest.raises(CheckpointError, match=r"^mine cannot be opened: index out of range\.$"):

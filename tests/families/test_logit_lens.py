@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from model import run
-from model.analysis.logit_lens import logit_lens
-from model.checkpoints import load
-from model.vision.image import process_image
+from headlight import run
+from headlight.analysis.logit_lens import logit_lens
+from headlight.checkpoints import load
+from headlight.vision.image import process_image
 from tests.families.cases import CASES
 from tests.families.reference import Case, build, photo, tokenizer
 

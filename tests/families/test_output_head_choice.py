@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 import torch
 
-from model.checkpoints import load
+from headlight.checkpoints import load
 from tests.families.cases import CASES
-from tests.families.reference import Case, build
+from tests.families.reference import Case, build, build_pickle, change_config
 
 # How the class ends, and what stands on top of it.
 TOPS = {
@@ -30,19 +29,15 @@ def _cases() -> list[Case]:
 @pytest.mark.parametrize("case", _cases(), ids=lambda case: case.kind)
 def test_without_a_class_the_head_is_found_by_its_weights(case: Case, tmp_path: Path) -> None:
     build(case, tmp_path)
-    path = tmp_path / "config.json"
-    values = json.loads(path.read_text())
-    del values["architectures"]
-    path.write_text(json.dumps(values))
+    change_config(tmp_path, architectures=None)
     ending = next(ending for ending in TOPS if case.kind.endswith(ending))
     assert load(tmp_path).model.config.output_head == TOPS[ending]
 
 
 @pytest.mark.parametrize("family", ["gpt_neox", "vit"])
 def test_weights_may_be_called_as_running_programs_call_them(family: str, tmp_path: Path) -> None:
-    model = build(CASES[family][0], tmp_path)
-    expected = dict(load(tmp_path).model.named_parameters())
-    (tmp_path / "model.safetensors").unlink()
-    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
-    for name, parameter in load(tmp_path).model.named_parameters():
+    build(CASES[family][0], tmp_path / "saved")
+    build_pickle(CASES[family][0], tmp_path / "running")
+    expected = dict(load(tmp_path / "saved").model.named_parameters())
+    for name, parameter in load(tmp_path / "running").model.named_parameters():
         assert torch.equal(parameter, expected[name]), name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 import zipfile
 from pathlib import Path
@@ -10,18 +9,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoints import load
-from model.errors import CheckpointError
+from headlight.checkpoints import load
+from headlight.errors import CheckpointError
 from tests.families.cases import CASES
-from tests.families.reference import build
+from tests.families.reference import build, build_adapter, build_pickle
 
 GPT2 = CASES["gpt2"][0]
 
 
 def test_a_pickle_that_grows_when_it_is_unpacked(tmp_path: Path) -> None:
-    model = build(GPT2, tmp_path)
-    (tmp_path / "model.safetensors").unlink()
-    torch.save(model.state_dict(), tmp_path / "stored")
+    build_pickle(GPT2, tmp_path)
+    (tmp_path / "pytorch_model.bin").rename(tmp_path / "stored")
     with (
         zipfile.ZipFile(tmp_path / "stored") as stored,
         zipfile.ZipFile(tmp_path / "pytorch_model.bin", "w", zipfile.ZIP_DEFLATED) as packed,
@@ -34,23 +32,15 @@ def test_a_pickle_that_grows_when_it_is_unpacked(tmp_path: Path) -> None:
 
 
 def test_a_tensor_that_repeats_one_number(tmp_path: Path) -> None:
-    model = build(GPT2, tmp_path)
-    (tmp_path / "model.safetensors").unlink()
-    endless = torch.zeros(1).expand(2**40)
-    torch.save(model.state_dict() | {"lm_head.weight": endless}, tmp_path / "pytorch_model.bin")
+    build_pickle(GPT2, tmp_path, **{"lm_head.weight": torch.zeros(1).expand(2**40)})
     with pytest.raises(CheckpointError, match="more numbers than its file holds"):
         load(tmp_path)
 
 
 def test_an_adapter_whose_product_is_larger_than_any_memory(tmp_path: Path) -> None:
     build(GPT2, tmp_path / "base")
-    (tmp_path / "adapter").mkdir()
     for shapes in (((1, 2**21), (2**21, 1)), ((2, 24), (72, 3)), ((24,), (72, 1))):
-        parts = {f"base_model.model.transformer.h.0.attn.c_attn.lora_{side}.weight": torch.ones(shape)
-                 for side, shape in zip("AB", shapes, strict=True)}  # fmt: skip
-        torch.save(parts, tmp_path / "adapter" / "adapter_model.bin")
-        settings = {"peft_type": "LORA", "r": 2, "base_model_name_or_path": "base", "fan_in_fan_out": True}
-        (tmp_path / "adapter" / "adapter_config.json").write_text(json.dumps(settings))
+        build_adapter(tmp_path / "adapter", "base", shapes)
         with pytest.raises(CheckpointError, match="which does not fit the base weight"):
             load(tmp_path / "adapter")
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import tokenizers
 
-from model.checkpoints.tokenizers.open import open_tokenizer
-from model.errors import CheckpointError, TextError
+from headlight.checkpoints.tokenizers.open import open_tokenizer
+from headlight.errors import CheckpointError, TextError
 from tests.families.texts import BERT, CORPUS, NASTY, ROBERTA, byte_pairs, configured, pieces, reference, words
 
 Make = Callable[[Path], object]

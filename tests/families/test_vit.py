@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from model.checkpoints import load
-from model.checkpoints.files.file_rules import IMAGE_PROCESSOR
-from model.cli.main import main
-from model.errors import CheckpointError, HeadlightError
-from model.vision.image import process_image
+from headlight.checkpoints import load
+from headlight.checkpoints.files.file_rules import IMAGE_PROCESSOR
+from headlight.cli.main import main
+from headlight.errors import CheckpointError, HeadlightError
+from headlight.vision.image import process_image
 from tests.families.cases import CASES
 from tests.families.image_models import LABELS, NORMED, VIT
-from tests.families.reference import PHOTO, Case, build, outputs, photo, processor
+from tests.families.reference import PHOTO, Case, build, build_pickle, change_config, outputs, photo, processor
 
 SIZE = {"size": {"height": 24, "width": 24}}
 PREPARED: list[dict[str, Any]] = [
@@ -146,9 +146,7 @@ def traced(folder: Path) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("number", [0, 1])
 def test_weights_under_the_names_that_programs_have_open_too(number: int, tmp_path: Path) -> None:
     case = CASES["vit"][number]
-    model = build(case, tmp_path)
-    (tmp_path / "model.safetensors").unlink()
-    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
+    model = build_pickle(case, tmp_path)
     found = traced(tmp_path)
     for name, array in outputs(model, case).items():
         np.testing.assert_allclose(found[name], array, atol=1e-4, rtol=0, err_msg=name)
@@ -158,9 +156,7 @@ def test_weights_under_the_names_that_programs_have_open_too(number: int, tmp_pa
 def test_a_config_that_names_no_class_is_told_by_its_weights(number: int, tmp_path: Path) -> None:
     case = CASES["vit"][number]
     model = build(case, tmp_path)
-    values = json.loads((tmp_path / "config.json").read_text())
-    del values["architectures"]
-    (tmp_path / "config.json").write_text(json.dumps(values))
+    change_config(tmp_path, architectures=None)
     assert ("logits" in traced(tmp_path)) == ("logits" in outputs(model, case))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from model.rendering.html import SCRIPT, read_static
+from headlight.rendering.html import SCRIPT
 from tests.javascript import node
 
 
@@ -23,7 +23,7 @@ def test_the_javascript_passes(check: str) -> None:
 
 
 def test_the_script_of_a_saved_page_is_made_of_the_modules_as_they_are(tmp_path: Path) -> None:
-    made = tmp_path / SCRIPT
+    made = tmp_path / SCRIPT.name
     done = node.npm("run", "--silent", "bundle", "--", f"--outfile={made}")
     assert done.returncode == 0, done.stdout
-    assert made.read_text(encoding="ascii") == read_static(SCRIPT), "make it anew: npm run bundle, in tests/javascript"
+    assert made.read_bytes() == SCRIPT.read_bytes(), "make it anew: npm run bundle, in tests/javascript"

@@ -10,27 +10,27 @@ ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
 from importlib.machinery import PathFinder
 missing = {"jaxtyping", "beartype", "hypothesis", "pytest", "streamlit", "starlette", "plotly", "pandas", "playwright",
-           "transformers", "PIL", "app", "huggingface_hub"}
+           "transformers", "PIL", "headlight_app", "huggingface_hub"}
 find = PathFinder.find_spec
 PathFinder.find_spec = lambda name, *rest: None if name.partition(".")[0] in missing else find(name, *rest)
 import importlib, pkgutil, tempfile
-import model
-for module in pkgutil.walk_packages(model.__path__, "model."):
+import headlight
+for module in pkgutil.walk_packages(headlight.__path__, "headlight."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 
-tokenizer = model.train_tokenizer("bpe", ["the cat sat on the mat"] * 9, 300)
+tokenizer = headlight.train_tokenizer("bpe", ["the cat sat on the mat"] * 9, 300)
 sizes = dict(vocabulary_size=tokenizer.vocabulary_size, context_length=16, d_model=8, layers=1, heads=2)
-built = model.Transformer(model.Config(**sizes)).eval()
+built = headlight.Transformer(headlight.Config(**sizes)).eval()
 with tempfile.TemporaryDirectory() as folder:
-    model.save(folder, built, tokenizer)
-    loaded = model.load(folder)
-trace = model.run(loaded.model, loaded.tokenizer, "the cat")
+    headlight.save(folder, built, tokenizer)
+    loaded = headlight.load(folder)
+trace = headlight.run(loaded.model, loaded.tokenizer, "the cat")
 print(trace.attention().shape)
 """
 OPENED = """
 import sys
-from model import find_checkpoint, load, variant
+from headlight import find_checkpoint, load, variant
 variant(load(find_checkpoint("stories-causal")).model, positional_encoding="alibi")
 print("torch._dynamo" in sys.modules)
 """

@@ -1,6 +1,6 @@
 """The shipped files are found from the source tree; `pip install .` keeps the same layout."""
 
-from model.paths import assets_dir
+from headlight.paths import assets_dir
 
 
 def test_the_folder_is_there() -> None:

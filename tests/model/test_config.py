@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from model import Config, ConfigError
+from headlight import Config, ConfigError
 from tests.model import toys
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from model.checkpoints import load
-from model.checkpoints.metadata import card_series, read_metadata
-from model.data.corpus import expand_path
-from model.evaluation.report import evaluate_model
-from model.paths import assets_dir
-from model.training.recipe import load_recipe
+from headlight.checkpoints import load
+from headlight.checkpoints.metadata import card_series, read_metadata
+from headlight.data.corpus import expand_path
+from headlight.evaluation.report import evaluate_model
+from headlight.paths import assets_dir
+from headlight.training.recipe import load_recipe
 
 FOLDERS = sorted((assets_dir() / "models").glob("positions-*"))
 LADDER = sorted((assets_dir() / "models").glob("ladder-*"))

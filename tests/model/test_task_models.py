@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.analysis.head_metrics import head_metrics
-from model.array_types import Float
-from model.checkpoints import Checkpoint, load
-from model.checkpoints.files.kept_steps import kept_steps, load_step
-from model.checkpoints.metadata import read_examples
-from model.data.generated import GENERATED_TASKS
-from model.evaluation.example_accuracy import ExampleAccuracy, example_accuracy, link_agreement
-from model.paths import assets_dir
-from model.tracing.run import run
-from model.training.recipe import load_recipe
+from headlight.analysis.head_metrics import head_metrics
+from headlight.array_types import Float
+from headlight.checkpoints import Checkpoint, load
+from headlight.checkpoints.kept_steps import kept_steps, load_step
+from headlight.checkpoints.metadata import read_examples
+from headlight.data.generated import GENERATED_TASKS
+from headlight.evaluation.example_accuracy import ExampleAccuracy, example_accuracy, link_agreement
+from headlight.paths import assets_dir
+from headlight.tracing.run import run
+from headlight.training.recipe import load_recipe
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model import ConfigError, Tokenizer, Transformer
-from model.nn.output_heads import OUTPUT_HEADS
-from model.tasks import TASKS, require_token_task, task_of
+from headlight import ConfigError, Tokenizer, Transformer
+from headlight.nn.output_heads import OUTPUT_HEADS
+from headlight.tasks import TASKS, require_token_task, task_of
 from tests.model import toys
 
 CHOICES = {"labels": ("a", "b"), "tied_embeddings": False}

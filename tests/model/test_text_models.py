@@ -10,18 +10,18 @@ from random import Random
 import numpy as np
 import pytest
 
-from model.checkpoints import Checkpoint, load
-from model.data.examples import Example
-from model.data.text_tasks import TEXT_TASKS
-from model.data.text_tasks.naive_bayes import NaiveBayes
-from model.data.text_tasks.translate import TRANSLATE
-from model.evaluation.baselines import MostFrequentLabels
-from model.evaluation.example_accuracy import link_agreement
-from model.evaluation.hand_written import aligned_examples, hand_written_examples
-from model.evaluation.labels import Accuracy, accuracy, entity_score, label_answer
-from model.evaluation.samples import Sample
-from model.evaluation.translation import SHORT_WORDS, corpus_bleu, group_references, translate
-from model.paths import assets_dir
+from headlight.checkpoints import Checkpoint, load
+from headlight.data.examples import Example
+from headlight.data.text_tasks import TEXT_TASKS
+from headlight.data.text_tasks.naive_bayes import NaiveBayes
+from headlight.data.text_tasks.translate import TRANSLATE
+from headlight.evaluation.baselines import MostFrequentLabels
+from headlight.evaluation.example_accuracy import link_agreement
+from headlight.evaluation.hand_written import aligned_examples, hand_written_examples
+from headlight.evaluation.labels import Accuracy, accuracy, entity_score, label_answer
+from headlight.evaluation.samples import Sample
+from headlight.evaluation.translation import SHORT_WORDS, corpus_bleu, group_references, translate
+from headlight.paths import assets_dir
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 

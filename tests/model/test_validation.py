@@ -10,8 +10,8 @@ RACE = dedent(
     from dataclasses import field, make_dataclass
     from threading import Barrier, Thread
 
-    from model.errors import ConfigError
-    from model.validation import from_plain
+    from headlight.errors import ConfigError
+    from headlight.validation import from_plain
 
     sys.setswitchinterval(1e-6)
     THREADS = 4

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from model import Config, Tokenizer, Transformer, train_tokenizer
-from model.config_groups import ImageConfig
-from model.nn.block import NORM_PLACEMENTS
-from model.text.tokenizer_training import MASKED_SPECIAL_TOKENS
-from model.vision.image import ProcessedImage, process_image
+from headlight import Config, Tokenizer, Trace, Transformer, run, train_tokenizer
+from headlight.config_groups import ImageConfig
+from headlight.nn.block import NORM_PLACEMENTS
+from headlight.text.tokenizer_training import MASKED_SPECIAL_TOKENS
+from headlight.vision.image import ProcessedImage, process_image
 
 # Where nothing is normed the random weights let values grow into the thousands, of which float32 keeps no 1e-5.
 NORMED_PLACEMENTS = tuple(name for name in NORM_PLACEMENTS if name != "none")
+TEXT = "the cat sat on the mat"
+READS = ImageConfig(channels=3, height=12, width=18, patch_height=6, patch_width=6)  # pictures in 2 rows of 3 patches
 SENTENCE = "the cat sat on the mat and the dog ran away"
 LINES = [SENTENCE, "a small bird sang in the tree", "the dog saw the cat", "we ran to the sea and swam"] * 20
 
@@ -53,6 +55,13 @@ def masked() -> Tokenizer:
     return train_tokenizer("wordpiece", LINES, 120, MASKED_SPECIAL_TOKENS)
 
 
+def traced(made: Transformer, *edits: str, text: str = TEXT, **more: Any) -> Trace:
+    """A run over a short text, split by the tokenizer that a model was made for."""
+    return run(
+        made, masked() if made.config.vocabulary_size == masked().vocabulary_size else causal(), text, edits, **more
+    )
+
+
 def numbers(*shape: int, below: int = 300, seed: int = 0) -> torch.Tensor:
     """Token numbers for a forward without a tokenizer."""
     return torch.randint(below, shape, generator=torch.Generator().manual_seed(seed))
@@ -85,12 +94,11 @@ def both(**choices: Any) -> Transformer:
 
 def seer(**choices: Any) -> Transformer:
     """A classifier of pictures of 12 x 18 pixels, in 2 rows of 3 patches."""
-    reads = ImageConfig(channels=3, height=12, width=18, patch_height=6, patch_width=6)
     plain: dict[str, Any] = {
         "architecture": "encoder",
         "vocabulary_size": 1,
         "context_length": 7,
-        "image": reads,
+        "image": READS,
         "masks": (),
     }
     answer = {
@@ -104,8 +112,7 @@ def seer(**choices: Any) -> Transformer:
 
 def captioner(**choices: Any) -> Transformer:
     """An encoder-decoder that reads pictures of 12 x 18 pixels, in 2 rows of 3 patches, and writes for `masked`."""
-    reads = ImageConfig(channels=3, height=12, width=18, patch_height=6, patch_width=6)
-    return both(**{"image": reads, **choices})
+    return both(**{"image": READS, **choices})
 
 
 def source(made: Transformer, text: str) -> str | ProcessedImage | None:

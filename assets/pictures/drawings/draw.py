@@ -9,8 +9,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from model.data.examples import Example
-from model.data.generated.caption import CAPTION
+from headlight.data.examples import Example
+from headlight.data.generated.caption import CAPTION
 
 SEED, COUNT, SCALE = 4, 6, 5
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from app.access import addresses
-from app.access.addresses import announcement, code_picture, page_addresses, room_address
-from app.access.settings import SHARED_VARIABLE
+from headlight_app.access import addresses
+from headlight_app.access.addresses import announcement, code_picture, page_addresses, room_address
+from headlight_app.access.settings import SHARED_VARIABLE
 from tests.app.pages import open_app
 
 Interface = namedtuple("Interface", "family address")

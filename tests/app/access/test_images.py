@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.access.images import MAX_FILE_BYTES, MAX_PER_VISITOR, MAX_TOTAL_BYTES, ImageStore
-from app.state.images import OWN_IMAGE_PREFIX
-from app.state.state import State
-from model.errors import ImageError
-from model.vision.shipped_images import shipped_image, shipped_image_names
-from tests.app.worker.test_images import photo
+from headlight.errors import ImageError
+from headlight.vision.shipped_images import shipped_image, shipped_image_names
+from headlight_app.access.images import MAX_FILE_BYTES, MAX_PER_VISITOR, MAX_TOTAL_BYTES, ImageStore
+from headlight_app.contract.question import OWN_IMAGE_PREFIX
+from headlight_app.contract.state import State
+from headlight_app.state.url import decode_state, encode_state
+from tests.app.inference.test_images import photo
 
 
 def test_what_somebody_brings_is_theirs_alone() -> None:
@@ -65,6 +66,6 @@ def test_a_shipped_picture_is_there_for_everybody() -> None:
 
 
 def test_an_address_names_a_drawn_picture_and_never_a_visitors_own() -> None:
-    assert State(image="house").to_query() == {"image": "house"}
-    assert State.from_query({"image": "house"}).image == "house"
-    assert "image" not in State(image=f"{OWN_IMAGE_PREFIX}secret").to_query()
+    assert encode_state(State(image="house")) == {"image": "house"}
+    assert decode_state({"image": "house"}).image == "house"
+    assert "image" not in encode_state(State(image=f"{OWN_IMAGE_PREFIX}secret"))

@@ -11,18 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from app.access import uploads as subject
-from app.access.uploads import (
+from headlight.errors import CheckpointError
+from headlight_app.access import uploads as subject
+from headlight_app.access.uploads import (
     ABANDONED_SECONDS,
     GRACE_SECONDS,
     IN_USE,
+    MAX_PER_VISITOR,
     MAX_UPLOADS,
     SERVER_FACTOR,
     Extract,
     UploadStore,
     VisitorCheckpoint,
 )
-from model.errors import CheckpointError
 
 LIMIT = 1_000
 ANNA, BEN = "anna", "ben"
@@ -100,7 +101,7 @@ def test_a_refused_upload_leaves_nothing(guests: UploadStore) -> None:
         guests.add_upload(ANNA, "x", refuse)
     assert guests.uploads_dir is not None
     assert [path.name for path in guests.uploads_dir.iterdir()] == [IN_USE]
-    assert guests.reserved_bytes == 0
+    assert not guests.reserved
 
 
 def test_all_uploads_together_stay_within_bytes(guests: UploadStore) -> None:
@@ -113,14 +114,54 @@ def test_all_uploads_together_stay_within_bytes(guests: UploadStore) -> None:
 
 def test_while_one_is_unpacked_its_room_is_taken(guests: UploadStore) -> None:
     def nested(root: Path, max_bytes: int) -> Path:
-        assert guests.reserved_bytes == max_bytes
+        assert guests.reserved == {ANNA: max_bytes}
+        with pytest.raises(CheckpointError, match="Another upload of yours is still being checked"):
+            bring(guests)
         return of_size(1)(root, max_bytes)
 
     guests.add_upload(ANNA, "x", nested)
-    guests.reserved_bytes = (SERVER_FACTOR - 1) * LIMIT + 1
+    guests.reserved[ANNA] = (SERVER_FACTOR - 1) * LIMIT + 1
     with pytest.raises(CheckpointError, match="no room"):
         bring(guests, BEN)
-    guests.reserved_bytes = 0
+    guests.reserved.clear()
+
+
+def test_a_visitor_keeps_several_uploads_and_is_told_where_their_number_ends(guests: UploadStore) -> None:
+    kept = [bring(guests, title=f"step {number}") for number in range(MAX_PER_VISITOR)]
+    assert guests.owned_by(ANNA) == tuple(kept) and all(each.folder.exists() for each in kept)
+    with pytest.raises(CheckpointError, match=rf"You have {MAX_PER_VISITOR} uploads.*Remove one below"):
+        bring(guests)
+    assert bring(guests, BEN), "another visitor has room of their own"
+    guests.remove(ANNA, kept[0].name)
+    added = bring(guests)
+    assert guests.owned_by(ANNA) == (*kept[1:], added)
+
+
+def test_the_uploads_of_one_visitor_stay_within_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    megabyte = 1 << 20
+    guests = UploadStore(limit=2 * megabyte)
+    first = bring(guests, size=3 * megabyte)
+    with pytest.raises(CheckpointError, match=r"take 3 MB of the 4 MB that you may keep here, and this one has 2 MB"):
+        guests.add_upload(ANNA, "second", of_size(0), size=2 * megabyte)
+    with pytest.raises(CheckpointError, match="too large"):
+        bring(guests, size=megabyte + 1)  # it unpacks to more than is left
+    bring(guests, size=megabyte)
+    with pytest.raises(CheckpointError, match="take 4 MB of the 4 MB"):
+        bring(guests, size=0)
+    guests.remove(ANNA, first.name)
+    assert bring(guests, size=3 * megabyte)
+    guests.close()
+
+
+def test_two_checkpoints_of_one_title_stay_apart(guests: UploadStore, tmp_path: Path) -> None:
+    uploads = [bring(guests, title="tiny") for _ in range(3)]
+    assert [each.title for each in uploads] == ["tiny", "tiny (2)", "tiny (3)"]
+    assert bring(guests, BEN, title="tiny").title == "tiny"
+    assert guests.add_folder(ANNA, tmp_path / "tiny").title == "tiny (4)"
+    assert guests.add_folder(ANNA, tmp_path / "tiny").title == "tiny (4)", "it is the same folder"
+    guests.remove(ANNA, uploads[0].name)
+    assert bring(guests, title="tiny").title == "tiny"
 
 
 def test_there_are_so_many_uploads_and_no_more(guests: UploadStore) -> None:

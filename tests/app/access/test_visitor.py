@@ -8,19 +8,23 @@ import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from app.access.visitor import COOKIE_NAME, UNKNOWN_VISITOR, current_visitor
-from app.server import middleware
-from app.server.middleware import UploadLimiter, VisitorMiddleware
+from headlight_app.access.visitor import COOKIE_NAME, UNKNOWN_VISITOR, current_visitor
+from headlight_app.server import middleware
+from headlight_app.server.middleware import UploadLimiter, VisitorMiddleware
 
 MEGABYTE = 1 << 20
 
 
 async def page(request: Request) -> HTMLResponse:
     return HTMLResponse("<p>")
+
+
+async def kept_page(request: Request) -> Response:
+    return Response(status_code=304)
 
 
 async def who(request: Request) -> JSONResponse:
@@ -33,7 +37,12 @@ async def take(request: Request) -> JSONResponse:
 
 @pytest.fixture
 def app() -> Starlette:
-    routes = [Route("/", page), Route("/who", who), Route("/_stcore/upload_file/a/b", take, methods=["PUT", "GET"])]
+    routes = [
+        Route("/", page),
+        Route("/kept", kept_page),
+        Route("/who", who),
+        Route("/_stcore/upload_file/a/b", take, methods=["PUT", "GET"]),
+    ]
     return Starlette(routes=routes, middleware=[Middleware(VisitorMiddleware), Middleware(UploadLimiter)])
 
 
@@ -52,6 +61,12 @@ def test_a_browser_keeps_the_cookie_it_got_with_the_page(client: TestClient) -> 
     assert "set-cookie" not in client.get("/").headers
     assert client.get("/who").json() == one
     assert client.cookies[COOKIE_NAME] not in one, "what is kept here would not let anybody pass for them"
+
+
+def test_a_browser_that_kept_the_page_and_not_the_cookie_gets_one(client: TestClient) -> None:
+    assert "set-cookie" not in client.get("/kept", headers={"Accept": "*/*"}).headers, "it asked for a script"
+    client.get("/kept", headers={"Accept": "text/html,*/*;q=0.8"})
+    assert client.get("/who").json() != UNKNOWN_VISITOR
 
 
 def test_two_browsers_are_two_visitors(app: Starlette) -> None:

@@ -3,35 +3,52 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
-from app.compare.page_data import default_difference, encoding_presets, opening_example
-from app.state.url import decode_side_b, encode_side_b
-from model.analysis.run_comparison import ALIGNMENTS
-from model.checkpoints import CatalogEntry
-from model.config import Config
+from headlight.analysis.run_comparison import ALIGNMENTS
+from headlight.checkpoints import CatalogEntry
+from headlight.config import Config
+from headlight_app.compare.answers.page import default_difference, encoding_presets, opening_example
+from headlight_app.contract.difference import Difference, VariantDifference
+from headlight_app.inference.open_models import find_model
+from headlight_app.state.url import decode_side_b, encode_side_b
 from tests.app.pages import alone, component_data, scripted
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 EDITS = st.lists(st.sampled_from(["decoder.0.self.weights[1]=set:0", "logits=scale:2"]), max_size=3).map(tuple)
 PLACES = st.sets(st.integers(0, 999), max_size=4).map(lambda places: tuple(sorted(places)))
-OTHERS = st.fixed_dictionaries(
-    {},
-    optional={
-        **dict.fromkeys(
-            ("model", "text", "source", "masks", "positional_encoding", "attention_function", "scale"), WORDS
-        ),
-        **{"edits": EDITS, "masked_positions": PLACES, "layer": st.integers(0, 99), "head": st.integers(0, 99)},
-        **{"alignment": st.sampled_from(list(ALIGNMENTS)), "head_chosen": st.just("1")},
-    },
+
+
+def unset_or(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.just(UNSET) | values
+
+
+VARIANTS = st.builds(
+    VariantDifference,
+    **dict.fromkeys(("masks", "positional_encoding", "attention_function", "pooling"), unset_or(WORDS)),
+    scale=unset_or(st.sampled_from(["", "on", "off"])),
 )
+DIFFERENCES = st.builds(
+    Difference,
+    **dict.fromkeys(("model", "text", "source"), unset_or(WORDS)),
+    variant=VARIANTS,
+    edits=unset_or(EDITS),
+    masked_positions=unset_or(PLACES),
+    alignment=unset_or(st.sampled_from(list(ALIGNMENTS))),
+    layer=unset_or(st.integers(0, 99)),
+    head=unset_or(st.integers(0, 99)),
+    head_chosen=unset_or(st.just("1")),
+)
+WITHOUT_POSITIONS = Difference(variant=VariantDifference(positional_encoding="none"))
 
 
-@given(OTHERS)
-def test_a_link_restores_side_b(other: dict[str, Any]) -> None:
-    assert decode_side_b(encode_side_b(other)) == other
+@given(DIFFERENCES)
+def test_a_link_restores_side_b(difference: Difference) -> None:
+    assert decode_side_b(encode_side_b(difference)) == difference
 
 
 @given(st.text(max_size=60))
@@ -39,22 +56,28 @@ def test_any_text_decodes_to_a_side_b_or_none(word: str) -> None:
     assert (decode_side_b(word) is None) == (word == "")
 
 
+def test_what_makes_no_sense_of_side_b_counts_as_absent() -> None:
+    word = "layer=-1&head=2&scale=maybe&masks=none&variant=x&masked_positions=1;x&model=next&other=1"
+    assert decode_side_b(word) == Difference(model="next", head=2, variant=VariantDifference(masks="none"))
+
+
 @pytest.mark.parametrize("model", ["next", "masked", "both", "mood"])
 def test_side_b_has_no_positional_encoding_by_default(model: str) -> None:
     at = alone("compare", model=model)
     assert not at.exception
     data = component_data(at.main)
-    assert data["side_b"] == {"positional_encoding": "none"}
+    assert data["side_b"] == msgspec.to_builtins(WITHOUT_POSITIONS)
     assert data["settings"]["model"] == model
     assert {"next", "masked", "both", "mood"} <= {each["name"] for each in data["models"]}
     assert len(data["presets"]) >= 4
-    assert [name for name, _ in data["options"]["alignment"]] == list(ALIGNMENTS)
+    assert list(data["alignments"]) == list(ALIGNMENTS)
+    assert ("pooling" in data["parts"]) == (model == "mood")
 
 
 def test_side_b_of_a_model_without_positions_has_another_mask_by_default(tmp_path: Path) -> None:
     causal = Config(vocabulary_size=5, context_length=4, d_model=8, layers=1, heads=2, positional_encoding="none")
-    assert default_difference(causal, {}) == {"masks": "none"}
-    assert default_difference(causal.replace(masks=()), {}) == {"masks": "causal"}
+    assert default_difference(causal, {}) == Difference(variant=VariantDifference(masks="none"))
+    assert default_difference(causal.replace(masks=()), {}) == Difference(variant=VariantDifference(masks="causal"))
     assert opening_example(CatalogEntry("gone", tmp_path, causal, shipped=False)).text
 
 
@@ -62,59 +85,63 @@ def test_a_model_can_be_set_beside_one_trained_with_another_encoding(tmp_path: P
     rope = Config(vocabulary_size=5, context_length=4, d_model=8, layers=1, heads=2)
     entry = CatalogEntry("with-rope", tmp_path, rope, shipped=False)
     trained, rewired = encoding_presets(entry, {"alibi": "with-alibi"})
-    assert trained.side_b == {"model": "with-alibi", "positional_encoding": ""}
-    assert rewired.side_b == {"model": "with-alibi", "positional_encoding": "rope"}
+    assert trained.side_b == with_model("with-alibi", "") and rewired.side_b == with_model("with-alibi", "rope")
     assert encoding_presets(entry, {}) == []
     three = {"alibi": "with-alibi", "none": "with-none"}
-    assert encoding_presets(entry, three)[0].side_b["model"] == "with-none", "with and without says most"
-    assert default_difference(rope, three) == {"model": "with-none", "positional_encoding": ""}
-    assert (
-        default_difference(rope.replace(positional_encoding="none"), {"alibi": "with-alibi"})["model"] == "with-alibi"
-    )
+    assert encoding_presets(entry, three)[0].side_b.model == "with-none", "with and without says most"
+    assert default_difference(rope, three) == with_model("with-none", "")
+    without = rope.replace(positional_encoding="none")
+    assert default_difference(without, {"alibi": "with-alibi"}).model == "with-alibi"
+
+
+def with_model(model: str, encoding: str) -> Difference:
+    return Difference(model=model, variant=VariantDifference(positional_encoding=encoding))
+
+
+def test_other_models_are_offered_beside_the_open_one() -> None:
+    data = component_data(alone("compare", model="next").main)
+    offered = [preset for preset in data["presets"] if "model" in preset["side_b"]]
+    names = [model["name"] for model in data["models"] if model["name"] != "next"]
+    others = [name for name in names if find_model(name).config.modalities == find_model("next").config.modalities][:2]
+    assert len(others) == 2 and [preset["side_b"]["model"] for preset in offered] == others
+    assert [preset["title"] for preset in offered] == [f"Compared with {name}" for name in others]
 
 
 def test_the_address_decides_both_sides() -> None:
-    other = {"text": "the dog & the cat; 100 %", "masks": "window:2", "edits": ("decoder.1.self.weights[2]=set:0",)}
+    other = Difference(
+        text="the dog & the cat; 100 %",
+        variant=VariantDifference(masks="window:2"),
+        edits=("decoder.1.self.weights[2]=set:0",),
+    )
     data = component_data(alone("compare", model="next", text="the dog", layer="1", side_b=encode_side_b(other)).main)
     assert (data["state"]["text"], data["state"]["layer"]) == ("the dog", 1)
-    assert data["side_b"] == {**other, "edits": list(other["edits"])}
-    assert component_data(alone("compare", model="next", side_b=encode_side_b({})).main)["side_b"] == {}, (
-        "two sides that differ in nothing"
-    )
+    assert data["side_b"] == {
+        "text": "the dog & the cat; 100 %",
+        "variant": {"masks": "window:2"},
+        "edits": ["decoder.1.self.weights[2]=set:0"],
+    }
+    assert component_data(alone("compare", model="next", side_b=encode_side_b(Difference())).main)["side_b"] == {
+        "variant": {}
+    }, "two sides that differ in nothing"
 
 
 def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
         from functools import partial
 
-        from app.compare import page as compare
-        from app.state.session import apply_reports, current_state
+        from headlight_app.compare import page as compare
+        from headlight_app.contract.difference import Difference, VariantDifference
+        from headlight_app.state.session import apply_reports, current_state
 
-        apply_reports("compare", "the opening", "", partial(compare._read_report, {"positional_encoding": "none"}))
+        default = Difference(variant=VariantDifference(positional_encoding="none"))
+        apply_reports("compare", "the opening", "", partial(compare._read_report, default))
         current_state()
 
-    reported: dict[str, Any] = {
-        **{
-            "text": "the opening",
-            "source": "",
-            "masked_positions": [],
-            "edits": [],
-            "attention": "",
-            "layer": 1,
-            "head": 0,
-        },
-        **{
-            "query": -1,
-            "model": "next",
-            "masks": "",
-            "positional_encoding": "",
-            "attention_function": "",
-            "scale": "",
-            "device": "auto",
-        },
-        **{"side_b": {"positional_encoding": "none"}, "serial": 4},
-    }
-    monkeypatch.setattr("app.state.session.reported", lambda key: dict(reported))
+    choice = {"text": "the opening", "source": "", "masked_positions": [], "edits": [], "attention": ""}
+    settings = {"model": "next", "image": "", "variant": {}, "device": "auto"}
+    side_b: dict[str, Any] = {"variant": {"positional_encoding": "none"}}
+    reported: dict[str, Any] = {**choice, "layer": 1, "head": 0, "query": -1, **settings, "side_b": side_b, "serial": 4}
+    monkeypatch.setattr("headlight_app.state.session.reported", lambda key: dict(reported))
     at = scripted(page)
 
     def address() -> dict[str, str]:
@@ -123,10 +150,14 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
         return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
 
     assert address() == {"model": "next", "layer": "1", "head": "0"}, "a default is not in the address"
-    reported["side_b"] = {"positional_encoding": "alibi", "masked_positions": [3], "text": "the dog"}
-    assert address()["side_b"] == "text=the+dog&positional_encoding=alibi&masked_positions=3"
+    reported["side_b"] = {"variant": {"positional_encoding": "alibi"}, "masked_positions": [3], "text": "the dog"}
+    said = "text=the+dog&masked_positions=3&positional_encoding=alibi"
+    assert address()["side_b"] == said
+    for nonsense in ({"layer": -1}, {"unknown": 1}, "text=the+cat"):
+        reported["side_b"] = nonsense
+        assert address()["side_b"] == said, "a report that the component did not write changes nothing"
 
 
 def test_a_text_b_too_long_for_an_address_says_so() -> None:
-    at = alone("compare", model="next", side_b=encode_side_b({"text": "cat " * 400}))
+    at = alone("compare", model="next", side_b=encode_side_b(Difference(text="cat " * 400)))
     assert "too long for an address" in at.info[0].value

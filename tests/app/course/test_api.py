@@ -6,20 +6,28 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
+from msgspec.structs import replace
 from starlette.testclient import TestClient
 
-from app.frame.main import PAGES
-from app.state.state import State
-from app.state.url import decode_sampling, decode_side_b, encode_sampling
-from app.ui.wire_format import unpack
-from model.course.chapters import CHAPTERS
-from model.course.pictures import plain
+from headlight.course.chapters import CHAPTERS
+from headlight.course.pictures import plain
+from headlight_app.course.contract import ScreenRequest
+from headlight_app.frame.main import PAGES
+from headlight_app.state.url import (
+    decode_sampling,
+    decode_side_b,
+    decode_state,
+    encode_sampling,
+    encode_side_b,
+    encode_state,
+)
+from tests.app.asking import ask_route
 from tests.app.pages import alone, component_data
 
 
-def ask(client: TestClient, route: str, **body: Any) -> dict[str, Any]:
+def ask(client: TestClient, route: str, **fields: Any) -> dict[str, Any]:
     """The answer of a route."""
-    return unpack(client.post(f"/api/{route}", json=body).content)[0]
+    return ask_route(client, route, **fields)[0]
 
 
 def test_the_course_begins_with_its_first_chapter(client: TestClient) -> None:
@@ -52,7 +60,7 @@ def test_numbers_on_the_page_are_those_of_the_backend(client: TestClient) -> Non
     [
         ({"screen": "nothing"}, "no screen 'nothing'"),
         ({"chapter": "nothing"}, "no chapter 'nothing'"),
-        ({"inputs": {"keys": "1,x;0,1"}}, "Row 1, column 2 of Keys is 'x'"),
+        ({"inputs": {"keys": "1,x;0,1"}}, "Row 0, column 1 of Keys is 'x'"),
         ({"inputs": {"keys": "1,2,3;0,1,1"}}, "2 channels and keys 3"),
         ({"inputs": {"keys": 3}}, "texts by the names"),
         ({"inputs": ["keys"]}, "texts by the names"),
@@ -63,13 +71,26 @@ def test_what_cannot_be_computed_gets_a_sentence(client: TestClient, body: dict[
     assert sentence in ask(client, "course_screen", **asked)["error"]
 
 
+def test_what_a_learner_brought_is_found_among_the_inputs() -> None:
+    request = ScreenRequest(
+        chapter="heads",
+        screen="compare",
+        inputs={"model": "upload-mine", "other": "next", "recording": "own-sound", "text": "the cat"},
+        model_inputs=("model", "other", "missing"),
+        file_inputs=("recording",),
+    )
+    assert (request.models(), request.images()) == (("upload-mine", "next"), ("own-sound",))
+    assert replace(request, inputs={"recording": ""}).images() == (), "none is chosen"
+
+
 def test_links_to_other_pages_are_states_of_theirs() -> None:
     paths = {page.PATH for page in PAGES}
     for chapter in CHAPTERS.values():
         for screen in chapter.screens.values():
             for page, link in screen.links(screen.parse({})).items():
-                assert page in paths and State.from_query(link).to_query() == link
-                assert (decode_side_b(link.get("side_b", "")) or {}) == dict(parse_qsl(link.get("side_b", "")))
+                assert page in paths and encode_state(decode_state(link)) == link
+                difference = decode_side_b(link.get("side_b", ""))
+                assert parse_qsl(encode_side_b(difference) if difference else "") == parse_qsl(link.get("side_b", ""))
                 assert encode_sampling(decode_sampling(link.get("sampling", ""))) in link.get("sampling", "")
 
 

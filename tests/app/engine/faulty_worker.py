@@ -1,15 +1,16 @@
 """A worker whose requests misbehave as a stranger's file might make them."""
 
 import ctypes
+import json
 import os
 import time
 from multiprocessing.connection import Connection
 
-from app.engine.job import EngineRequest
-from app.worker import serve as real
-from app.worker.context import current_request
-from model.cancellation import check_cancelled
-from model.errors import TextError
+from headlight.cancellation import check_cancelled
+from headlight.errors import TextError
+from headlight_app.engine.job import EngineRequest
+from headlight_app.inference.context import current_request
+from headlight_app.worker import serve as real
 
 
 def serve(connection: Connection) -> None:
@@ -18,8 +19,9 @@ def serve(connection: Connection) -> None:
     real.serve(connection)
 
 
-def answer(handler: str, body: dict[str, object]) -> bytes:
-    """Do what a handler is called."""
+def answer(request: EngineRequest) -> bytes:
+    """Do what the route is called."""
+    body = json.loads(request.body)
     return {
         "echo": lambda: str(body["text"]).encode(),
         "process": lambda: str(os.getpid()).encode(),
@@ -29,9 +31,9 @@ def answer(handler: str, body: dict[str, object]) -> bytes:
         "crash": lambda: ctypes.string_at(0),
         "hang": _hang,
         "spin": _spin,
-        "sleep": lambda: _sleep(float(str(body["seconds"]))),
+        "sleep": lambda: _sleep(float(body["seconds"])),
         "fill": _fill,
-    }[handler]()
+    }[request.route]()
 
 
 def _refuse() -> bytes:

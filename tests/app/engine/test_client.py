@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from app.access.images import image_store
-from app.access.uploads import UploadStore, upload_store
-from app.access.visitor import CURRENT_VISITOR
-from app.engine import client as subject
-from app.engine.client import LONG_TEXT, REFRESH_SECONDS, ask, ask_shared, check_image, submit
-from app.engine.fair_queue import FairQueue
-from app.engine.handlers import Lane
-from app.engine.job import EngineError, EngineRequest, Job, Stream
-from app.ui.wire_format import pack
-from model.errors import CheckpointError, HeadlightError, ImageError
+from headlight.errors import CheckpointError, HeadlightError, ImageError
+from headlight_app.access.images import image_store
+from headlight_app.access.uploads import UploadStore, upload_store
+from headlight_app.access.visitor import CURRENT_VISITOR
+from headlight_app.contract.question import Question
+from headlight_app.contract.reply import Reply
+from headlight_app.contract.request import LONG_TEXT, Lane, OpenedRequest, PageRequest, QuestionRequest, Request
+from headlight_app.contract.state import HeadChoice
+from headlight_app.engine import client as subject
+from headlight_app.engine.client import REFRESH_SECONDS, ask, ask_shared, check_image, submit
+from headlight_app.engine.contract import Done, OwnModelsRequest
+from headlight_app.engine.fair_queue import FairQueue
+from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
+from headlight_app.explore.contract import HeadViewRequest
+from tests.app.asking import make_question
 
 ANNA, BEN = "anna", "ben"
 
 
 @dataclass
 class Asked:
-    """An engine that answers everything with nothing, and remembers what it was asked."""
+    """An engine that remembers what it was asked, and answers that it is done."""
 
-    jobs: list[tuple[Lane | None, Job]] = field(default_factory=list)
+    jobs: list[tuple[Lane, Job]] = field(default_factory=list)
 
     def submit(
-        self, visitor: str, request: EngineRequest, *, lane: Lane | None = None, stream: Stream | None = None
+        self, visitor: str, request: EngineRequest, *, lane: Lane, seconds: float, stream: Stream | None = None
     ) -> Job:
-        job = Job(visitor, request, 1.0, stream)
-        job.finish(pack({}))
+        job = Job(visitor, request, seconds, stream)
+        job.finish(Reply(Done()).encode())
         self.jobs.append((lane, job))
         return job
 
-    def lane(self) -> Lane | None:
+    def lane(self) -> Lane:
         """Where the last request went."""
         return self.jobs[-1][0]
 
@@ -52,6 +56,40 @@ class Asked:
     def folders(self) -> list[str]:
         """The names of the checkpoints that came with it."""
         return [folder.name for folder in self.request.checkpoints]
+
+
+class Echo(QuestionRequest[Done], frozen=True, kw_only=True):
+    """A question that is answered with nothing."""
+
+    route: ClassVar[str] = "echo"
+
+
+class Both(PageRequest[Done], frozen=True, kw_only=True):
+    """Two questions at once."""
+
+    route: ClassVar[str] = "both"
+
+    first: Question
+    second: Question
+
+    def questions(self) -> tuple[Question, ...]:
+        """Both."""
+        return self.first, self.second
+
+
+class Opened(OpenedRequest[Done], frozen=True, kw_only=True):
+    """What a page asks when it opens."""
+
+    route: ClassVar[str] = "opened"
+
+
+class Slow(Echo, frozen=True, kw_only=True):
+    """Long work."""
+
+    lane: ClassVar[Lane] = Lane.LONG
+
+
+OTHER = Question(model="next", text="the dog")
 
 
 @pytest.fixture(autouse=True)
@@ -80,54 +118,57 @@ def bring(stores: UploadStore, visitor: str = ANNA) -> str:
     return stores.add_upload(visitor, "mine", lambda folder, max_bytes: folder).name
 
 
-def sides(question: dict[str, Any]) -> list[dict[str, Any]]:
-    """Requests that ask a question: itself, or as a side of a comparison."""
-    other = {"model": "next", "text": "the dog"}
-    return [question, {"side_a": question, "side_b": other}, {"side_a": other, "side_b": question}]
+def sides(question: Question) -> list[Request[Done]]:
+    """Requests that ask a question: alone, or as one of two."""
+    return [Echo(question=question), Both(first=question, second=OTHER), Both(first=OTHER, second=question)]
 
 
-def test_who_has_brought_something_travels_light_until_they_ask_for_it(engine: Asked, stores: UploadStore) -> None:
+def test_a_request_that_names_nothing_of_the_visitors_own_takes_nothing_along(
+    engine: Asked, stores: UploadStore
+) -> None:
     bring(stores)
     image_store().add(ANNA, b"\x89PNG")
-    for body in sides({"model": "next", "text": "the cat", "image": "cat", "other_text": "own-"}):
-        submit("trace", body)
+    for request in sides(Question(model="next", text="the cat", image="cat")):
+        submit(request)
         assert engine.lane() == Lane.SHORT and not engine.request.checkpoints and not engine.request.images
 
 
-def test_what_names_ones_own_checkpoint_goes_to_a_private_worker_with_ones_folders_only(
+def test_a_request_that_names_an_upload_goes_to_a_private_worker_with_that_upload_alone(
     engine: Asked, stores: UploadStore
 ) -> None:
     mine = bring(stores)
+    bring(stores)
     bring(stores, BEN)
-    for body in sides({"model": mine, "text": "the cat"}):
-        submit("trace", body)
+    for request in sides(Question(model=mine, text="the cat")):
+        submit(request)
         assert engine.lane() == Lane.PRIVATE and engine.folders == [mine]
         assert engine.request.checkpoints[0].folder == str(stores.folder_of(ANNA, mine))
 
 
 def test_a_folder_of_ones_own_machine_is_as_private(engine: Asked, stores: UploadStore) -> None:
     stores.add_folder(ANNA, Path("/somewhere/model"))
-    submit("trace", {"model": "/somewhere/model", "text": "the cat"})
+    request = Echo(question=Question(model="/somewhere/model", text="the cat"))
+    submit(request)
     assert engine.lane() == Lane.PRIVATE and engine.folders == ["/somewhere/model"]
     CURRENT_VISITOR.set(BEN)
-    submit("trace", {"model": "/somewhere/model", "text": "the cat"})
+    submit(request)
     assert engine.lane() == Lane.SHORT and not engine.folders, "its worker says that there is no such model"
 
 
-@pytest.mark.parametrize("name_it", ["image", "other_text"])
-def test_what_names_ones_own_picture_goes_to_a_private_worker_with_that_picture(engine: Asked, name_it: str) -> None:
+def test_a_request_that_names_an_own_picture_goes_to_a_private_worker_with_that_picture(engine: Asked) -> None:
     name, _ = (image_store().add(ANNA, data) for data in (b"\x89PNG one", b"\x89PNG other"))
-    for body in sides({"model": "seer", "text": "", name_it: name}):
-        submit("trace", body)
+    other = HeadViewRequest(question=Question(model="seer"), choice=HeadChoice(other_text=name))
+    for request in (*sides(Question(model="seer", image=name)), other):
+        submit(request)
         assert engine.lane() == Lane.PRIVATE and engine.request.images == {name: b"\x89PNG one"}
     CURRENT_VISITOR.set(BEN)
-    submit("trace", {"model": "seer", "text": "", name_it: name})
+    submit(Echo(question=Question(model="seer", image=name)))
     assert engine.lane() == Lane.SHORT and not engine.request.images
 
 
 def test_a_page_may_ask_for_all_that_one_has_brought(engine: Asked, stores: UploadStore) -> None:
     mine = [bring(stores), bring(stores)]
-    ask("own_models", private=True)
+    submit(OwnModelsRequest())
     assert engine.lane() == Lane.PRIVATE and engine.folders == mine
 
 
@@ -137,13 +178,13 @@ def test_an_upload_that_is_gone_or_somebody_elses_gets_its_sentence(
 ) -> None:
     theirs = bring(stores)
     CURRENT_VISITOR.set(visitor)
-    for body in sides({"model": theirs, "text": "the cat"}):
+    for request in sides(Question(model=theirs, text="the cat")):
         with pytest.raises(CheckpointError, match="uploads belong to the browser that sent them"):
-            submit("trace", body)
+            submit(request)
     CURRENT_VISITOR.set(ANNA)
     stores.remove(ANNA, theirs)
     with pytest.raises(CheckpointError, match="are deleted when it leaves"):
-        ask("trace", {"model": theirs, "text": "the cat"})
+        ask(Echo(question=Question(model=theirs, text="the cat")))
     assert not engine.jobs
 
 
@@ -151,29 +192,26 @@ def test_an_upload_that_is_gone_or_somebody_elses_gets_its_sentence(
 def test_long_texts_wait_with_long_work(engine: Asked, stores: UploadStore, field_of_text: str) -> None:
     mine = bring(stores)
     for length, lane in ((LONG_TEXT, Lane.SHORT), (LONG_TEXT + 1, Lane.LONG)):
-        for body in sides({"model": "next", "text": "", field_of_text: "x" * length}):
-            submit("trace", body)
+        for request in sides(make_question("next", **{field_of_text: "x" * length})):
+            submit(request)
             assert engine.lane() == lane
-    submit("trace", {"model": mine, field_of_text: "x" * (LONG_TEXT + 1)})
-    assert engine.lane() == Lane.PRIVATE, "however long it is, nobody else's worker reads one's own files"
+    submit(Echo(question=make_question(mine, **{field_of_text: "x" * (LONG_TEXT + 1)})))
+    assert engine.lane() == Lane.PRIVATE, "however long it is, the files of one visitor are read in their worker alone"
 
 
 def test_long_work_waits_with_long_work(engine: Asked) -> None:
-    submit("head_ablation", {"model": "next", "text": "the cat"})
+    submit(Slow(question=OTHER))
     assert engine.lane() == Lane.LONG
 
 
-@pytest.mark.parametrize(
-    "body",
-    [{}, {"model": ["next"], "text": None, "image": {}}, {"side_a": "next", "side_b": [3]}, {"text": "\ud800"}],
-)
-def test_whatever_a_body_holds_it_travels_as_it_is(engine: Asked, body: dict[str, Any]) -> None:
-    submit("trace", body)
-    assert json.loads(engine.request.body) == body and engine.lane() == Lane.SHORT
+def test_the_bytes_of_a_request_travel_as_they_came(engine: Asked) -> None:
+    body = b'{ "question": {"model": "next", "text": "the cat"} }'
+    submit(Echo(question=Question(model="next", text="the cat")), body)
+    assert engine.request.body == body and engine.lane() == Lane.SHORT
 
 
 def test_the_stream_and_the_visitor_of_a_question_reach_the_queue(engine: Asked) -> None:
-    job = submit("trace", {"text": "the cat"}, stream=Stream("page", 3))
+    job = submit(Echo(question=OTHER, client_id="page", request_number=3))
     assert (job.visitor, job.stream) == (ANNA, Stream("page", 3))
 
 
@@ -198,25 +236,25 @@ def test_those_who_ask_the_same_of_what_the_server_offers_share_an_answer(
     monkeypatch.setattr(subject, "monotonic", lambda: now)
     for visitor in (ANNA, BEN):
         CURRENT_VISITOR.set(visitor)
-        ask_shared("explore_page", {"model": "next"})
+        ask_shared(Opened(model="next"))
     assert len(engine.jobs) == 1
-    ask_shared("explore_page", {"model": "other"})
+    ask_shared(Opened(model="other"))
     now += REFRESH_SECONDS
-    ask_shared("explore_page", {"model": "next"})
+    ask_shared(Opened(model="next"))
     assert len(engine.jobs) == 3, "of another model, and later"
     for _ in range(2):
-        ask_shared("explore_page", {"model": "next", "source": "x" * LONG_TEXT})
+        ask_shared(Opened(model="next", source="x" * LONG_TEXT))
     assert len(engine.jobs) == 5, "nobody fills the memory"
 
 
 def test_of_an_upload_nobody_shares_an_answer(engine: Asked, stores: UploadStore) -> None:
     mine = bring(stores)
     for _ in range(2):
-        ask_shared("explore_page", {"model": mine})
+        ask_shared(Opened(model=mine))
     assert len(engine.jobs) == 2 and engine.lane() == Lane.PRIVATE
     CURRENT_VISITOR.set(BEN)
     with pytest.raises(CheckpointError, match="uploads belong to the browser that sent them"):
-        ask_shared("explore_page", {"model": mine})
+        ask_shared(Opened(model=mine))
 
 
 def test_a_page_hears_that_the_server_stops(engine: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,4 +268,4 @@ def test_a_page_hears_that_the_server_stops(engine: Asked, monkeypatch: pytest.M
 
     monkeypatch.setattr(engine, "submit", wait)
     with pytest.raises(EngineError):
-        ask("frame")
+        ask(Echo(question=OTHER))

@@ -11,14 +11,14 @@ import msgspec
 import psutil
 import pytest
 
-from app.engine import engine as subject
-from app.engine import worker_process
-from app.engine.engine import Engine, WorkerPool
-from app.engine.fair_queue import Superseded
-from app.engine.handlers import Lane
-from app.engine.job import EngineError, Job, Stream, VisitorFolder
-from app.engine.worker_process import WorkerLimits, WorkerProcess
-from app.ui.wire_format import unpack
+from headlight_app.contract.request import Lane
+from headlight_app.engine import engine as subject
+from headlight_app.engine import worker_process
+from headlight_app.engine.engine import Engine, WorkerPool
+from headlight_app.engine.fair_queue import Superseded
+from headlight_app.engine.job import EngineError, Job, Stream, VisitorFolder
+from headlight_app.engine.worker_process import WorkerLimits, WorkerProcess
+from tests.app.asking import body, unpack
 from tests.app.engine.faulty_worker import request
 
 LIMITS = WorkerLimits(module="tests.app.engine.faulty_worker")
@@ -122,7 +122,7 @@ def test_weights_cut_off_under_an_open_model_cost_one_answer(
     lane = WorkerPool("short", WorkerLimits(), 1)
 
     def read(text: str) -> str:
-        job = Job("anna", request("trace", json.dumps({"model": "next", "text": text, "query": -1})), 60.0)
+        job = Job("anna", request("trace", json.dumps(body("trace", model="next", text=text))), 60.0)
         lane.queue.put(job)
         tokens = unpack(job.future.result(timeout=PATIENCE))[0]["tokens"]
         return "".join(token["text"] for token in tokens if not token["special"])

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest import raises
 
-from app.engine.fair_queue import MAX_WAITING, FairQueue, Superseded
-from app.engine.job import EngineError, EngineRequest, Job, Stream
+from headlight_app.engine.fair_queue import MAX_WAITING, FairQueue, Superseded
+from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
 
 
 def job(visitor: str, stream: Stream | None = None) -> Job:

@@ -1,6 +1,6 @@
 """Which model was trained with another positional encoding, and is else alike."""
 
-from app.engine.models import AvailableModel, trained_with
+from headlight_app.engine.models import AvailableModel, trained_with
 from tests.model import toys
 
 

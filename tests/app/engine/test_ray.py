@@ -1,6 +1,7 @@
 """Workers in a Ray cluster of two nodes: the same answers, none lost with a node, and uploads that stay one's own."""
 
 import json
+import os
 import tempfile
 from collections.abc import Iterator
 from io import BytesIO
@@ -10,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from app.access.uploads import upload_store
-from app.access.visitor import CURRENT_VISITOR
-from app.engine import client
-from app.engine import engine as subject
-from app.engine.engine import Engine, WorkerPool
-from app.engine.fair_queue import Superseded
-from app.engine.handlers import Lane
-from app.engine.job import EngineError, EngineRequest, Job, Stream
-from app.engine.worker_process import WorkerLimits
-from app.models.upload import upload_folder
-from app.ui.wire_format import unpack
-from app.worker.serve import outcome
-from model.errors import HeadlightError
+from headlight.errors import HeadlightError
+from headlight_app.access.uploads import upload_store
+from headlight_app.access.visitor import CURRENT_VISITOR
+from headlight_app.contract.request import Lane
+from headlight_app.engine import client
+from headlight_app.engine import engine as subject
+from headlight_app.engine.engine import Engine, WorkerPool
+from headlight_app.engine.fair_queue import Superseded
+from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
+from headlight_app.engine.worker_process import WorkerLimits
+from headlight_app.models.upload import upload_folder
+from headlight_app.worker.serve import outcome
+from tests.app.asking import body, make_request, unpack
 from tests.app.engine.faulty_worker import request
 from tests.browser.server import free_port
 
@@ -30,11 +31,12 @@ ray = pytest.importorskip("ray")
 
 from ray.cluster_utils import Cluster  # noqa: E402
 
-from app.engine.ray_worker import FOLDER_PREFIX, RayCluster, RayWorker, gpu_share  # noqa: E402
+from headlight_app.engine.ray_worker import FOLDER_PREFIX, RayCluster, RayWorker, gpu_share  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # Ray's own logs
 PATIENCE = 240  # seconds; a busy machine takes long to find out that a node is gone
-SHIPPED = {"model": "stories-causal", "text": "the cat sat on the mat", "query": -1}
+ROOT = Path(__file__).parents[3]
+SHIPPED = body("trace", model="stories-causal", text="the cat sat on the mat")
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +47,13 @@ def port() -> int:
 
 @pytest.fixture(scope="module")
 def nodes(port: int) -> Iterator[Cluster]:
-    """A cluster with one node, and room for more."""
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "ray_client_server_port": port})
-    yield made
-    ray.shutdown()
-    made.shutdown()
+    """A cluster with one node, and room for more. Its processes find the worker of these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "ray_client_server_port": port})
+        yield made
+        ray.shutdown()
+        made.shutdown()
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +152,11 @@ def engine(cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_an_answer_is_what_this_machine_says_too(engine: Engine) -> None:
     asked = EngineRequest("trace", json.dumps(SHIPPED).encode())
     (far, far_numbers), (near, near_numbers) = (
-        unpack(answer) for answer in (engine.submit("anna", asked).future.result(timeout=PATIENCE), outcome(asked)[1])
+        unpack(answer)
+        for answer in (
+            engine.submit("anna", asked, lane=Lane.SHORT, seconds=60.0).future.result(timeout=PATIENCE),
+            outcome(asked)[1],
+        )
     )
     assert far_numbers == near_numbers
     assert far | {"milliseconds": 0} == near | {"milliseconds": 0}
@@ -157,9 +165,9 @@ def test_an_answer_is_what_this_machine_says_too(engine: Engine) -> None:
 def test_an_upload_travels_to_its_visitors_worker_alone(
     engine: Engine, toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def ask(visitor: str, handler: str, **body: object) -> dict[str, Any]:
+    def ask(visitor: str, route: str, **fields: Any) -> Any:
         monkeypatch.setattr(client, "current_visitor", lambda: visitor)
-        return client.ask(handler, body, private=True)[0]
+        return client.ask(make_request(route, **fields)).answer
 
     token = CURRENT_VISITOR.set("anna")
     try:
@@ -173,15 +181,15 @@ def test_an_upload_travels_to_its_visitors_worker_alone(
         for place in (thread.worker.places.values() if isinstance(thread.worker, RayWorker) else ())
     ]
     assert [FOLDER_PREFIX in str(place) for place in places] == [True]
-    assert ask("anna", "trace", model=name, text="the cat")["tokens"]
-    assert [one["name"] for one in ask("anna", "own_models")["models"]] == [name]
+    assert ask("anna", "trace", model=name, text="the cat").tokens
+    assert [one.name for one in ask("anna", "own_models").models] == [name]
     with pytest.raises(HeadlightError, match="uploads belong to the browser"):
         ask("ben", "trace", model=name, text="the cat")
-    named = EngineRequest("trace", json.dumps({"model": name, "text": "the cat"}).encode())
+    named = EngineRequest("trace", json.dumps(body("trace", model=name, text="the cat")).encode())
     for lane in (Lane.PRIVATE, Lane.SHORT):
         with pytest.raises(EngineError, match="There is no model"):
-            engine.submit("ben", named, lane=lane).future.result(timeout=PATIENCE)
-    assert ask("ben", "own_models") == {"models": []}
+            engine.submit("ben", named, lane=lane, seconds=60.0).future.result(timeout=PATIENCE)
+    assert ask("ben", "own_models").models == ()
     engine.close()
     until = monotonic() + PATIENCE
     while places[0].parent.exists():  # which the closing of a server does not wait for

@@ -8,20 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.state.request import parse_question
-from app.state.state import Question, State
-from app.worker.attention_payload import build_payload
-from app.worker.resolved_question import resolve
-from model.errors import HeadlightError
+from headlight.errors import HeadlightError
+from headlight_app.contract.state import State
+from headlight_app.inference.resolved_question import resolve
+from headlight_app.state.url import decode_state, encode_state
+from tests.app.asking import ask_worker, make_question
 
 TEXT = "the cat sat on the mat"
-GRAMMAR = (Path(__file__).parents[3] / "model" / "tracing" / "README.md").read_text(encoding="utf-8")
+GRAMMAR = (Path(__file__).parents[3] / "model/headlight/tracing/README.md").read_text(encoding="utf-8")
 DOCUMENTED = re.findall(r"^\| `((?:decoder|encoder)\.[^`]+)` \|", GRAMMAR, re.MULTILINE)
 
 
 @pytest.mark.parametrize("edit", ["logits=mean", "logits[2]=mean", "logits[:,3]=mean", "logits[2]=scale:2"])
 def test_an_edit_of_the_logits_sees_those_of_all_tokens(edit: str) -> None:
-    question = Question("next", TEXT, edits=(edit,))
+    question = make_question("next", TEXT, edits=(edit,))
     for position, row in enumerate(resolve(question).value("logits")):
         np.testing.assert_allclose(resolve(question).logits(position), row, atol=1e-5)
 
@@ -34,8 +34,8 @@ def test_edits_of_every_kind_are_documented() -> None:
 
 @pytest.mark.parametrize("edit", DOCUMENTED)
 def test_a_documented_edit_is_compared_with_the_model_as_trained(edit: str) -> None:
-    meta, _ = build_payload(resolve(Question("stories-causal", TEXT, edits=(edit,))))
-    plain, _ = build_payload(resolve(Question("stories-causal", TEXT)))
+    meta, _ = ask_worker("trace", model="stories-causal", text=TEXT, edits=[edit])
+    plain, _ = ask_worker("trace", model="stories-causal", text=TEXT)
     assert meta["changed"] and not plain["changed"]
     trained = {item["id"]: item["after"] for item in plain["predictions"][0]["candidates"]}
     listed = meta["predictions"][0]["candidates"]
@@ -56,14 +56,13 @@ def test_a_documented_edit_is_compared_with_the_model_as_trained(edit: str) -> N
 )
 def test_an_edit_that_cannot_be_gets_a_sentence(edit: str, sentence: str) -> None:
     with pytest.raises(HeadlightError, match=sentence):
-        build_payload(resolve(Question("next", TEXT, edits=(edit,))))
+        ask_worker("trace", model="next", text=TEXT, edits=[edit])
 
 
 def test_what_is_put_aside_is_in_the_address_and_not_in_the_question() -> None:
     state = State(
         model="next", edits=("decoder.position_ids[2]=set:4",), disabled_edits=("decoder.1.self.weights[3]=set:0",)
     )
-    assert State.from_query(state.to_query()) == state
+    assert decode_state(encode_state(state)) == state
     assert state.question(TEXT).edits == state.edits
-    body = {"model": "next", "text": TEXT, "edits": list(state.edits), "paused": list(state.disabled_edits)}
-    assert parse_question(body) == Question("next", TEXT, edits=state.edits)
+    assert state.question(TEXT) == make_question("next", TEXT, edits=state.edits)

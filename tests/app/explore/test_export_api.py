@@ -11,54 +11,50 @@ from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
+from msgspec import to_builtins
 from starlette.testclient import TestClient
 
-from app.explore.head_view import head_view
-from app.state.state import MAX_ADDRESS_LENGTH, Question, State
-from app.ui.wire_format import unpack
-from app.worker.resolved_question import resolve
-from model.rendering.plots import COLOUR_RANGES, PLOTS
-from tests.app.worker.export.test_pdf import ALL, figure
+from headlight.rendering.plots import COLOUR_RANGES, PLOTS
+from headlight_app.contract.question import Variant
+from headlight_app.contract.state import MAX_ADDRESS_LENGTH, State
+from headlight_app.explore.answers.head_view import head_view
+from headlight_app.inference.resolved_question import resolve
+from headlight_app.state.url import decode_state
+from tests.app.asking import ask_route, make_question, unpack
+from tests.app.export.test_pdf import ALL, figure
 
 TEXT = "the cat sat on the mat"
 EDIT = "decoder.1.self.weights[3]=set:0"
 HOSTILE = "</script><b>x</b> & \u2028 שלום 😀"
 
 
-def ask(client: TestClient, route: str, **body: Any) -> tuple[dict[str, Any], bytes]:
-    answer = client.post(f"/api/{route}", content=json.dumps(body), headers={"Content-Type": "application/json"})
-    assert answer.status_code == 200
-    return unpack(answer.content)
-
-
 def test_a_link_holds_the_whole_state(client: TestClient) -> None:
     state = State(
-        "next",
-        TEXT,
-        masks="none",
+        model="next",
+        text=TEXT,
+        variant=Variant(masks="none"),
         layer=1,
         heads=("0.1", "1.2"),
         quantity="scores",
         masked_positions=(2,),
         edits=("a=b",),
     )
-    body = {name: list(item) if isinstance(item, tuple) else item for name, item in vars(state).items()}
-    meta, _ = ask(client, "link", **body)
+    meta, _ = ask_route(client, "link", state=to_builtins(state))
     read = {name: values[0] for name, values in parse_qs(meta["query"], keep_blank_values=True).items()}
-    assert State.from_query(read) == state
+    assert decode_state(read) == state
     assert meta["omitted"] == []
 
 
 def test_a_link_says_what_is_too_long_for_it(client: TestClient) -> None:
-    meta, _ = ask(client, "link", model="next", text="x" * (MAX_ADDRESS_LENGTH + 1), layer=1)
+    meta, _ = ask_route(client, "link", model="next", text="x" * (MAX_ADDRESS_LENGTH + 1), layer=1)
     assert meta["omitted"] == ["text"] and "layer=1" in meta["query"]
 
 
 def test_the_neurons_of_a_layer_come_as_a_file_that_says_what_they_add_to(client: TestClient) -> None:
     asked = {"model": "next", "text": TEXT, "layer": 1, "query": 3}
-    neurons, listed = ask(client, "neurons", **asked)
+    neurons, listed = ask_route(client, "neurons", **asked)
     first, activation, added = np.frombuffer(listed, "<f4")[:3]
-    meta, content = ask(client, "export_neurons", format="csv", **asked)
+    meta, content = ask_route(client, "export_neurons", format="csv", **asked)
     assert meta["name"] == "layer1-neurons.csv"
     lines = content.decode().splitlines()
     assert "# text: the cat sat on the mat" in lines
@@ -69,21 +65,21 @@ def test_the_neurons_of_a_layer_come_as_a_file_that_says_what_they_add_to(client
     number, *values = table[1 + int(first)].split(",")
     assert int(number) == first
     assert [float(values[0]), float(values[2])] == pytest.approx([activation, added])
-    document = json.loads(ask(client, "export_neurons", format="json", **asked)[1])
+    document = json.loads(ask_route(client, "export_neurons", format="json", **asked)[1])
     assert document["provenance"]["model"] and np.shape(document["values"]) == (neurons["count"], 3)
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "npz"])
 def test_numbers_come_as_a_file(client: TestClient, form: str) -> None:
-    meta, content = ask(
+    meta, content = ask_route(
         client, "export_numbers", model="next", text=TEXT, format=form, path="decoder.1.self.weights[3]"
     )
     assert meta["name"] == f"decoder-1-self-weights-3.{form}"
-    made = head_view(resolve(Question("next", TEXT)), State(layer=1, head=3))
+    made = head_view(resolve(make_question("next", TEXT)), State(layer=1, head=3))
     if form == "npz":
         with np.load(io.BytesIO(content)) as file:
             np.testing.assert_array_equal(file["values"], np.nan_to_num(made.values))
-    picture, content = ask(client, "export_numbers", model="next", text=TEXT, format=form, layer=1, head=3)
+    picture, content = ask_route(client, "export_numbers", model="next", text=TEXT, format=form, layer=1, head=3)
     assert picture["name"] == f"layer1-head3-weights.{form}"
     if form == "json":
         read = np.array(json.loads(content)["values"], dtype=np.float32)
@@ -92,12 +88,12 @@ def test_numbers_come_as_a_file(client: TestClient, form: str) -> None:
 
 def test_numbers_say_what_made_them(client: TestClient) -> None:
     choices = {"edits": [EDIT], "positional_encoding": "alibi", "layer": 1, "head": 3}
-    _, content = ask(client, "export_numbers", model="next", text=TEXT, format="json", **choices)
+    _, content = ask_route(client, "export_numbers", model="next", text=TEXT, format="json", **choices)
     fields = json.loads(content)["provenance"]
     assert (fields["model"], fields["text"], len(fields["model_sha256"])) == ("next", TEXT, 64)
     assert (fields["edits"], fields["heads"]) == ([EDIT], [[1, 3]])
     assert (fields["mask"], fields["positional_encoding"], fields["shown"]) == ("causal", "alibi", "attention weight")
-    _, content = ask(client, "export_numbers", model="next", text=TEXT, format="csv", **choices)
+    _, content = ask_route(client, "export_numbers", model="next", text=TEXT, format="csv", **choices)
     lines = content.decode().splitlines()
     assert lines[: len(fields)] == [line for line in lines if line.lstrip('"').startswith("# ")]
 
@@ -109,21 +105,21 @@ def test_what_cannot_be_taken_away_gets_a_sentence(client: TestClient) -> None:
         ("export_numbers", {"format": "csv", "path": "a b"}, "names no value"),
         ("export_page", {"quantity": "minus_trained"}, "Nothing is changed"),
         ("export_code", {"quantity": "minus_text"}, "Type the text"),
-        ("export_pdf", {}, "The figure lacks"),
     ):
-        meta, content = ask(client, route, model="next", text=TEXT, **body)
+        meta, content = ask_route(client, route, model="next", text=TEXT, **body)
         assert said in meta["error"] and not content
+    assert ask_route(client, "export_pdf")[0]["error"] == "The question lacks a field: figure."
 
 
 def test_a_figure_comes_as_pdf(client: TestClient) -> None:
-    meta, content = ask(client, "export_pdf", **figure(*ALL))
+    meta, content = ask_route(client, "export_pdf", figure=figure(*ALL))
     assert meta == {"name": "headlight.pdf", "type": "application/pdf"}
     assert content.startswith(b"%PDF-")
 
 
 def test_a_file_says_where_the_colours_of_its_weights_end(client: TestClient) -> None:
     def shown(**choices: Any) -> str:
-        meta, _ = ask(client, "export_provenance", model="next", text=TEXT, **choices)
+        meta, _ = ask_route(client, "export_provenance", model="next", text=TEXT, **choices)
         return str(meta["provenance"]["shown"])
 
     assert shown() == "attention weight"
@@ -132,20 +128,20 @@ def test_a_file_says_where_the_colours_of_its_weights_end(client: TestClient) ->
 
 
 def test_a_figure_of_all_heads_says_so(client: TestClient) -> None:
-    meta, _ = ask(client, "export_provenance", model="next", text=TEXT, layer=1, head=3, all_heads=True)
+    meta, _ = ask_route(client, "export_provenance", model="next", text=TEXT, layer=1, head=3, all_heads=True)
     fields = meta["provenance"]
     assert (fields["heads"], fields["attention_group"]) == ([], "decoder.self")
     assert fields["shown"].startswith("attention weights of all heads, scale from 0 to 1")
 
 
 def test_the_program_is_there_in_both_languages(client: TestClient) -> None:
-    meta, _ = ask(client, "export_code", model="next", text=TEXT, layer=1)
+    meta, _ = ask_route(client, "export_code", model="next", text=TEXT, layer=1)
     assert 'path = f"decoder.{layer}.self"' in meta["python"]
     assert meta["shell"].startswith("headlight trace --model next")
 
 
 def saved(client: TestClient, **body: Any) -> str:
-    meta, content = ask(client, "export_page", model="next", **body)
+    meta, content = ask_route(client, "export_page", model="next", **body)
     assert meta == {"name": "headlight.html", "type": "text/html"}
     return content.decode("utf-8")
 
@@ -162,7 +158,7 @@ def test_a_saved_page_holds_the_picture_with_exact_numbers(client: TestClient) -
     assert meta["state"]["layer"] == 1 and meta["state"]["text"] == TEXT
     assert meta["predictions"][0]["candidates"]
     shape, numbers = unpack(base64.b64decode(meta["saved_views"][f"view {view_key}"]))
-    made = head_view(resolve(Question("next", TEXT)), State(layer=1, head=2, quantity="scores"))
+    made = head_view(resolve(make_question("next", TEXT)), State(layer=1, head=2, quantity="scores"))
     read = np.frombuffer(numbers, "<f4", made.values.size).reshape(made.values.shape)
     np.testing.assert_array_equal(read, made.values)
     assert shape["per_head"] == 1

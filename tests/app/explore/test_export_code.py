@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.explore.export.code import MODEL_PLACEHOLDER, MODELS_PLACEHOLDER, python_code, shell_code
-from app.explore.head_view import SHOWN, head_view
-from app.explore.quantities import QUANTITIES
-from app.state.state import Question, State
-from app.worker.resolved_question import resolve
-from model.cli.main import main
-from model.errors import HeadlightError
+from headlight.cli.main import main
+from headlight.errors import HeadlightError
+from headlight_app.contract.question import Question
+from headlight_app.contract.state import State
+from headlight_app.explore.answers.export.code import MODEL_PLACEHOLDER, MODELS_PLACEHOLDER, python_code, shell_code
+from headlight_app.explore.answers.head_view import SHOWN, head_view
+from headlight_app.explore.answers.quantities import QUANTITIES
+from headlight_app.inference.resolved_question import resolve
+from tests.app.asking import make_question
 
 TEXT = "the cat sat on the mat"
 OFF = "decoder.0.self.weights[2]=set:0"
@@ -69,20 +71,20 @@ CHOICES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("choice", CHOICES)
 def test_python_makes_the_weights_of_the_view(choice: str, toys: Path) -> None:
     question_fields, state_fields = CHOICES[choice]
-    question = Question("next", TEXT, **question_fields)
+    question = make_question("next", TEXT, **question_fields)
     agree(question, State(layer=1, head=3, **state_fields), toys)
 
 
 @pytest.mark.parametrize("reduction", ["mean", "max"])
 def test_python_leaves_forbidden_scores_out_of_several_heads(reduction: str, toys: Path) -> None:
-    question = Question("next", TEXT, edits=("decoder.0.self.mask[1,3,1]=set:0",))
+    question = make_question("next", TEXT, edits=("decoder.0.self.mask[1,3,1]=set:0",))
     state = State(layer=0, head=1, quantity="masked_scores", heads=("0.1", "0.2"), head_reduction=reduction)
     agree(question, state, toys)
 
 
 @pytest.mark.parametrize("kind", QUANTITIES)
 def test_python_makes_the_numbers_of_every_kind_of_view(kind: str, toys: Path) -> None:
-    question = Question("next", TEXT, edits=(OFF,))
+    question = make_question("next", TEXT, edits=(OFF,))
     agree(
         question,
         State(layer=1, head=1, quantity=kind, other_head="0.3", other_text="the dog sat on the rug", query=4),
@@ -92,22 +94,22 @@ def test_python_makes_the_numbers_of_every_kind_of_view(kind: str, toys: Path) -
 
 def test_python_knows_hidden_tokens_two_texts_and_labels(toys: Path) -> None:
     agree(
-        Question("masked", "the cat sat on the [MASK]", masked_positions=(2,)),
+        make_question("masked", "the cat sat on the [MASK]", masked_positions=(2,)),
         State(layer=1, quantity="gradient"),
         toys,
     )
-    both = Question("both", "the rug", source="the dog lay on the rug")
+    both = make_question("both", "the rug", source="the dog lay on the rug")
     agree(both, State(attention="decoder.cross", layer=1, head=2), toys)
     agree(
         both, State(attention="encoder.self", head=2, quantity="minus_text", other_text="the boy lay on the rug"), toys
     )
-    agree(Question("mood", TEXT), State(quantity="gradient"), toys)
+    agree(make_question("mood", TEXT), State(quantity="gradient"), toys)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_odd_text_stays_text_in_python_and_in_the_shell(text: str, toys: Path, tmp_path: Path) -> None:
-    agree(Question("next", "x" + text), State(), toys)
-    question = Question("next", text)
+    agree(make_question("next", "x" + text), State(), toys)
+    question = make_question("next", text)
     numbers = run_shell(shell_code(resolve(question), State()), toys, tmp_path)
     made = head_view(resolve(question), State())
     np.testing.assert_allclose(
@@ -128,7 +130,7 @@ def run_shell(program: str, toys: Path, folder: Path) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("choice", ["plain", "wired another way", "edited"])
 def test_the_shell_writes_the_weights_of_the_view(choice: str, toys: Path, tmp_path: Path) -> None:
-    question = Question("next", TEXT, **CHOICES[choice][0])
+    question = make_question("next", TEXT, **CHOICES[choice][0])
     state = State(layer=1, head=3)
     made, numbers = (
         head_view(resolve(question), state),
@@ -139,12 +141,12 @@ def test_the_shell_writes_the_weights_of_the_view(choice: str, toys: Path, tmp_p
 
 
 def test_the_shell_knows_two_texts_and_hidden_tokens(toys: Path, tmp_path: Path) -> None:
-    both, state = Question("both", "-the rug", source="the dog lay"), State(attention="decoder.cross", layer=1)
+    both, state = make_question("both", "-the rug", source="the dog lay"), State(attention="decoder.cross", layer=1)
     program = shell_code(resolve(both), state)
     assert 'load("trace.npz")["cross_attention"][1, 0]' in program
     made, numbers = head_view(resolve(both), state), run_shell(program, toys, tmp_path)
     assert_equal_but_for_rounding(numbers["cross_attention"][1, 0], made.values)
-    masked = Question("masked", TEXT, masked_positions=(1, 3))
+    masked = make_question("masked", TEXT, masked_positions=(1, 3))
     made, numbers = (
         head_view(resolve(masked), State()),
         run_shell(shell_code(resolve(masked), State()), toys, tmp_path),
@@ -153,14 +155,14 @@ def test_the_shell_knows_two_texts_and_hidden_tokens(toys: Path, tmp_path: Path)
 
 
 def test_a_view_of_something_else_says_what_the_shells_file_holds() -> None:
-    assert "Python program" in shell_code(resolve(Question("next", TEXT)), State(quantity="scores"))
-    assert "Python program" not in shell_code(resolve(Question("next", TEXT)), State())
+    assert "Python program" in shell_code(resolve(make_question("next", TEXT)), State(quantity="scores"))
+    assert "Python program" not in shell_code(resolve(make_question("next", TEXT)), State())
 
 
 @settings(max_examples=30)
 @given(text=st.text(min_size=1, max_size=12))
 def test_no_text_becomes_code(text: str, toys: Path) -> None:
-    question = Question("next", text)
+    question = make_question("next", text)
     try:
         made = head_view(resolve(question), State())
     except HeadlightError:
@@ -173,8 +175,8 @@ def test_no_text_becomes_code(text: str, toys: Path) -> None:
 
 
 def test_a_name_that_only_a_visitor_knows_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.explore.export.code._can_be_found", lambda question: False)
-    question = Question("next", TEXT)
+    monkeypatch.setattr("headlight_app.explore.answers.export.code._can_be_found", lambda question: False)
+    question = make_question("next", TEXT)
     assert MODEL_PLACEHOLDER in python_code(resolve(question), State()) and "next" not in python_code(
         resolve(question), State()
     )

@@ -13,18 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from app.explore.export.code import python_code
-from app.explore.export.data import MAX_COMPUTED, displayed_array, value_array
-from app.explore.head_view import head_view
-from app.state.state import Question, State
-from app.worker.export.number_files import FILE_FORMATS, LabelledArray
-from app.worker.resolved_question import ResolvedQuestion, resolve
-from model.errors import EditError, UnknownNameError
-from model.nn.hook_points import AXIS_SIZES, HOOK_POINTS
-from tests.app.worker.test_image_models import save_seers
+from headlight.errors import EditError, UnknownNameError
+from headlight.nn.hook_points import AXIS_SIZES, HOOK_POINTS
+from headlight_app.contract.state import State
+from headlight_app.explore.answers.arrays import MAX_COMPUTED, displayed_array, value_array
+from headlight_app.explore.answers.export.code import python_code
+from headlight_app.explore.answers.head_view import head_view
+from headlight_app.export.answers.number_files import FILE_FORMATS, LabelledArray
+from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
+from tests.app.asking import make_question
+from tests.app.inference.test_image_models import save_seers
 
 TEXT = "the cat sat on the mat"
-QUESTION = Question("next", TEXT)
+QUESTION = make_question("next", TEXT)
 MOST = FILE_FORMATS["npz"].max_values
 MADE_FROM = {"model": "=toy, or so"}
 anything = arrays.arrays(np.float32, (3, 4), elements=st.floats(width=32))
@@ -107,7 +108,7 @@ def test_any_value_can_be_had_by_its_path(path: str, axes: tuple[str, ...]) -> N
 
 
 def test_tokens_name_the_places_of_either_text() -> None:
-    both = Question("both", "the rug", source="the dog lay on the rug")
+    both = make_question("both", "the rug", source="the dog lay on the rug")
     target, source = resolve(both).trace.text.token_texts, resolve(both).trace.source
     found = value_array(resolve(both), "decoder.1.cross.weights[0]", MOST)
     assert source and found.labels == tuple(
@@ -118,7 +119,7 @@ def test_tokens_name_the_places_of_either_text() -> None:
 
 
 def test_a_classifiers_answer_is_for_the_text() -> None:
-    assert value_array(resolve(Question("mood", TEXT)), "logits", MOST).values.shape == (2,)
+    assert value_array(resolve(make_question("mood", TEXT)), "logits", MOST).values.shape == (2,)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,7 @@ def test_too_much_for_one_file_is_said_before_it_is_made(monkeypatch: pytest.Mon
         value_array(resolve(QUESTION), "decoder.1.self.weights", 10)
     with pytest.raises(EditError, match="at most 10"):
         displayed_array(resolve(QUESTION), State(), 10)
-    monkeypatch.setattr("app.explore.export.data.MAX_COMPUTED", 100)
+    monkeypatch.setattr("headlight_app.explore.answers.arrays.MAX_COMPUTED", 100)
     monkeypatch.setattr(ResolvedQuestion, "value", lambda resolved, path: pytest.fail("it was computed"))
     with pytest.raises(EditError, match="are computed"):
         value_array(resolve(QUESTION), "logits", MOST)
@@ -160,7 +161,7 @@ def test_every_axis_has_a_size_and_pixels_can_be_had(tmp_path: Path, monkeypatch
     axes = {axis for hook_point in HOOK_POINTS.values() for axis in hook_point.axes}
     assert axes - set(AXIS_SIZES) == {"pos", "query", "key"}
     monkeypatch.setenv("HEADLIGHT_MODELS", str(save_seers(tmp_path)))
-    found = value_array(resolve(Question("seer", "", image="house")), "pixels[0]", MOST)
+    found = value_array(resolve(make_question("seer", "", image="house")), "pixels[0]", MOST)
     assert found.axes == ("pixel_row", "pixel_column") and found.values.shape == (32, 32)
 
 
@@ -170,9 +171,9 @@ def test_every_axis_has_a_size_and_pixels_can_be_had(tmp_path: Path, monkeypatch
 def test_one_head_of_a_long_text_is_computed_alone(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = value_array(resolve(QUESTION), path, MOST)
     picture = displayed_array(resolve(QUESTION), State(layer=1, head=2), MOST)
-    monkeypatch.setattr("app.worker.resolved_question.MAX_WEIGHTS_BYTES", 0)
+    monkeypatch.setattr("headlight_app.inference.resolved_question.MAX_WEIGHTS_BYTES", 0)
     monkeypatch.setattr(ResolvedQuestion, "value", lambda resolved, path: pytest.fail("a whole layer was computed"))
-    resolved = resolve(Question("next", TEXT + " and"))
+    resolved = resolve(make_question("next", TEXT + " and"))
     with pytest.raises(EditError, match="at most 10"):
         value_array(resolved, path, 10)
     made = value_array(resolve(QUESTION), path, MOST)

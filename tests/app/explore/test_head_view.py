@@ -6,23 +6,21 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from app.explore import page_data as explore
-from app.explore.api import handle_head_metrics, handle_head_view, handle_qk_projection, handle_query_key_weights
-from app.explore.head_view import FORBIDDEN, LEFT_OUT, SHOWN, head_view
-from app.generate import page_data as generate
-from app.state.state import Question, State
-from app.ui.wire_format import unpack
-from app.worker.attention_payload import build_payload
-from app.worker.examples import opening_examples
-from app.worker.head_selection import _plainest_head, default_head
-from app.worker.open_models import find_model
-from app.worker.resolved_question import resolve
-from model.analysis.head_metrics import head_metrics
-from model.errors import CheckpointError, EditError, TextError
+from headlight.analysis.head_metrics import head_metrics
+from headlight.errors import CheckpointError, EditError, TextError
+from headlight_app.contract.question import Question
+from headlight_app.contract.state import State
+from headlight_app.explore.answers.head_view import FORBIDDEN, LEFT_OUT, SHOWN, head_view
+from headlight_app.explore.answers.heads import trace_reply
+from headlight_app.inference.examples import opening_examples
+from headlight_app.inference.head_selection import _plainest_head, default_head
+from headlight_app.inference.open_models import find_model
+from headlight_app.inference.resolved_question import resolve
+from tests.app.asking import ask_worker, make_question
 
 TEXT = "the cat sat on the mat"
-QUESTION = Question("next", TEXT)
-PAIR = Question("masked", "the cat sat [SEP] the dog lay")
+QUESTION = make_question("next", TEXT)
+PAIR = make_question("masked", "the cat sat [SEP] the dog lay")
 
 
 def weights(question: Question, layer: int, head: int) -> np.ndarray:
@@ -53,7 +51,7 @@ def test_scores_show_what_the_mask_takes_away() -> None:
 @pytest.mark.parametrize("kind", ["value_norm", "rollout", "gradient", "minus_head"])
 @pytest.mark.parametrize("model", ["next", "masked", "both"])
 def test_every_kind_has_a_picture_of_every_self_attention(kind: str, model: str) -> None:
-    question = Question(model, TEXT, source=TEXT if model == "both" else "")
+    question = make_question(model, TEXT, source=TEXT if model == "both" else "")
     made = head_view(resolve(question), State(quantity=kind, layer=1, head=3))
     assert np.isfinite(made.values[made.cell_states == SHOWN]).all()
     assert np.abs(made.values[made.cell_states == SHOWN]).max() > 0
@@ -85,14 +83,14 @@ def test_hidden_tokens_leave_the_picture_with_or_without_renormalising() -> None
 
 
 def test_special_tokens_are_hidden_but_a_mask_is_not() -> None:
-    made = head_view(resolve(Question("masked", "the cat [MASK] on")), State(hide="special"))
+    made = head_view(resolve(make_question("masked", "the cat [MASK] on")), State(hide="special"))
     assert [name.strip() for name in made.rows.labels] == ["the", "cat", "[MASK]", "on"]
     with pytest.raises(EditError, match="Everything is hidden"):
-        head_view(resolve(Question("masked", "[SEP]")), State(hide="special"))
+        head_view(resolve(make_question("masked", "[SEP]")), State(hide="special"))
 
 
 def test_words_are_sums_over_keys_and_means_over_queries() -> None:
-    question = Question("masked", "the sheat sat")
+    question = make_question("masked", "the sheat sat")
     made = head_view(resolve(question), State(unit="words"))
     parts = made.rows.tokens
     assert any(len(part) > 1 for part in parts), "this tokenizer cuts the long word"
@@ -116,9 +114,9 @@ def test_only_the_largest_weights_are_shown_and_the_rest_is_left_out() -> None:
 
 
 def test_a_pair_of_sentences_can_be_looked_at_by_its_parts() -> None:
-    meta, _ = build_payload(resolve(PAIR))
+    meta, _ = ask_worker("trace", model="masked", text=PAIR.text)
     assert meta["attention_groups"][0]["has_segments"]
-    assert not build_payload(resolve(QUESTION))[0]["attention_groups"][0]["has_segments"]
+    assert not trace_reply(resolve(QUESTION)).answer.attention_groups[0].has_segments
     made = head_view(resolve(PAIR), State(segments="a-b"))
     assert [name.strip() for name in made.rows.labels] == ["[CLS]", "the", "cat", "sat", "[SEP]"]
     assert [name.strip() for name in made.columns.labels] == ["the", "dog", "lay", "[SEP]"]
@@ -138,8 +136,8 @@ def test_differences_to_a_head_a_text_and_the_model_as_trained() -> None:
     assert "layer 1, head 2" in made.rules[0]
     other = "the dog sat on the mat"
     made = head_view(resolve(QUESTION), State(quantity="minus_text", other_text=other))
-    assert made.values[shown] == pytest.approx((here - weights(Question("next", other), 0, 0))[shown])
-    edited = Question("next", TEXT, edits=("decoder.0.self.weights[0]=set:0",))
+    assert made.values[shown] == pytest.approx((here - weights(make_question("next", other), 0, 0))[shown])
+    edited = make_question("next", TEXT, edits=("decoder.0.self.weights[0]=set:0",))
     made = head_view(resolve(edited), State(quantity="minus_trained"))
     assert made.values[shown] == pytest.approx(-here[shown])
     assert not head_view(resolve(edited), State(quantity="minus_trained", head=1)).values[shown].any()
@@ -159,7 +157,7 @@ def test_what_cannot_be_shown_is_said(state: State, sentence: str) -> None:
 
 
 def test_rollout_follows_a_text_through_itself_alone() -> None:
-    question = Question("both", "the cat", source=TEXT)
+    question = make_question("both", "the cat", source=TEXT)
     made = head_view(resolve(question), State(quantity="rollout", layer=1))
     assert np.nansum(made.values, -1) == pytest.approx(np.ones(len(made.rows.labels)), abs=1e-5)
     with pytest.raises(EditError, match="its own attention"):
@@ -167,20 +165,20 @@ def test_rollout_follows_a_text_through_itself_alone() -> None:
 
 
 def test_the_gradient_is_of_the_chosen_candidate() -> None:
-    best = build_payload(resolve(QUESTION))[0]["predictions"][0]["candidates"]
+    best = trace_reply(resolve(QUESTION)).answer.predictions[0].candidates
     first, second = (
-        head_view(resolve(QUESTION), State(quantity="gradient", target_token=one)) for one in (-1, best[1]["id"])
+        head_view(resolve(QUESTION), State(quantity="gradient", target_token=one)) for one in (-1, best[1].id)
     )
-    assert f"log p of “{best[0]['text'].strip()}” after “mat”" in first.rules[0]
-    assert f"log p of “{best[1]['text'].strip()}” after “mat”" in second.rules[0]
+    assert f"log p of “{best[0].text.strip()}” after “mat”" in first.rules[0]
+    assert f"log p of “{best[1].text.strip()}” after “mat”" in second.rules[0]
     assert not np.array_equal(first.values, second.values, equal_nan=True)
-    of_label = head_view(resolve(Question("mood", TEXT)), State(quantity="gradient", query=2)).rules[0]
+    of_label = head_view(resolve(make_question("mood", TEXT)), State(quantity="gradient", query=2)).rules[0]
     assert of_label.endswith("of the whole text")
 
 
 def test_the_numbers_reach_the_browser_row_after_row() -> None:
     body: dict[str, Any] = {"model": "next", "text": TEXT, "heads": ["0.0", "1.1"], "top_mass": 80}
-    meta, raw = unpack(handle_head_view({**body, "per_head": True}))
+    meta, raw = ask_worker("head_view", **body, per_head=True)
     rows, columns = len(meta["rows"]["labels"]), len(meta["columns"]["labels"])
     cells = rows * columns
     assert meta["per_head"] == 2
@@ -190,19 +188,19 @@ def test_the_numbers_reach_the_browser_row_after_row() -> None:
     assert np.array_equal(numbers[0], made.values.astype(np.float32), equal_nan=True)
     assert np.array_equal(numbers[1:], made.per_head.astype(np.float32), equal_nan=True)
     assert np.array_equal(np.frombuffer(raw[12 * cells :], np.uint8).reshape(rows, columns), made.cell_states)
-    alone, raw = unpack(handle_head_view(body))
+    alone, raw = ask_worker("head_view", **body)
     assert alone["per_head"] == 0 and len(raw) == 5 * cells
 
 
 def test_points_and_metrics_reach_the_browser() -> None:
-    meta, raw = unpack(handle_qk_projection({"model": "next", "text": TEXT, "layer": 1, "head": 3}))
+    meta, raw = ask_worker("qk_projection", **{"model": "next", "text": TEXT, "layer": 1, "head": 3})
     assert len(raw) == 4 * 2 * 2 * meta["queries"]
     assert 0 < sum(meta["explained_variance"]) <= 1 + 1e-6
-    found, _ = unpack(handle_head_metrics({"model": "next", "text": TEXT}))
-    assert found["metrics"] == build_payload(resolve(QUESTION))[0]["attention_groups"][0]["metrics"]
+    found, _ = ask_worker("head_metrics", **{"model": "next", "text": TEXT})
+    assert found["metrics"] == ask_worker("trace", model="next", text=TEXT)[0]["attention_groups"][0]["metrics"]
     assert len(found["metrics"]["entropy"]) == 8
     assert found["metrics"]["next"] == [None] * 8  # which the mask forbids
-    cross, _ = unpack(handle_head_metrics({"model": "both", "text": "", "source": TEXT, "attention": "decoder.cross"}))
+    cross, _ = ask_worker("head_metrics", **{"model": "both", "text": "", "source": TEXT, "attention": "decoder.cross"})
     assert set(cross["metrics"]) == {"entropy"}
 
 
@@ -214,44 +212,47 @@ def test_the_weight_of_one_pair_is_that_of_each_head(
     model: str, attention: str, is_long: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = {"model": model, "text": TEXT, "source": "the dog lay on the rug", "attention": attention}
-    trace = resolve(Question(model, TEXT, source=body["source"])).trace
+    trace = resolve(make_question(model, TEXT, source=body["source"])).trace
     stack, kind = (attention or ("decoder.self" if model == "next" else "encoder.self")).split(".")
     wanted = trace.attention(kind, stack)[:, :, 4, 3]
     if is_long:
-        monkeypatch.setattr("app.worker.resolved_question.MAX_WEIGHTS_BYTES", 0)
-    found = np.frombuffer(unpack(handle_query_key_weights(body | {"query": 4, "key": 3}))[1], "<f4")
+        monkeypatch.setattr("headlight_app.inference.resolved_question.MAX_WEIGHTS_BYTES", 0)
+    found = np.frombuffer(ask_worker("query_key_weights", **body, **{"query": 4, "key": 3})[1], "<f4")
     assert found.reshape(wanted.shape) == pytest.approx(wanted, abs=1e-6)
     assert np.ptp(found) > 0
 
 
 def test_a_masked_pair_has_no_weight_and_a_missing_token_gets_a_sentence() -> None:
     body: dict[str, Any] = {"model": "next", "text": TEXT}
-    found = np.frombuffer(unpack(handle_query_key_weights(body | {"query": 2, "key": 3}))[1], "<f4")
+    found = np.frombuffer(ask_worker("query_key_weights", **body, **{"query": 2, "key": 3})[1], "<f4")
     assert np.isnan(found).all() and len(found) == 8
-    for place in ({"query": 99}, {"key": -1}):
-        with pytest.raises(TextError, match="no token"):
-            handle_query_key_weights(body | place)
+    places: tuple[dict[str, Any], ...] = (
+        {"query": 99, "key": 0, "said": "no token"},
+        {"query": 0, "key": -1, "said": "key is -1; expected a whole number from 0"},
+    )
+    for place in places:
+        with pytest.raises(TextError, match=place.pop("said")):
+            ask_worker("query_key_weights", **body, **place)
 
 
 def test_the_plainest_head_is_the_one_to_begin_with_whatever_is_typed_and_changed() -> None:
     entry = find_model("next")
-    previous = head_metrics(resolve(Question("next", opening_examples(entry)[0].text)).trace)["previous"]
+    previous = head_metrics(resolve(make_question("next", opening_examples(entry)[0].text)).trace)["previous"]
     layer, head = default_head(entry)
     assert previous[layer, head] == previous.max()
-    plain = {"model": "next", "text": None}
-    changed = {"text": "the dog", "masks": "none", "edits": [f"decoder.{layer}.self.weights[{head}]=set:0"]}
-    for page in (explore.handle_page, generate.handle_page):
-        for body in (plain, plain | changed, plain | {"layer": 0, "head": 3, "attention": "decoder.self"}):
-            assert unpack(page(body))[0]["default_head"] == [layer, head]
+    for page in ("explore_page", "generate_page"):
+        assert ask_worker(page, model="next")[0]["default_head"] == [layer, head]
 
 
 def test_a_model_that_cannot_be_opened_begins_with_the_first_head(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.worker.head_selection.open_model", Mock(side_effect=CheckpointError("It is broken.")))
+    monkeypatch.setattr(
+        "headlight_app.inference.head_selection.open_model", Mock(side_effect=CheckpointError("It is broken."))
+    )
     assert default_head(find_model("next")) == (0, 0), "whoever asks it next says what is wrong"
 
 
 def test_nobody_waits_for_a_head_to_begin_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.worker.attention_payload.MAX_METRIC_CELLS", 8)
+    monkeypatch.setattr("headlight_app.inference.attention_payload.MAX_METRIC_CELLS", 8)
     _plainest_head.cache_clear()
     assert default_head(find_model("next")) == (0, 0)
     _plainest_head.cache_clear()

@@ -5,29 +5,28 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.explore import head_view as subject
-from app.explore.api import handle_thumbnails
-from app.explore.head_view import FORBIDDEN, head_view
-from app.explore.quantities import QUANTITIES
-from app.state.state import Question, State
-from app.ui.wire_format import unpack
-from app.worker import resolved_question
-from app.worker.attention_payload import build_payload, predictions
-from app.worker.resolved_question import resolve
-from app.worker.trace_cache import trace_cache
-from model.errors import EditError
-from model.nn.hook_points import QUERY_KEY_HOOK_POINTS
+from headlight.errors import EditError
+from headlight.nn.hook_points import QUERY_KEY_HOOK_POINTS
+from headlight_app.contract.state import State
+from headlight_app.explore.answers import head_view as subject
+from headlight_app.explore.answers.head_view import FORBIDDEN, head_view
+from headlight_app.explore.answers.quantities import QUANTITIES
+from headlight_app.inference import resolved_question
+from headlight_app.inference.attention_payload import predictions
+from headlight_app.inference.resolved_question import resolve
+from headlight_app.inference.trace_cache import trace_cache
+from tests.app.asking import ask_worker, make_question
 
 TEXT = "the cat sat on the mat and the dog ran"
 
 
-QUESTION = Question("next", TEXT)
+QUESTION = make_question("next", TEXT)
 
 
 def test_nothing_of_pairs_is_kept_and_predictions_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual, codes = build_payload(resolve(QUESTION))
+    usual, codes = ask_worker("trace", model=QUESTION.model, text=TEXT)
     _everything_is_long(monkeypatch)
-    found, empty = build_payload(resolve(QUESTION))
+    found, empty = ask_worker("trace", model=QUESTION.model, text=TEXT)
     assert not [
         path for path in resolve(QUESTION).trace.values if path.rpartition(".")[2] in (*QUERY_KEY_HOOK_POINTS, "logits")
     ]
@@ -38,15 +37,13 @@ def test_nothing_of_pairs_is_kept_and_predictions_are_the_same(monkeypatch: pyte
         )
     grid = found["attention_groups"][0]
     assert grid["pending"] and not usual["attention_groups"][0]["pending"] and set(empty) == {0}
-    layers = [
-        unpack(handle_thumbnails({"model": QUESTION.model, "text": TEXT, "layer": layer}))[1] for layer in range(2)
-    ]
+    layers = [ask_worker("thumbnails", model=QUESTION.model, text=TEXT, layer=layer)[1] for layer in range(2)]
     made, kept = (np.frombuffer(part, np.uint8).astype(int) for part in (b"".join(layers), codes))
     assert np.abs(made - kept).max() <= 1  # of 255: rounding
 
 
 def test_a_long_text_is_classified_like_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    question = Question("mood", TEXT)
+    question = make_question("mood", TEXT)
     (usual,) = predictions(resolve(question))
     _everything_is_long(monkeypatch)
     (made,) = predictions(resolve(question))
@@ -72,7 +69,7 @@ def test_the_region_that_is_looked_at_is_exact(kind: str, monkeypatch: pytest.Mo
 def test_heads_with_different_masks_are_combined_as_those_of_a_short_text(
     quantity: str, reduction: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    question = Question("next", TEXT, edits=("decoder.0.self.mask[1,5,2]=set:0",))
+    question = make_question("next", TEXT, edits=("decoder.0.self.mask[1,5,2]=set:0",))
     state = State(quantity=quantity, heads=("0.1", "0.2"), head_reduction=reduction)
     usual = head_view(resolve(question), state)
     _everything_is_long(monkeypatch)

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from model.config import Config
-from model.config_groups import ImageConfig, PerLayerConfig
-from model.nn.block import NORM_PLACEMENTS
-from model.nn.positional_encodings import POSITIONAL_ENCODINGS
-from model.rendering.model_diagram import ModelDiagram, StackDiagram, model_diagram
-from tests.app.explore.test_export_api import ask
+from headlight.config import Config
+from headlight.config_groups import ImageConfig, PerLayerConfig
+from headlight.nn.block import NORM_PLACEMENTS
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.rendering.model_diagram import ModelDiagram, StackDiagram, model_diagram
+from tests.app.asking import ask_route
 
 LENGTH = 7
 
@@ -121,10 +121,10 @@ def test_an_image_is_cut_into_patches() -> None:
 
 def test_the_route_tells_the_model_as_it_is_changed(client: TestClient) -> None:
     body = {"model": "mood", "text": "the cat sat", "positional_encoding": "rope", "layer": 1}
-    meta, _ = ask(client, "model_diagram", **body)
+    meta, _ = ask_route(client, "model_diagram", **body)
     (stack,) = meta["stacks"]
     assert (stack["name"], stack["layers"], stack["layer"]) == ("encoder", 2, 1)
     assert "RoPE (rotary)" in stack["sublayers"][0]["parts"][-1]["details"]
     assert meta["head"][-1]["shape"] == [2]
-    meta, _ = ask(client, "model_diagram", model="both", text="the cat", source="the dog lay", layer=-3)
+    meta, _ = ask_route(client, "model_diagram", model="both", text="the cat", source="the dog lay", layer=30)
     assert [stack["name"] for stack in meta["stacks"]] == ["encoder", "decoder"]

@@ -1,11 +1,20 @@
 """Explore as Streamlit runs it."""
 
+import pytest
+
+from headlight_app.explore import page as subject
 from tests.app.pages import alone, component_data
 
 
 def test_a_tab_or_quantity_that_nobody_knows_counts_as_not_chosen() -> None:
     data = component_data(alone("explore", model="next", tab="attic", quantity="all").main)
     assert (data["state"]["tab"], data["state"]["quantity"]) == ("heads", "weights")
+
+
+def test_the_browser_is_told_which_model_only_this_visitor_can_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "own_titles", lambda: {"next": "next (your upload)"})
+    assert component_data(alone("explore", model="next").main)["own_model"] == "next (your upload)"
+    assert component_data(alone("explore", model="masked").main)["own_model"] == ""
 
 
 def test_the_browser_is_told_each_tab_with_the_module_that_draws_it() -> None:

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from app.explore.layer_analysis import MAX_LENS_TOKENS
-from app.explore.neurons import MAX_LISTED
-from app.explore.step_code import attention_step_code, prediction_step_code
-from app.state.state import Question
-from app.ui.wire_format import unpack
-from app.worker.resolved_question import resolve
-from app.worker.serve import answer
-from model.errors import HeadlightError
-from model.nn.attention_functions import ATTENTION_FUNCTIONS
-from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.errors import HeadlightError
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight_app.explore.answers.layer_analysis import MAX_LENS_TOKENS
+from headlight_app.explore.answers.neurons import MAX_LISTED
+from headlight_app.explore.answers.step_code import attention_step_code, prediction_step_code
+from headlight_app.inference.resolved_question import resolve
+from tests.app.asking import ask_worker, make_question
 
+SOURCES = Path(__file__).parents[3] / "model"
 TEXT = "the cat sat on the mat"
 OFF = "decoder.1.self.weights[3]=set:0"
 
 
 def ask(route: str, model: str = "next", text: str = TEXT, **body: Any) -> tuple[dict[str, Any], np.ndarray]:
-    meta, numbers = unpack(answer(route, {"model": model, "text": text, **body}))
+    meta, numbers = ask_worker(route, model=model, text=text, **body)
     return meta, np.frombuffer(numbers, "<f4")
 
 
@@ -44,7 +44,7 @@ def split(meta: dict[str, Any], numbers: np.ndarray) -> dict[str, list[np.ndarra
 def test_the_steps_of_a_head_are_those_of_the_trace() -> None:
     meta, numbers = ask("walkthrough", attention="decoder.1.self", head=2, query=4, key=1)
     values = split(meta, numbers)
-    weights = resolve(Question("next", TEXT)).trace["decoder.1.self.weights"]
+    weights = resolve(make_question("next", TEXT)).trace["decoder.1.self.weights"]
     assert values["weights"][-1] == pytest.approx(weights[2, 4])
     assert values["weighted-sum"][0] == pytest.approx(weights[2, 4, 1])
     shapes = {shape["hook_point"]: shape["sizes"] for step in meta["steps"] for shape in step["shapes"]}
@@ -55,7 +55,7 @@ def test_the_steps_of_a_head_are_those_of_the_trace() -> None:
 def test_the_steps_end_in_the_predictions_of_the_page(model: str) -> None:
     text = {"masked": "the cat [MASK] on the mat"}.get(model, TEXT)
     question: dict[str, Any] = {"text": text} | ({"source": "the dog"} if model == "both" else {})
-    stack = resolve(Question(model, **question)).config.stacks[-1]
+    stack = resolve(make_question(model, **question)).config.stacks[-1]
     (shown, *_) = ask("trace", model, **question)[0]["predictions"]
     meta, numbers = ask("walkthrough", model, **question, attention=f"{stack}.1.self", query=shown["position"])
     shares = split(meta, numbers)["probabilities"][-1]
@@ -77,7 +77,7 @@ def test_a_source_predicts_nothing_and_an_answer_that_does_not_exist_is_the_like
 
 def test_the_key_that_nobody_chose_is_the_one_looked_at_most() -> None:
     meta, _ = ask("walkthrough", attention="decoder.0.self", head=1)
-    row = resolve(Question("next", TEXT)).trace["decoder.0.self.weights"][1, -1]
+    row = resolve(make_question("next", TEXT)).trace["decoder.0.self.weights"][1, -1]
     assert (meta["query"], meta["key"]) == (len(row) - 1, int(row.argmax()))
 
 
@@ -92,7 +92,7 @@ def test_every_attention_of_an_encoder_decoder_has_steps(attention: str) -> None
 @pytest.mark.parametrize("kernel", ATTENTION_FUNCTIONS)
 @pytest.mark.parametrize("position", POSITIONAL_ENCODINGS)
 def test_each_step_shows_the_lines_that_run(kernel: str, position: str) -> None:
-    model = resolve(Question("next", TEXT, attention_function=kernel, positional_encoding=position)).model
+    model = resolve(make_question("next", TEXT, attention_function=kernel, positional_encoding=position)).model
     meta, _ = ask("walkthrough", attention_function=kernel, positional_encoding=position, attention="decoder.0.self")
     found = attention_step_code(model, "decoder.0.self") | prediction_step_code(model)
     for step in meta["steps"]:
@@ -105,7 +105,7 @@ def test_each_step_shows_the_lines_that_run(kernel: str, position: str) -> None:
     for listed in found.values():
         for piece in listed:
             file, _, line = piece.location.rpartition(" · ")[2].partition(", line ")
-            with open(file, encoding="utf-8") as source:
+            with (SOURCES / file).open(encoding="utf-8") as source:
                 assert source.read().splitlines()[int(line) - 1].strip() == piece.code.splitlines()[0].strip()
 
 
@@ -113,10 +113,10 @@ def test_the_logit_lens_ends_with_the_prediction() -> None:
     meta, numbers = ask("logit_lens")
     rows = numbers.reshape(meta["depths"], meta["count"], 2 * meta["top_k"] + 2)
     last = rows[-1, -1]
-    probabilities = resolve(Question("next", TEXT)).trace_of("logits").probabilities(-1)
+    probabilities = resolve(make_question("next", TEXT)).trace_of("logits").probabilities(-1)
     assert last[5:10] == pytest.approx(np.sort(probabilities)[::-1][:5], abs=1e-5)
     assert int(last[0]) == int(probabilities.argmax())
-    assert meta["targets"][:-1] == list(resolve(Question("next", TEXT)).trace.text.ids[1:])
+    assert meta["targets"][:-1] == list(resolve(make_question("next", TEXT)).trace.text.ids[1:])
     assert all(str(int(token)) in meta["answer_texts"] for token in rows[..., :5].ravel())
     assert rows[-1, -1, 10] == 0
     assert math.isnan(rows[-1, -1, 11])
@@ -127,7 +127,7 @@ def test_the_logit_lens_of_a_classifier_ends_with_its_labels() -> None:
     meta, numbers = ask("logit_lens", "mood")
     assert (meta["columns"], meta["top_k"], meta["predicts_labels"]) == (meta["count"] + 1, 2, True)
     rows = numbers.reshape(meta["depths"], meta["columns"], 2 * meta["top_k"] + 2)
-    shares = np.exp(resolve(Question("mood", TEXT)).logits(0).astype(float))
+    shares = np.exp(resolve(make_question("mood", TEXT)).logits(0).astype(float))
     shares /= shares.sum()
     whole = dict(zip(rows[-1, 0, :2].astype(int), rows[-1, 0, 2:4], strict=True))
     assert [whole[0], whole[1]] == pytest.approx(shares, abs=1e-5)
@@ -138,7 +138,7 @@ def test_the_logit_lens_of_a_classifier_ends_with_its_labels() -> None:
 
 def test_a_long_text_is_read_a_window_at_a_time() -> None:
     text = "the cat sat " * 13
-    length = len(resolve(Question("next", text)).trace.text.ids)
+    length = len(resolve(make_question("next", text)).trace.text.ids)
     assert length > MAX_LENS_TOKENS
     meta, numbers = ask("logit_lens", text=text, first=MAX_LENS_TOKENS)
     assert (meta["first"], meta["count"]) == (MAX_LENS_TOKENS, length - MAX_LENS_TOKENS)
@@ -164,7 +164,7 @@ def test_the_stream_has_a_length_at_each_depth() -> None:
 
 def test_the_surprise_of_a_text_is_that_of_its_tokens() -> None:
     meta, numbers = ask("negative_log_likelihood")
-    traced = resolve(Question("next", TEXT)).trace_of("logits")
+    traced = resolve(make_question("next", TEXT)).trace_of("logits")
     assert (meta["first"], meta["count"], meta["shifted"]) == (0, len(traced.text.ids), True)
     shares = [traced.probabilities(place)[token] for place, token in enumerate(traced.text.ids[1:])]
     assert numbers[:-1] == pytest.approx(-np.log2(shares), abs=1e-4)
@@ -172,21 +172,21 @@ def test_the_surprise_of_a_text_is_that_of_its_tokens() -> None:
 
 
 def test_a_long_text_has_all_of_it_without_kept_weights_or_logits(monkeypatch: pytest.MonkeyPatch) -> None:
-    edited: dict[str, Any] = {"edits": [OFF, "logits[3]=scale:2"], "query": 3}
+    edited: dict[str, Any] = {"edits": [OFF, "logits[3]=scale:2"]}
     bodies: dict[str, dict[str, Any]] = {
-        "walkthrough": {"attention": "decoder.1.self"},
+        "walkthrough": {"attention": "decoder.1.self", "query": 3},
         "logit_lens": {},
         "negative_log_likelihood": {},
         "residual_norms": {},
-        "logit_attribution": {},
-        "neurons": {"layer": 1},
-        "neuron": {"layer": 1, "neuron": 3},
-        "information_flow": {"threshold": 1e-4},
-        "head_ablation": {"attention": "decoder.0.self"},
+        "logit_attribution": {"query": 3},
+        "neurons": {"layer": 1, "query": 3},
+        "neuron": {"layer": 1, "neuron": 3, "query": 3},
+        "information_flow": {"threshold": 1e-4, "query": 3},
+        "head_ablation": {"attention": "decoder.0.self", "query": 3},
     }
     before = {route: ask(route, **edited, **body) for route, body in bodies.items()}
-    monkeypatch.setattr("app.worker.resolved_question.MAX_WEIGHTS_BYTES", 0)
-    kept = resolve(Question("next", TEXT, edits=tuple(edited["edits"]))).trace
+    monkeypatch.setattr("headlight_app.inference.resolved_question.MAX_WEIGHTS_BYTES", 0)
+    kept = resolve(make_question("next", TEXT, edits=tuple(edited["edits"]))).trace
     assert kept.logits is None and "decoder.0.self.weights" not in kept.values
     for route, body in bodies.items():
         _, numbers = ask(route, **edited, **body)
@@ -195,8 +195,8 @@ def test_a_long_text_has_all_of_it_without_kept_weights_or_logits(monkeypatch: p
 
 def test_where_logits_are_made_for_it_surprise_comes_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     _, whole_text = ask("negative_log_likelihood")
-    monkeypatch.setattr("app.worker.resolved_question.MAX_WEIGHTS_BYTES", 0)
-    monkeypatch.setattr("app.explore.layer_analysis.MAX_MULTIPLICATIONS", 1)
+    monkeypatch.setattr("headlight_app.inference.resolved_question.MAX_WEIGHTS_BYTES", 0)
+    monkeypatch.setattr("headlight_app.explore.answers.layer_analysis.MAX_MULTIPLICATIONS", 1)
     meta, numbers = ask("negative_log_likelihood", first=2)
     assert (meta["first"], meta["count"]) == (2, 1)
     assert numbers == pytest.approx(whole_text[2:3], abs=1e-5)
@@ -239,7 +239,7 @@ def test_the_neurons_of_a_feed_forward_add_up_to_what_it_adds(model: str, more: 
     assert (meta["token"], meta["text"], meta["position"]) == (whole["token"], whole["text"], 3)
     neurons, activations, added = numbers.reshape(-1, 3).T
     assert len(set(neurons)) == MAX_LISTED and (np.diff(np.abs(added)) <= 0).all()
-    recorded = resolve(Question(model, TEXT, **_as_question(more))).value(meta["path"])
+    recorded = resolve(make_question(model, TEXT, **_as_question(more))).value(meta["path"])
     assert activations == pytest.approx(recorded[3, neurons.astype(int)])
 
 
@@ -253,7 +253,7 @@ def test_one_neuron_says_what_it_promotes_and_which_tokens_light_it() -> None:
     found, activations = ask("neuron", layer=0, query=3, neuron=int(neuron))
     assert found["contribution"] == pytest.approx(added)
     assert found["activation"] * found["answer_weight"] == pytest.approx(found["contribution"])
-    assert activations == pytest.approx(resolve(Question("next", TEXT)).value(meta["path"])[:, int(neuron)])
+    assert activations == pytest.approx(resolve(make_question("next", TEXT)).value(meta["path"])[:, int(neuron)])
     assert activations[3] == pytest.approx(activation)
     ups, downs = ([each["logit"] for each in found[name]] for name in ("promoted", "suppressed"))
     assert ups == sorted(ups, reverse=True) and downs == sorted(downs) and ups[-1] >= downs[-1]
@@ -265,7 +265,7 @@ def test_a_neuron_that_is_switched_off_is_silent_and_the_answer_another() -> Non
     edit = f"{meta['path']}[:,{neuron}]=set:0"
     found, activations = ask("neuron", layer=1, query=3, token=meta["token"], neuron=neuron, edits=[edit])
     assert not activations.any() and found["contribution"] == 0
-    before, after = (resolve(Question("next", TEXT, edits=edits)).logits(3) for edits in ((), (edit,)))
+    before, after = (resolve(make_question("next", TEXT, edits=edits)).logits(3) for edits in ((), (edit,)))
     assert before[meta["token"]] != after[meta["token"]]
 
 
@@ -285,7 +285,11 @@ def test_heads_taken_away_change_what_the_edit_changes(model: str) -> None:
     meta, numbers = ask("head_ablation", model, attention=f"{stack}.1.self", query=3)
     assert (meta["first"], meta["count"], meta["heads"]) == (0, 4, 4)
     for head in range(4):
-        row = resolve(Question(model, TEXT, edits=(f"{stack}.1.self.weights[{head}]=set:0",))).logits(3).astype(float)
+        row = (
+            resolve(make_question(model, TEXT, edits=(f"{stack}.1.self.weights[{head}]=set:0",)))
+            .logits(3)
+            .astype(float)
+        )
         share = (row[meta["token"]] - np.log(np.exp(row).sum())) / np.log(2)
         assert numbers[head] == pytest.approx(share - meta["before"], abs=1e-4)
 
@@ -309,7 +313,7 @@ def test_the_heads_that_a_search_finds_are_edits_that_change_the_answer(model: s
     body = {name: tuple(item) if isinstance(item, list) else item for name, item in body.items()}
     heads = [f"{head['path']}.weights[{head['head']}]=set:0" for head in found["search"]["heads"]]
     before, after = (
-        resolve(Question(model, TEXT, edits=tuple(made), **body)).logits(position).astype(float)
+        resolve(make_question(model, TEXT, edits=tuple(made), **body)).logits(position).astype(float)
         for made in (edits, [*edits, *heads])
     )
     assert found["changed"] == (before.argmax() != after.argmax())
@@ -321,7 +325,7 @@ def test_the_heads_that_a_search_finds_are_edits_that_change_the_answer(model: s
 
 def test_a_search_hands_back_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
     at_once = search()
-    monkeypatch.setattr("app.explore.layer_analysis.SEARCH_SECONDS", 0)
+    monkeypatch.setattr("headlight_app.explore.answers.layer_analysis.SEARCH_SECONDS", 0)
     first, _ = ask("head_search")
     assert (first["done"], len(first["search"]["leads"]), first["search"]["tested"]) == (False, 1, 0)
     second, _ = ask("head_search", search=first["search"])
@@ -345,12 +349,17 @@ def test_a_search_hands_back_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch
         ("logit_attribution", "next", {"token": 10**6}, "no answer"),
         ("neurons", "mood", {}, "predicts at each token"),
         ("neurons", "next", {"layer": 2}, "no layer 2"),
-        ("neuron", "next", {"layer": -1}, "no layer -1"),
+        ("neuron", "next", {"layer": -1}, "layer is -1; expected a whole number from 0"),
         ("neuron", "next", {"layer": 0, "neuron": 10**6}, "no neuron 1000000"),
-        ("neuron", "next", {"layer": 0, "neuron": -1}, "no neuron -1"),
+        ("neuron", "next", {"layer": 0, "neuron": -1}, "neuron is -1; expected a whole number from 0"),
         ("head_ablation", "next", {"attention": "decoder.0.self", "first": 4}, "no heads"),
-        ("head_ablation", "next", {"attention": "decoder.0.self", "first": -1}, "no heads"),
-        ("head_ablation", "next", {"attention": 3}, "no attention"),
+        (
+            "head_ablation",
+            "next",
+            {"attention": "decoder.0.self", "first": -1},
+            "first is -1; expected a whole",
+        ),
+        ("head_ablation", "next", {"attention": 3}, "attention is 3; expected a path"),
         ("head_search", "next", {"search": {"tested": "many"}}, "search.tested is 'many'"),
         ("head_search", "next", {"search": {"heads": [{"path": "", "head": 1, "margin": 0}]}}, "weights"),
     ],

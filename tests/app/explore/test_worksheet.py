@@ -12,17 +12,24 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from app.explore.export import worksheet as worksheets
-from app.explore.export.worksheet import MAX_CODE, MAX_EXERCISES, choose_exercises, head_exercise, link_code
-from app.state.state import Question, State
-from app.worker.resolved_question import resolve
-from model.analysis.head_metrics import HEAD_METRICS, IMAGE_HEAD_METRICS
-from model.exercise import Exercise
-from model.nn.attention_functions import ATTENTION_FUNCTIONS
-from model.nn.masks import MASKS
-from model.nn.positional_encodings import POSITIONAL_ENCODINGS
-from model.tasks import TASKS
-from tests.app.explore.test_export_api import HOSTILE, TEXT, ask
+from headlight.analysis.head_metrics import HEAD_METRICS, IMAGE_HEAD_METRICS
+from headlight.exercise import Exercise
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.nn.masks import MASKS
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.tasks import TASKS
+from headlight_app.contract.state import State
+from headlight_app.explore.answers.export import worksheet as worksheets
+from headlight_app.explore.answers.export.worksheet import (
+    MAX_CODE,
+    MAX_EXERCISES,
+    choose_exercises,
+    head_exercise,
+    link_code,
+)
+from headlight_app.inference.resolved_question import resolve
+from tests.app.asking import ask_route, make_question
+from tests.app.explore.test_export_api import HOSTILE, TEXT
 
 PARTS = {
     "figure": "<svg xmlns='http://www.w3.org/2000/svg'/>",
@@ -32,7 +39,7 @@ PARTS = {
 
 
 def made(client: TestClient, **choices: Any) -> str:
-    meta, content = ask(
+    meta, content = ask_route(
         client, "export_worksheet", **({"model": "next", "text": TEXT, "layer": 1, "head": 2} | PARTS | choices)
     )
     assert meta == {"name": "headlight-worksheet.html", "type": "text/html"}, meta
@@ -46,7 +53,7 @@ def test_a_worksheet_has_picture_sentence_questions_link_code_and_origin(client:
     assert f'dir="auto">{TEXT}</p>' in page and "next · today" in page
     assert 'href="http://room:8501/?text=a&amp;layer=1"' in page and page.count("<path") >= 1
     questions, answers = page.split("Answers, for the teacher")
-    shown = list(choose_exercises(resolve(Question("next", TEXT)), State(layer=1, head=2)))[:MAX_EXERCISES]
+    shown = list(choose_exercises(resolve(make_question("next", TEXT)), State(layer=1, head=2)))[:MAX_EXERCISES]
     assert 1 <= len(shown) <= MAX_EXERCISES and questions.count("<li>") == answers.count("<li contenteditable>") == len(
         shown
     )
@@ -68,7 +75,7 @@ def test_questions_begin_with_the_pattern_of_the_head(monkeypatch: pytest.Monkey
     shares["induction"] = np.full((2, 4), np.nan)
     shares["first"][1, 2] = 0.72
     monkeypatch.setattr(worksheets, "head_metrics", lambda *_: shares)
-    resolved = resolve(Question("next", TEXT))
+    resolved = resolve(make_question("next", TEXT))
     found = head_exercise(resolved, State(layer=1, head=2))
     assert found and found.answer.startswith("A bright first column")
     assert found.answer.endswith("Here 72% of the attention of layer 1, head 2 goes to the first token.")
@@ -78,7 +85,7 @@ def test_questions_begin_with_the_pattern_of_the_head(monkeypatch: pytest.Monkey
 
 
 def test_what_is_wired_otherwise_is_asked_before_what_is_as_it_was_trained() -> None:
-    resolved = resolve(Question("next", TEXT, positional_encoding="alibi", attention_function="hardmax"))
+    resolved = resolve(make_question("next", TEXT, positional_encoding="alibi", attention_function="hardmax"))
     first, second, *rest = choose_exercises(resolved, State(quantity="scores"))
     assert first == POSITIONAL_ENCODINGS["alibi"].exercise and second == ATTENTION_FUNCTIONS["hardmax"].exercise
     assert TASKS["language-model"].exercise in rest and MASKS["causal"].exercise in rest

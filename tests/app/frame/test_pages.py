@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.engine.models import listed_models
-from app.server.launch import SCRIPT
-from app.worker import serve
-from app.worker.serve import answer
-from model.checkpoints.catalog import MODELS_VARIABLE
+from headlight.checkpoints.catalog import MODELS_VARIABLE
+from headlight_app.engine.job import EngineRequest
+from headlight_app.engine.models import listed_models
+from headlight_app.server.launch import SCRIPT
+from headlight_app.worker import serve
+from headlight_app.worker.serve import answer
 from tests.app.pages import component_data, open_app, scripted, unfolded
 
 
@@ -75,9 +76,9 @@ def test_the_charts_say_what_probabilities_are_over(model: str, answers: str) ->
 def test_what_nobody_unfolds_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def note(handler: str, body: dict[str, Any]) -> bytes:
-        asked.append(handler)
-        return answer(handler, body)
+    def note(request: EngineRequest) -> bytes:
+        asked.append(request.route)
+        return answer(request)
 
     monkeypatch.setattr(serve, "answer", note)
     at = open_app(model="next")
@@ -103,7 +104,7 @@ def test_the_sidebar_offers_what_a_model_was_trained_with_first() -> None:
         ["", "Softmax · as trained"],
     )
     assert "causal" not in dict(masks) and "rope" not in dict(position)
-    assert data["state"] == {
+    assert data["variant"] == {
         "masks": "causal+window:2",
         "positional_encoding": "",
         "attention_function": "",
@@ -115,42 +116,39 @@ def test_the_sidebar_offers_what_a_model_was_trained_with_first() -> None:
 
 
 def test_what_was_trained_anyway_counts_as_not_chosen() -> None:
-    assert (
-        component_data(open_app(model="next", masks="causal", positional_encoding="rope").sidebar)["state"]["masks"]
-        == ""
-    )
+    data = component_data(open_app(model="next", masks="causal", positional_encoding="rope").sidebar)
+    assert data["variant"]["masks"] == ""
 
 
 def test_the_instrument_asks_with_what_the_address_exchanges() -> None:
-    choice = component_data(open_app(model="next", text="the dog", positional_encoding="alibi", scale="off").main)[
-        "state"
-    ]
-    assert (choice["positional_encoding"], choice["scale"], choice["masks"]) == ("alibi", "off", "")
+    at = open_app(model="next", text="the dog", positional_encoding="alibi", scale="off")
+    variant = component_data(at.main)["state"]["variant"]
+    assert (variant["positional_encoding"], variant["scale"], variant["masks"]) == ("alibi", "off", "")
 
 
 def test_where_no_instrument_hears_the_sidebar_writes_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
         import streamlit as st
 
-        from app.frame.sidebar import _on_variant_change
-        from app.state.session import current_state
+        from headlight_app.frame.sidebar import _on_variant_change
+        from headlight_app.state.session import current_state
 
         current_state()
         st.button("report", on_click=_on_variant_change)
 
-    choice = {
+    variant = {
         "masks": "custom:10/11",
         "positional_encoding": "alibi",
         "attention_function": "",
         "scale": "off",
         "pooling": "",
-        "turn": 3,
     }
-    monkeypatch.setattr("app.ui.component.reported", lambda key: dict(choice))
+    report: dict[str, Any] = {"variant": variant, "turn": 3}
+    monkeypatch.setattr("headlight_app.ui.component.reported", lambda key: dict(report))
     at = scripted(page)
     at.button[0].click().run()
     assert address(at) == {"masks": "custom:10/11", "positional_encoding": "alibi", "scale": "off"}
-    choice |= {"positional_encoding": "", "model": "the one trained with it", "turn": 4}
+    report = {"variant": variant | {"positional_encoding": ""}, "model": "the one trained with it", "turn": 4}
     at.button[0].click().run()
     assert address(at) == {"masks": "custom:10/11", "model": "the one trained with it", "scale": "off"}
 
@@ -172,7 +170,7 @@ def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pyte
     def page() -> None:
         import streamlit as st
 
-        from app.state.session import apply_reports, current_state, report_serial
+        from headlight_app.state.session import apply_reports, current_state, report_serial
 
         apply_reports("explore", "the opening", "")
         current_state()
@@ -186,7 +184,7 @@ def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pyte
         )
 
     reported = {"text": "the opening", "layer": 1, "masked_positions": [2, 3], "head": "none", "serial": 7}
-    monkeypatch.setattr("app.state.session.reported", lambda key: dict(reported))
+    monkeypatch.setattr("headlight_app.state.session.reported", lambda key: dict(reported))
     at = scripted(page)
     assert json.loads(at.json[0].value) == {"layer": 1, "text": None, "masked": [2, 3], "serial": 7}
     assert address(at) == {"layer": "1", "masked_positions": "2;3"}
@@ -200,7 +198,7 @@ def test_a_request_with_an_older_address_takes_nothing_back(monkeypatch: pytest.
     def page() -> None:
         import streamlit as st
 
-        from app.state.session import change_state, current_state
+        from headlight_app.state.session import change_state, current_state
 
         current_state()
         if st.button("report"):
@@ -216,7 +214,7 @@ def test_a_request_with_an_older_address_takes_nothing_back(monkeypatch: pytest.
     assert address(at) == {"text": "the dog"}, "the browser hears the newest again"
     at.query_params["text"] = "a link"
     assert at.run().text[0].value == "a link"
-    monkeypatch.setattr("app.state.session._is_history_navigation", lambda: True)
+    monkeypatch.setattr("headlight_app.state.session._is_history_navigation", lambda: True)
     at.query_params["text"] = "the dog"
     assert at.run().text[0].value == "the dog", "Back brings an address that was there before"
 
@@ -225,14 +223,14 @@ def test_the_head_that_pages_begin_with_stays_unsaid(monkeypatch: pytest.MonkeyP
     def page() -> None:
         import streamlit as st
 
-        from app.state.session import apply_reports, current_state
+        from headlight_app.state.session import apply_reports, current_state
 
         apply_reports("explore", "", "", default_head=(1, 0))
         shown = current_state().with_default_head((1, 0))
         st.json([shown.layer, shown.head])
 
     reported = {"text": "the dog", "layer": 1, "head": 0, "serial": 0}
-    monkeypatch.setattr("app.state.session.reported", lambda key: dict(reported))
+    monkeypatch.setattr("headlight_app.state.session.reported", lambda key: dict(reported))
     at = scripted(page)
     reported["serial"] = 1
     at.run()
@@ -257,13 +255,13 @@ def test_a_link_to_any_head_is_followed(query: dict[str, str], shown: tuple[int,
 
 def test_another_model_starts_without_the_edits_of_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
-        from app.frame import sidebar
-        from app.state.session import current_state
+        from headlight_app.frame import sidebar
+        from headlight_app.state.session import current_state
 
         if current_state().model == "next":
             sidebar._on_model_change()
 
-    monkeypatch.setattr("app.ui.component.reported", lambda key: {"model": "masked", "turn": 1})
+    monkeypatch.setattr("headlight_app.ui.component.reported", lambda key: {"model": "masked", "turn": 1})
     edited = {"edits": "decoder.1.self.weights[2]=set:0", "positional_encoding": "alibi"}
     at = scripted(page, model="next", text="the dog", **edited)
     assert address(at) == {"model": "masked", "text": "the dog", "positional_encoding": "alibi"}
@@ -321,8 +319,8 @@ def test_how_the_weights_were_used_stands_in_the_sidebar() -> None:
 
 def test_several_notes_on_the_weights_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     notes = ("3 tensors were loaded.", "lm_head.bias is not used.")
-    monkeypatch.setattr("app.worker.model_cards.open_checkpoint", lambda *_: SimpleNamespace(notes=notes))
-    monkeypatch.setattr("app.worker.model_cards.nonfinite_warning", lambda name, device: "")
+    monkeypatch.setattr("headlight_app.models.answers.cards.open_checkpoint", lambda *_: SimpleNamespace(notes=notes))
+    monkeypatch.setattr("headlight_app.models.answers.cards.nonfinite_warning", lambda name, device: "")
     (folded,) = open_app(model="next").sidebar.expander
     assert folded.label == "2 notes on its weights"
     told = folded.caption[0].value.replace("\\", "")  # Markdown's signs are escaped
@@ -331,7 +329,8 @@ def test_several_notes_on_the_weights_are_folded(monkeypatch: pytest.MonkeyPatch
 
 def test_weights_that_are_no_numbers_are_told_above_the_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "app.worker.model_cards.nonfinite_warning", lambda name, device: "1 tensor holds NaN or infinite weights."
+        "headlight_app.models.answers.cards.nonfinite_warning",
+        lambda name, device: "1 tensor holds NaN or infinite weights.",
     )
     at = open_app(model="next")
     assert "NaN or infinite" in at.warning[0].value
@@ -340,8 +339,8 @@ def test_weights_that_are_no_numbers_are_told_above_the_heads(monkeypatch: pytes
 
 def test_what_went_wrong_is_a_sentence_without_a_path_of_the_server() -> None:
     def page() -> None:
-        from app.server.lifespan import on_script_error
-        from model.errors import CheckpointError
+        from headlight.errors import CheckpointError
+        from headlight_app.server.lifespan import on_script_error
 
         assert on_script_error(FileNotFoundError("/secret/place"))
         assert on_script_error(CheckpointError("a_b_ has no weights."))
@@ -353,7 +352,7 @@ def test_what_went_wrong_is_a_sentence_without_a_path_of_the_server() -> None:
 
 def test_a_process_started_from_within_runs_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[str] = []
-    monkeypatch.setattr("app.frame.main.main", lambda: runs.append("a page"))
+    monkeypatch.setattr("headlight_app.frame.main.main", lambda: runs.append("a page"))
     run_path(str(SCRIPT), run_name="__mp_main__")
     assert not runs
     run_path(str(SCRIPT), run_name="__main__")

@@ -11,10 +11,10 @@ def opened(**query: str) -> tuple[str, str]:
     def page() -> None:
         import streamlit as st
 
-        from app.engine.models import available_models
-        from app.frame.suitable_model import suitable_state
-        from app.generate import page as generate
-        from app.state.session import current_state
+        from headlight_app.engine.models import available_models
+        from headlight_app.frame.suitable_model import suitable_state
+        from headlight_app.generate import page as generate
+        from headlight_app.state.session import current_state
 
         state, words = suitable_state(generate, current_state(), available_models())
         st.text(state.model)
@@ -42,10 +42,10 @@ def test_a_text_that_names_no_model_is_read_by_the_one_that_suits() -> None:
     def visit() -> None:
         import streamlit as st
 
-        from app.engine.models import available_models
-        from app.frame.suitable_model import suitable_state
-        from app.state.session import current_state
-        from app.tasks import page as tasks
+        from headlight_app.engine.models import available_models
+        from headlight_app.frame.suitable_model import suitable_state
+        from headlight_app.state.session import current_state
+        from headlight_app.tasks import page as tasks
 
         state, words = suitable_state(tasks, current_state(), available_models())
         assert not words, "nobody chose the model that does not suit"
@@ -61,11 +61,11 @@ def test_the_sidebar_leads_to_a_model_that_suits_and_the_page_says_why() -> None
     def visit() -> None:
         import streamlit as st
 
-        from app.engine.models import available_models
-        from app.explore import page as explore
-        from app.frame.suitable_model import suitable_state, with_suitable_model
-        from app.generate import page as generate
-        from app.state.session import current_state
+        from headlight_app.engine.models import available_models
+        from headlight_app.explore import page as explore
+        from headlight_app.frame.suitable_model import suitable_state, with_suitable_model
+        from headlight_app.generate import page as generate
+        from headlight_app.state.session import current_state
 
         entries, state = available_models(), current_state()
         suitable_state(explore, state, entries)
@@ -83,10 +83,10 @@ def test_the_address_gives_way_without_an_entry_in_the_history() -> None:
     def visit() -> None:
         import streamlit as st
 
-        from app.engine.models import available_models
-        from app.frame.suitable_model import suitable_state
-        from app.generate import page as generate
-        from app.state.session import address_script, current_state
+        from headlight_app.engine.models import available_models
+        from headlight_app.frame.suitable_model import suitable_state
+        from headlight_app.generate import page as generate
+        from headlight_app.state.session import address_script, current_state
 
         suitable_state(generate, current_state(), available_models())
         st.text(address_script())

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.state.state import Question
-from app.state.url import encode_generated
+from headlight_app.contract.question import Question
+from headlight_app.state.url import encode_generated
 from tests.app.pages import alone, component_data, scripted
 
 
@@ -23,7 +23,7 @@ def test_a_model_that_writes_nothing_says_what_can_be_done_instead() -> None:
 
 
 def test_an_address_restores_the_rule_and_what_was_written() -> None:
-    written = encode_generated(Question("next", "the dog"), ((2, 5), (3, 9)))
+    written = encode_generated(Question(model="next", text="the dog"), ((2, 5), (3, 9)))
     data = component_data(
         alone("generate", model="next", text="the dog", sampling="t0.5,k7,p0.9,s3", generated=written).main
     )
@@ -38,17 +38,19 @@ def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.Monk
     def page() -> None:
         from functools import partial
 
-        from app.generate import page as generate
-        from app.state.session import apply_reports, current_state
+        from headlight_app.contract.question import Question
+        from headlight_app.generate import page as generate
+        from headlight_app.state.session import apply_reports, current_state
 
         told = {"text": "the opening", "source": "", "masked_positions": [], "generated": []}
-        apply_reports("generate", "the opening", "", partial(generate._read_report, "next", told))
+        question = Question(model="next", text="another text")
+        apply_reports("generate", "the opening", "", partial(generate._read_report, question, told))
         current_state()
 
     rule = {"temperature": 1, "top_k": 3, "top_p": 1, "seed": 12}
     reported = {"layer": 1, "head": 0, "sampling": rule, "generated": [[2, 7]], "serial": 4}
-    monkeypatch.setattr("app.state.session.reported", lambda key: dict(reported))
+    monkeypatch.setattr("headlight_app.state.session.reported", lambda key: dict(reported))
     at = scripted(page)
     address = {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
-    mark = encode_generated(Question("next", "the opening"), ((2, 7),))
+    mark = encode_generated(Question(model="next", text="the opening"), ((2, 7),))
     assert address == {"layer": "1", "head": "0", "sampling": "t1,k3,s12", "generated": mark}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from app.engine.models import ListedModel, listed_models
-from app.models.cards import card_html
+from headlight_app.engine.contract import ListedModel
+from headlight_app.engine.models import listed_models
+from headlight_app.models.cards import card_html
 
 
 def listed(name: str) -> ListedModel:
@@ -64,6 +65,13 @@ def test_a_card_describes_the_model(name: str, words: tuple[str, ...]) -> None:
     assert all(word in shown for word in words)
     assert "open now" not in shown and "open now" in card_html(listed(name), open_now=True)
     assert listed(name).problem == ""
+
+
+def test_only_an_upload_is_called_one() -> None:
+    own = replace(listed("next"), own=True)
+    assert "your upload" in card_html(replace(own, name="upload-next-x"), open_now=False)
+    shown = card_html(replace(own, name="/home/anna/next"), open_now=False)
+    assert "opened from your disk" in shown and "your upload" not in shown
 
 
 def test_why_a_model_cannot_be_opened_stands_on_its_card() -> None:

@@ -11,16 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from app.access.uploads import IN_USE, upload_store
-from app.access.visitor import CURRENT_VISITOR
-from app.engine.client import ask
-from app.engine.models import available_models, own_models
-from app.models import opening
-from app.models.upload import open_path, upload_folder, upload_zip
-from app.worker import open_models
-from app.worker.trace_cache import trace_cache
-from model.config import Config
-from model.errors import CheckpointError, HeadlightError
+from headlight.config import Config
+from headlight.errors import CheckpointError, HeadlightError
+from headlight_app.access.uploads import IN_USE, upload_store
+from headlight_app.access.visitor import CURRENT_VISITOR
+from headlight_app.compare.contract import CompareRequest
+from headlight_app.contract.question import Question
+from headlight_app.engine.client import ask
+from headlight_app.engine.models import available_models, own_models, own_titles
+from headlight_app.inference import open_models
+from headlight_app.inference.trace_cache import trace_cache
+from headlight_app.models.answers import opening
+from headlight_app.models.contract import OpenCheckpointRequest
+from headlight_app.models.upload import open_path, upload_folder, upload_zip
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +54,7 @@ def zipped(files: dict[str, bytes]) -> BytesIO:
 
 def config_of(name: str) -> Config:
     """The config of a model that opens."""
-    ask("open_checkpoint", {"model": name})
+    ask(OpenCheckpointRequest(model=name))
     return next(entry.config for entry in available_models() if entry.name == name)
 
 
@@ -73,15 +76,33 @@ def test_a_folder_has_its_name_for_a_title(toys: Path) -> None:
     assert upload_folder({name: BytesIO(content) for name, content in files_of(toys).items()}).title == "my model"
 
 
-def test_an_upload_replaces_the_last_one(toys: Path, anna: Path) -> None:
+def test_a_second_upload_stands_beside_the_first_until_that_is_removed(toys: Path, anna: Path) -> None:
     first = upload_zip("a.zip", zipped(files_of(toys)))
     second = upload_zip("b.zip", zipped(files_of(toys, "masked")))
-    assert upload_store().owned_by("anna") == (second,)
+    assert upload_store().owned_by("anna") == (first, second)
+    assert [card.name for card in own_models()] == [first.name, second.name]
+    assert own_titles() == {first.name: "a (your upload)", second.name: "b (your upload)"}
+    assert {first.folder, second.folder} <= {key[0] for key in open_models.model_pool().models}, "both are open already"
+    upload_store().remove("anna", first.name)
     assert not first.folder.exists() and uploads_on_disk(anna) == 1
-    assert [card.name for card in own_models()] == [second.name]
-    assert second.folder in {key[0] for key in open_models.model_pool().models}, "it is open already"
+    assert config_of(second.name) == config_of("masked")
     with pytest.raises(CheckpointError, match="uploads belong to the browser that sent them"):
-        ask("open_checkpoint", {"model": first.name})
+        ask(OpenCheckpointRequest(model=first.name))
+
+
+def test_two_training_steps_are_compared(toys: Path) -> None:
+    sides = [upload_zip(f"step-{number}.zip", zipped(files_of(toys))) for number in (100, 200)]
+    one, other = (Question(model=side.name, text="the cat sat") for side in sides)
+    left, right = ask(CompareRequest(sides=(one, other))).answer.sides
+    assert left.tokens == right.tokens
+
+
+def test_what_is_sent_beyond_a_visitors_room_is_refused_before_it_is_written(toys: Path, anna: Path) -> None:
+    sent = zipped(files_of(toys))
+    upload_store().visitor_limit = len(sent.getvalue()) - 1
+    with pytest.raises(CheckpointError, match=r"and this one has 1 MB\. Remove one below"):
+        upload_zip("a.zip", sent)
+    assert uploads_on_disk(anna) == 0
 
 
 def test_an_upload_that_does_not_open_is_deleted_and_the_last_one_stays(toys: Path, anna: Path) -> None:
@@ -103,6 +124,7 @@ def test_a_shared_server_opens_no_path(toys: Path, monkeypatch: pytest.MonkeyPat
         open_path(str(toys / "next"))
     monkeypatch.setenv("HEADLIGHT_SHARED", "0")
     checkpoint = open_path(f'  "{toys / "next"}" ')
+    assert own_titles() == {checkpoint.name: "next (opened from your disk)"}
     assert checkpoint.upload_dir is None and config_of(checkpoint.name) == config_of("next")
     kept = upload_store().owned_by("anna")
     for text in ("", "../next", "./next", str(toys / "nothing"), "x" * 9_999, "/a\0b", "/etc"):
@@ -135,6 +157,7 @@ def test_a_hub_id_is_downloaded_into_the_cache(
     names = [entry.name for entry in available_models()]
     assert names.count(checkpoint.name) == 1
     assert (checkpoint.name == "somebody/tiny") is offered
+    assert checkpoint.title == "somebody/tiny", "no hash of the cache"
 
 
 def test_a_hub_id_that_cannot_be_downloaded_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,14 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from streamlit.testing.v1 import AppTest
 
-from app.positions.losses import table_html
-from app.ui import charts
-from model.nn.positional_encodings import POSITIONAL_ENCODINGS
-from model.paths import assets_dir
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.paths import assets_dir
+from headlight_app.positions.contract import LossRow, LossTable, MeasuredLoss
+from headlight_app.positions.losses import table_html
+from headlight_app.ui import charts
 from tests.app.pages import alone
 
 MODELS = ("next", "masked", "both")
@@ -85,9 +87,16 @@ def test_what_was_measured_is_shown_as_it_stands_in_the_files() -> None:
 
 
 def test_the_open_model_is_marked_and_a_table_that_ends_is_undefined() -> None:
-    loss = {"mean": 3.25, "standard_error": 0.01}
-    row = {"name": "positions-decoder-learned", "title": "<b>", "losses": [loss, None], "shuffled": loss}
-    table = {"architecture": "decoder", "lengths": [128, 256], "rows": [row, row | {"name": "other"}]}
+    loss = MeasuredLoss(mean=3.25, standard_error=0.01)
+    row = LossRow(name="positions-decoder-learned", title="<b>", losses=(loss, None), shuffled=loss)
+    table = LossTable(
+        architecture="decoder",
+        lengths=(128, 256),
+        rows=(row, replace(row, name="other")),
+        target_count=1,
+        seed_spread=(),
+        command="",
+    )
     html = table_html(table, "positions-decoder-learned")
     assert html.count('class="open"') == 1 and html.count("undefined") == 2
     assert "&lt;b&gt;" in html and "2 × as long" in html and "3.250<small>± 0.010" in html

@@ -10,7 +10,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from app.server.hosts import HostCheck, known_names
+from headlight_app.server.hosts import HostCheck, known_names
 
 
 @pytest.fixture

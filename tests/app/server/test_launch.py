@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.access.settings import Settings, settings
-from app.server import launch
+from headlight_app import command
+from headlight_app.access.settings import Settings, settings
+from headlight_app.server import launch
 from tests.browser.server import free_port
 
 
@@ -33,8 +34,8 @@ def port() -> int:
 
 
 def test_it_listens_on_this_machine_only(served: list[tuple[str, int, bool]], port: int) -> None:
-    assert launch.main(["--port", str(port), "--no-browser"]) == 0
-    assert launch.main(["app", "--port", str(port)]) == 0
+    assert command.main(["--port", str(port), "--no-browser"]) == 0
+    assert command.main(["app", "--port", str(port)]) == 0
     assert served == [("127.0.0.1", port, False), ("127.0.0.1", port, True)]
 
 
@@ -84,15 +85,15 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_help_lists_the_other_verbs(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        launch.main(["--help"])
+        command.main(["--help"])
     said = capsys.readouterr().out
     assert all(verb in said for verb in ("trace", "predict", "models", "train", "--no-browser"))
 
 
 def test_every_other_word_is_a_verb_of_the_backend(capsys: pytest.CaptureFixture[str]) -> None:
-    assert launch.main(["models"]) == 0
+    assert command.main(["models"]) == 0
     assert "next" in capsys.readouterr().out
-    assert launch.main(["juggle"]) == 2
+    assert command.main(["juggle"]) == 2
     assert "juggle" in capsys.readouterr().err
 
 

@@ -13,8 +13,8 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.access.uploads import FOLDER_PREFIX, GRACE_SECONDS, UploadStore, VisitorCheckpoint
-from app.server import lifespan
+from headlight_app.access.uploads import FOLDER_PREFIX, GRACE_SECONDS, UploadStore, VisitorCheckpoint
+from headlight_app.server import lifespan
 
 
 def lay(root: Path, max_bytes: int) -> Path:
@@ -38,7 +38,7 @@ def test_while_it_runs_it_sweeps_and_when_it_stops_nothing_is_left(
 ) -> None:
     forsaken = tmp_path / f"{FOLDER_PREFIX}killed"
     forsaken.mkdir()
-    monkeypatch.setattr("app.access.uploads.ABANDONED_SECONDS", -1.0)
+    monkeypatch.setattr("headlight_app.access.uploads.ABANDONED_SECONDS", -1.0)
     with TestClient(Starlette(lifespan=lifespan.lifespan)):
         assert not forsaken.exists()
         gone, stays = register.add_upload("anna", "a", lay), register.add_upload("ben", "b", lay)

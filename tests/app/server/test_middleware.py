@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from app.server.middleware import SkeletonMiddleware
+from headlight_app.server.middleware import SkeletonMiddleware
 
 PAGE = '<body><div id="root"></div></body>'
 

@@ -8,37 +8,34 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import streamlit
 import torch
-from starlette.requests import Request
+from starlette.requests import Request as HttpRequest
 from starlette.testclient import TestClient
 
-from app.engine import client as client_module
-from app.engine.fair_queue import FairQueue, Superseded
-from app.engine.handlers import Lane
-from app.engine.job import EngineRequest, Job, Stream
-from app.server import routes as subject
-from app.server.images import ICON
-from app.ui.wire_format import pack, unpack
-from app.worker.open_models import open_checkpoint
-from model.checkpoints import load, save
+from headlight.checkpoints import load, save
+from headlight_app.contract.reply import Reply
+from headlight_app.contract.request import Answer, Lane, Request
+from headlight_app.engine import client as client_module
+from headlight_app.engine.fair_queue import FairQueue, Superseded
+from headlight_app.engine.job import EngineRequest, Job, Stream
+from headlight_app.explore.contract import TraceRequest
+from headlight_app.inference.open_models import open_checkpoint
+from headlight_app.server import routes as subject
+from headlight_app.server.images import ICON
+from tests.app.asking import ask_route, unpack
 from tests.app.conftest import CONTEXT
 from tests.app.engine.test_fair_queue import taken
 
+TRACE: msgspec.json.Decoder[Request[Any]] = msgspec.json.Decoder(TraceRequest)
 OFF = "decoder.1.self.weights[3]=set:0"
 
 
-def ask(client: TestClient, route: str = "trace", **body: Any) -> tuple[dict[str, Any], bytes]:
-    headers = {"Content-Type": "application/json"}
-    answer = client.post(f"/api/{route}", content=json.dumps(body), headers=headers)  # as JavaScript writes it
-    assert answer.status_code == 200
-    return unpack(answer.content)
-
-
 def test_a_question_is_answered_with_all_heads(client: TestClient) -> None:
-    meta, numbers = ask(client, model="next", text="the cat sat")
+    meta, numbers = ask_route(client, model="next", text="the cat sat")
     count = len(meta["tokens"])
     assert [token["text"] for token in meta["tokens"]][-1] == " sat"
     tokenizer = open_checkpoint("next", "cpu").tokenizer
@@ -57,7 +54,7 @@ def test_the_name_of_the_first_page_leads_to_it(client: TestClient) -> None:
 
 
 def test_predictions_are_of_the_whole_vocabulary(client: TestClient) -> None:
-    meta, _ = ask(client, model="next", text="the cat")
+    meta, _ = ask_route(client, model="next", text="the cat")
     (prediction,) = meta["predictions"]
     assert prediction["position"] == len(meta["tokens"]) - 1
     assert not meta["changed"]
@@ -68,8 +65,8 @@ def test_predictions_are_of_the_whole_vocabulary(client: TestClient) -> None:
 
 
 def test_an_edit_shows_before_and_after(client: TestClient) -> None:
-    plain, _ = ask(client, model="next", text="the cat")
-    edited, numbers = ask(client, model="next", text="the cat", edits=[OFF])
+    plain, _ = ask_route(client, model="next", text="the cat")
+    edited, numbers = ask_route(client, model="next", text="the cat", edits=[OFF])
     assert edited["changed"]
     before = {item["id"]: item["before"] for item in edited["predictions"][0]["candidates"]}
     trained = {item["id"]: item["after"] for item in plain["predictions"][0]["candidates"]}
@@ -77,12 +74,12 @@ def test_an_edit_shows_before_and_after(client: TestClient) -> None:
     count = len(edited["tokens"])
     head = np.frombuffer(numbers, np.uint8).reshape(2, 4, count, count)[1, 3]
     assert set(head.ravel()) == {0, 1}
-    again, _ = ask(client, model="next", text="the cat")
+    again, _ = ask_route(client, model="next", text="the cat")
     assert again["predictions"] == plain["predictions"], "a later question is untouched"
 
 
 def test_each_masked_token_is_predicted(client: TestClient) -> None:
-    meta, _ = ask(client, model="masked", text="the cat sat on the [MASK]", masked_positions=[2])
+    meta, _ = ask_route(client, model="masked", text="the cat sat on the [MASK]", masked_positions=[2])
     assert meta["maskable"]
     hidden = [place for place, token in enumerate(meta["tokens"]) if token["masked"]]
     assert [prediction["position"] for prediction in meta["predictions"]] == hidden
@@ -90,7 +87,7 @@ def test_each_masked_token_is_predicted(client: TestClient) -> None:
 
 
 def test_an_encoder_decoder_has_three_kinds_of_attention(client: TestClient) -> None:
-    meta, numbers = ask(client, model="both", text="", source="the dog lay on the rug")
+    meta, numbers = ask_route(client, model="both", text="", source="the dog lay on the rug")
     shapes = {grid["name"]: (grid["rows"], grid["columns"]) for grid in meta["attention_groups"]}
     target, source = len(meta["tokens"]), len(meta["source_tokens"])
     assert shapes == {
@@ -102,14 +99,14 @@ def test_an_encoder_decoder_has_three_kinds_of_attention(client: TestClient) -> 
 
 
 def test_a_classifier_answers_with_its_labels(client: TestClient) -> None:
-    meta, _ = ask(client, model="mood", text="the cat sat")
+    meta, _ = ask_route(client, model="mood", text="the cat sat")
     (prediction,) = meta["predictions"]
     assert {item["text"] for item in prediction["candidates"]} == {"glad", "sad"}
     assert sum(item["after"] for item in prediction["candidates"]) == pytest.approx(1)
 
 
 def test_another_wiring_is_said_to_be_untrained(client: TestClient) -> None:
-    meta, _ = ask(client, model="next", text="the cat", positional_encoding="learned", masks="none", scale="off")
+    meta, _ = ask_route(client, model="next", text="the cat", positional_encoding="learned", masks="none", scale="off")
     (note,) = meta["notes"]
     assert "Learned instead of RoPE (rotary)" in note and "Bidirectional instead of Causal" in note
     assert "not trained this way" in note and "those of no positional encoding" in note
@@ -119,9 +116,9 @@ def test_another_wiring_is_said_to_be_untrained(client: TestClient) -> None:
 
 @pytest.mark.parametrize("view", ["weights", "scores"])
 def test_exact_values_of_one_head(client: TestClient, view: str) -> None:
-    meta, _ = ask(client, model="next", text="the cat sat")
+    meta, _ = ask_route(client, model="next", text="the cat sat")
     path = f"decoder.1.self.{view}"
-    shape, numbers = ask(client, "head_matrix", model="next", text="the cat sat", path=path, head=2)
+    shape, numbers = ask_route(client, "head_matrix", model="next", text="the cat sat", path=path, head=2)
     count = len(meta["tokens"])
     exact = np.frombuffer(numbers, "<f4").reshape(shape["rows"], shape["columns"])
     assert exact.shape == (count, count)
@@ -135,11 +132,11 @@ ODD = ["\N{GRINNING FACE} ok", "שלום", "</script><b>x</b>", "$x$ **bold** `c
 @pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
 def test_odd_text_comes_back_as_itself_or_as_a_sentence(client: TestClient, text: str) -> None:
     for model in ("next", "masked"):
-        meta, _ = ask(client, model=model, text=text)
+        meta, _ = ask_route(client, model=model, text=text)
         assert "error" in meta or len(meta["tokens"]) > 0
         assert "Something went wrong" not in meta.get("error", "")
     if text.isprintable():
-        meta, _ = ask(client, model="next", text="x" + text)
+        meta, _ = ask_route(client, model="next", text="x" + text)
         ends = [token["end"] for token in meta["tokens"]]
         assert ends[-1] == len(("x" + text).encode("utf-16-le")) // 2
 
@@ -164,12 +161,12 @@ def test_odd_text_comes_back_as_itself_or_as_a_sentence(client: TestClient, text
         ({"model": "next", "text": 3}, "text is 3; expected a text"),
         ({"model": "next", "text": "cat", "edits": "all"}, "edits is 'all'; expected a list"),
         ({"model": "masked", "text": "cat", "masked_positions": [True]}, "expected a whole number"),
-        ({"text": "cat"}, "lacks model"),
+        ({"text": "cat"}, "The question lacks a field: model"),
         ({"model": ["next"], "text": "cat"}, "model is ['next']; expected a text"),
     ],
 )
 def test_what_cannot_be_answered_gets_a_sentence(client: TestClient, body: dict[str, Any], said: str) -> None:
-    meta, numbers = ask(client, **body)
+    meta, numbers = ask_route(client, **body)
     assert said in meta["error"]
     assert "Something went wrong" not in meta["error"]
     assert not numbers
@@ -180,7 +177,7 @@ def test_what_cannot_be_answered_gets_a_sentence(client: TestClient, body: dict[
     [
         (b"{", "application/json", "no JSON"),
         (b"[" * 100_000, "application/json", "no JSON"),
-        (b"[]", "application/json", "no JSON object"),
+        (b"[]", "application/json", "expected a table of fields"),
         (b"x" * (subject.MAX_BODY_BYTES + 1), "application/json", "Shorten"),
         (b"{}", "text/plain", "application/json"),
     ],
@@ -192,7 +189,7 @@ def test_a_broken_request_gets_a_sentence(client: TestClient, content: bytes, ki
 
 def test_only_attention_can_be_asked_for_by_path(client: TestClient) -> None:
     for path, head in (("logits", 0), ("decoder.0.self.weights", 4), ("decoder.7.self.weights", 0), ("", 0)):
-        meta, _ = ask(client, "head_matrix", model="next", text="cat", path=path, head=head)
+        meta, _ = ask_route(client, "head_matrix", model="next", text="cat", path=path, head=head)
         assert meta["error"]
 
 
@@ -204,16 +201,16 @@ def test_a_crash_is_a_sentence_and_tells_the_log_no_text(
     def crash(question: object, query: int) -> None:
         raise ValueError(typed)
 
-    monkeypatch.setattr("app.explore.api.build_payload", crash)
+    monkeypatch.setattr("headlight_app.explore.answers.heads.trace_reply", crash)
     with caplog.at_level(logging.ERROR):
-        meta, _ = ask(client, model="next", text=typed)
+        meta, _ = ask_route(client, model="next", text=typed)
     assert "went wrong" in meta["error"]
     assert "ValueError" in caplog.text
     assert "secret" not in caplog.text
 
 
 def test_a_long_text_stays_small(client: TestClient) -> None:
-    meta, numbers = ask(client, model="next", text="cat " * (CONTEXT // 3))
+    meta, numbers = ask_route(client, model="next", text="cat " * (CONTEXT // 3))
     assert len(numbers) + len(str(meta)) < 100_000
 
 
@@ -223,11 +220,20 @@ def test_visitors_get_their_own_answers(client: TestClient) -> None:
     def one(number: int) -> bool:
         word = words[number % len(words)]
         text = f"the {word} sat" + " on" * (number % 3)
-        meta, _ = ask(client, model="next", text=text, client_id=f"v{number}", request_number=1)
+        meta, _ = ask_route(client, model="next", text=text, client_id=f"v{number}", request_number=1)
         return "".join(token["text"] for token in meta["tokens"] if not token["special"]) == text
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(one, range(48)))
+
+
+def numbered(number: int) -> bytes:
+    """A reply that tells which request it answers."""
+    return Reply(NumberedAnswer(request_number=number)).encode()
+
+
+class NumberedAnswer(Answer, frozen=True, kw_only=True):
+    request_number: int
 
 
 class WaitingEngine:
@@ -237,9 +243,9 @@ class WaitingEngine:
         self.queue = FairQueue()
 
     def submit(
-        self, visitor: str, request: EngineRequest, *, lane: Lane | None = None, stream: Stream | None = None
+        self, visitor: str, request: EngineRequest, *, lane: Lane, seconds: float, stream: Stream | None = None
     ) -> Job:
-        job = Job(visitor, request, 1.0, stream)
+        job = Job(visitor, request, seconds, stream)
         self.queue.put(job)
         return job
 
@@ -253,16 +259,16 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> FairQueue:
 
 def test_a_superseded_question_is_dropped_before_it_costs_anything(waiting: FairQueue) -> None:
     async def all_three() -> list[dict[str, Any]]:
-        asked = [asyncio.create_task(subject.respond(_request(1), "trace"))]
+        asked = [asyncio.create_task(subject.respond(_request(1), TRACE))]
         await asyncio.sleep(0)  # so that it is in the queue
         first = taken(waiting)
-        asked += [asyncio.create_task(subject.respond(_request(number), "trace")) for number in (2, 3)]
+        asked += [asyncio.create_task(subject.respond(_request(number), TRACE)) for number in (2, 3)]
         await asyncio.sleep(0)
         assert first.cancelled.is_set(), "its worker may let go of it"
-        first.finish(pack({"request_number": 1}))  # which was done already
+        first.finish(numbered(1))  # which was done already
         waiting.done(first)
         newest = taken(waiting)
-        newest.finish(pack({"request_number": json.loads(newest.request.body)["request_number"]}))
+        newest.finish(numbered(json.loads(newest.request.body)["request_number"]))
         return [unpack(bytes(answer.body))[0] for answer in await asyncio.gather(*asked)]
 
     assert asyncio.run(all_three()) == [{"request_number": 1}, {"superseded": True}, {"request_number": 3}]
@@ -271,7 +277,7 @@ def test_a_superseded_question_is_dropped_before_it_costs_anything(waiting: Fair
 def test_a_question_is_stopped_when_its_browser_has_gone(waiting: FairQueue) -> None:
     async def leave() -> Job:
         gone = asyncio.Event()
-        asked = asyncio.create_task(subject.respond(_request(1, gone), "trace"))
+        asked = asyncio.create_task(subject.respond(_request(1, gone), TRACE))
         await asyncio.sleep(0)
         job = taken(waiting)
         assert not job.cancelled.is_set()
@@ -285,9 +291,9 @@ def test_a_question_is_stopped_when_its_browser_has_gone(waiting: FairQueue) -> 
     assert asyncio.run(leave()).cancelled.is_set()
 
 
-def _request(number: int, gone: asyncio.Event | None = None) -> Request:
+def _request(number: int, gone: asyncio.Event | None = None) -> HttpRequest:
     """A request of one browser, which stays until it is `gone`."""
-    body = b'{"client_id": "anna", "request_number": %d}' % number
+    body = b'{"client_id": "anna", "request_number": %d, "question": {"model": "next"}}' % number
     messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def receive() -> dict[str, Any]:
@@ -297,7 +303,7 @@ def _request(number: int, gone: asyncio.Event | None = None) -> Request:
         return {"type": "http.disconnect"}
 
     headers = [(b"content-type", b"application/json")]
-    return Request({"type": "http", "method": "POST", "headers": headers}, receive)
+    return HttpRequest({"type": "http", "method": "POST", "headers": headers}, receive)
 
 
 @pytest.mark.parametrize(
@@ -312,7 +318,7 @@ def test_weights_that_are_no_numbers_are_shown_and_predict_nothing(
         checkpoint.model.get_parameter(weight).fill_(number)
     save(tmp_path / "sick", checkpoint.model, checkpoint.tokenizer)
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
-    meta, numbers = ask(client, model="sick", text="the cat sat")
+    meta, numbers = ask_route(client, model="sick", text="the cat sat")
     assert "no number" in meta["no_prediction_reason"] and not meta["predictions"]
     assert len(numbers) == 2 * 4 * len(meta["tokens"]) ** 2
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.access.uploads import FOLDER_PREFIX
+from headlight_app.access.uploads import FOLDER_PREFIX
 from tests.browser.server import TRACEBACK, free_port
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM that a program can answer")
@@ -30,11 +30,11 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.access.uploads import upload_store
-from app.engine.client import engine
-from app.engine.handlers import Lane
-from app.engine.job import Job
-from app.server.lifespan import lifespan
+from headlight_app.access.uploads import upload_store
+from headlight_app.engine.client import engine
+from headlight_app.contract.request import Lane
+from headlight_app.engine.job import Job
+from headlight_app.server.lifespan import lifespan
 from tests.app.engine.faulty_worker import request
 
 
@@ -56,7 +56,7 @@ if __name__ == "__main__":
 @contextmanager
 def serving(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
     """The server, which leaves what is temporary in a folder."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(folder)}
     command = [sys.executable, "-c", SERVE, str(port)]
     with subprocess.Popen(
         command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -1,26 +1,26 @@
 """State and the address say the same."""
 
-from dataclasses import fields
 from urllib.parse import parse_qsl, urlencode
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.explore.quantities import QUANTITIES
-from app.explore.tabs import TABS
-from app.state.state import (
-    DEVICES,
+from headlight.analysis.head_reduction import HEAD_REDUCTIONS
+from headlight.config import Config
+from headlight.rendering.plots import COLOUR_RANGES, PLOTS
+from headlight_app.contract.question import DEVICES, Question, Variant
+from headlight_app.contract.state import (
     HIDDEN_TOKENS,
     MAX_ADDRESS_LENGTH,
     PANEL_SIZES,
     SEGMENT_PAIRS,
     UNITS,
-    Question,
     State,
 )
-from model.analysis.head_reduction import HEAD_REDUCTIONS
-from model.config import Config
-from model.rendering.plots import COLOUR_RANGES, PLOTS
+from headlight_app.explore.answers.quantities import QUANTITIES
+from headlight_app.explore.tabs import TABS
+from headlight_app.state.url import decode_state, encode_state
+from headlight_app.state.variants import normalized_state
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 EDITS = st.tuples(st.integers(0, 99), st.integers(0, 99)).map(
@@ -33,11 +33,14 @@ STATES = st.builds(
     model=WORDS,
     text=st.none() | WORDS,
     source=st.none() | WORDS,
-    masks=st.sampled_from(["", "none", "causal", "causal+window:8", "custom:10/11"]),
-    positional_encoding=st.sampled_from(["", "rope", "alibi"]),
-    attention_function=st.sampled_from(["", "hardmax"]),
-    scale=st.sampled_from(["", "on", "off"]),
-    pooling=st.sampled_from(["", "mean"]),
+    variant=st.builds(
+        Variant,
+        masks=st.sampled_from(["", "none", "causal", "causal+window:8", "custom:10/11"]),
+        positional_encoding=st.sampled_from(["", "rope", "alibi"]),
+        attention_function=st.sampled_from(["", "hardmax"]),
+        scale=st.sampled_from(["", "on", "off"]),
+        pooling=st.sampled_from(["", "mean"]),
+    ),
     task=st.sampled_from(["", "sort"]),
     beam_width=st.integers(1, 8),
     device=st.sampled_from(DEVICES),
@@ -62,7 +65,7 @@ STATES = st.builds(
     query=st.integers(-1, 500),
     pinned=PLACES,
     target_token=st.integers(-1, 5_000),
-    step=WORDS,
+    step=WORDS.filter(lambda word: len(word) <= 40),
     key=st.integers(-1, 500),
     analysis=st.sampled_from(["logit_lens", "head_ablation"]),
     neuron=st.sampled_from(["", "3", "3.120"]),
@@ -77,17 +80,17 @@ STATES = st.builds(
 
 @given(STATES)
 def test_a_link_restores_the_state(state: State) -> None:
-    address = urlencode(state.to_query())
-    assert State.from_query(dict(parse_qsl(address, keep_blank_values=True))) == state
+    address = urlencode(encode_state(state))
+    assert decode_state(dict(parse_qsl(address, keep_blank_values=True))) == state
 
 
 def test_defaults_leave_the_address() -> None:
-    assert State().to_query() == {}
+    assert encode_state(State()) == {}
 
 
-@given(st.dictionaries(st.sampled_from([field.name for field in fields(State)]), WORDS))
+@given(st.dictionaries(st.sampled_from([*State.__struct_fields__, *Variant.__struct_fields__]), WORDS))
 def test_a_mistyped_address_still_gives_a_state(query: dict[str, str]) -> None:
-    State.from_query(query).to_query()
+    encode_state(decode_state(query))
 
 
 def test_nonsense_counts_as_absent() -> None:
@@ -100,7 +103,7 @@ def test_nonsense_counts_as_absent() -> None:
         "top_mass": "0",
         "unknown": "1",
     }
-    assert State.from_query(query) == State()
+    assert decode_state(query) == State()
 
 
 def test_a_choice_that_does_not_fit_its_field_leaves_it_as_it_was() -> None:
@@ -112,23 +115,31 @@ def test_a_choice_that_does_not_fit_its_field_leaves_it_as_it_was() -> None:
 def test_a_text_too_long_for_an_address_stays_out_of_it() -> None:
     state = State(text="a" * (MAX_ADDRESS_LENGTH + 1), layer=2)
     assert state.too_long
-    assert state.to_query() == {"layer": "2"}
+    assert encode_state(state) == {"layer": "2"}
 
 
 def test_an_empty_text_is_not_an_absent_one() -> None:
-    assert State.from_query({"text": ""}).text == ""
+    assert decode_state({"text": ""}).text == ""
     assert State().question("the opening").text == "the opening"
     assert State(text="").question("the opening").text == ""
 
 
 def test_a_part_as_it_was_trained_counts_as_not_chosen() -> None:
     trained = Config(vocabulary_size=5, context_length=4, d_model=8, layers=1, heads=2)
-    same = State(masks="causal", positional_encoding="rope", attention_function="softmax", scale="on")
-    assert same.normalized_for(trained) == State()
-    assert State(masks="none").normalized_for(trained).masks == "none"
+    same = Variant(masks="causal", positional_encoding="rope", attention_function="softmax", scale="on")
+    assert normalized_state(State(variant=same), trained) == State()
+    assert normalized_state(State(variant=Variant(masks="none")), trained).variant.masks == "none"
 
 
 def test_the_untouched_question_keeps_the_text_and_what_is_masked() -> None:
-    question = Question("m", "text", masks="none", edits=("decoder.0.self.weights[0]=set:0",), masked_positions=(2,))
-    assert question.is_variant
-    assert question.as_trained == Question("m", "text", masked_positions=(2,))
+    edits = ("decoder.0.self.weights[0]=set:0",)
+    question = Question(model="m", text="text", variant=Variant(masks="none"), edits=edits, masked_positions=(2,))
+    assert question.variant
+    assert question.as_trained == Question(model="m", text="text", masked_positions=(2,))
+
+
+def test_a_part_of_the_model_is_a_parameter_of_its_own() -> None:
+    state = State(variant=Variant(masks="none", scale="off"))
+    assert encode_state(state) == {"masks": "none", "scale": "off"}
+    assert decode_state({"masks": "none", "scale": "off", "variant": "{}"}) == state
+    assert decode_state({"masks": "none", "scale": "sideways"}) == State(variant=Variant(masks="none"))

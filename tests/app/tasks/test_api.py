@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
-from app.state.state import Question
-from app.ui.wire_format import unpack
-from app.worker.open_models import open_checkpoint
-from app.worker.resolved_question import resolve
-from app.worker.serve import answer
-from model import run
-from model.errors import ConfigError, TextError
-from model.generation.beam_search import beam_search
-from model.nn.output_heads import SequenceClassifier
-from model.tasks import label_text
+from headlight import run
+from headlight.errors import ConfigError, TextError
+from headlight.generation.beam_search import beam_search
+from headlight.nn.output_heads import SequenceClassifier
+from headlight.tasks import label_text
+from headlight_app.contract.state import MAX_BEAMS
+from headlight_app.engine.requests import decode_request
+from headlight_app.inference.open_models import open_checkpoint
+from headlight_app.inference.resolved_question import resolve
+from headlight_app.tasks.contract import BeamSearchRequest
+from tests.app.asking import ask_worker, body, make_question
 
 NUMBERS, OFF = "17 4 99 4", "encoder.2.self.weights=set:0"
 
 
-def ask(route: str, **body: Any) -> dict[str, Any]:
-    return unpack(answer(route, body))[0]
+def ask(route: str, **fields: Any) -> dict[str, Any]:
+    return ask_worker(route, **fields)[0]
 
 
 def test_every_token_of_sort_gets_its_number() -> None:
@@ -40,8 +42,8 @@ def test_labels_are_those_of_the_edited_model_beside_those_as_trained() -> None:
     assert found["changed"] and all(labels[0]["before"] != labels[0]["after"] for labels in found["labels"])
 
 
-def effects(**body: Any) -> tuple[dict[str, Any], np.ndarray]:
-    meta, numbers = unpack(answer("label_effects", {"model": "mood", "text": "the cat sat", **body}))
+def effects(model: str = "mood", **fields: Any) -> tuple[dict[str, Any], np.ndarray]:
+    meta, numbers = ask_worker("label_effects", model=model, text="the cat sat", **fields)
     return meta, np.frombuffer(numbers, "<f4")
 
 
@@ -80,14 +82,14 @@ def test_the_likeliest_label_is_meant_where_none_is_chosen_and_edits_hold() -> N
 
 
 def test_another_pooling_is_another_label_and_means_nothing_to_a_model_without_one() -> None:
-    resolved = resolve(Question("mood", "the cat sat", pooling="mean"))
+    resolved = resolve(make_question("mood", "the cat sat", pooling="mean"))
     hidden = resolved.value("encoder.final_residual").mean(0)
     head = resolved.model.output_head
     assert isinstance(head, SequenceClassifier)
     expected = hidden @ head.projection.weight.numpy().T + head.projection.bias.numpy()
     assert resolved.logits(0) == pytest.approx(expected, abs=1e-5)
     assert resolved.is_changed and resolved.as_trained.logits(0) != pytest.approx(expected, abs=1e-5)
-    assert not resolve(Question("next", "the cat sat", pooling="mean")).is_changed
+    assert not resolve(make_question("next", "the cat sat", pooling="mean")).is_changed
 
 
 def test_only_a_label_of_the_whole_text_rests_on_tokens() -> None:
@@ -118,11 +120,13 @@ def test_the_beams_are_those_of_the_search(width: int) -> None:
 
 
 def test_a_search_writes_under_the_edits_and_keeps_to_its_limits() -> None:
-    edited = ask(
-        "beam_search", model="dates", source="4/3/1987", text="", beam_width=99, edits=["decoder.*.cross.weights=set:0"]
-    )
-    assert len(edited["steps"][-1]) == 8
+    asked = {"model": "dates", "source": "4/3/1987", "edits": ["decoder.*.cross.weights=set:0"]}
+    edited = ask("beam_search", **asked, beam_width=MAX_BEAMS)
+    assert len(edited["steps"][-1]) == MAX_BEAMS
     assert edited["texts"][0] != "1987-04-03"
+    too_wide = msgspec.json.encode(body("beam_search", **asked, beam_width=MAX_BEAMS + 1))
+    with pytest.raises(TextError, match="beam_width is 9; expected a number from 1 to 8"):
+        decode_request(msgspec.json.Decoder(BeamSearchRequest), too_wide)
 
 
 def test_a_model_that_writes_nothing_has_no_beams() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.engine.models import available_models
-from app.state.state import State
-from app.tasks.page import required
-from app.tasks.views import TASK_VIEWS, views_of
+from headlight_app.contract.state import State
+from headlight_app.engine.models import available_models
+from headlight_app.tasks.page import required
+from headlight_app.tasks.views import TASK_VIEWS, views_of
 from tests.app.pages import alone, component_data
 
 

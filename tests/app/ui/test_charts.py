@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.ui import charts
+from headlight_app.ui import charts
 
 MARKUP = ["</script>", "<b>bold</b>", "$x^2$", "a & b", "&lt;", "<br>"]
 

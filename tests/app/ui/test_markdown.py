@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ui.markdown import safe_markdown
+from headlight_app.ui.markdown import safe_markdown
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """A model in a few words."""
 
-from app.ui.model_summary import describe_heads
-from model.config import Config
+from headlight.config import Config
+from headlight_app.ui.model_summary import describe_heads
 
 DECODER = Config(vocabulary_size=9, context_length=8, d_model=24, layers=3, heads=6)
 

@@ -7,11 +7,11 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.explore.tabs import ANALYSES, TABS
-from app.ui import modules
+from headlight_app.explore.tabs import ANALYSES, TABS
+from headlight_app.ui import modules
 
 IMPORT = re.compile(r'^(?:import|export) .*?from "(.+?)";$', re.MULTILINE | re.DOTALL)
-MAIN = "app/explore/frontend/main.js"
+MAIN = "explore/frontend/main.js"
 
 
 @pytest.fixture
@@ -19,8 +19,9 @@ def client() -> TestClient:
     return TestClient(Starlette(routes=[modules.route()]))
 
 
-def test_a_module_is_served_at_its_own_path_and_kept_for_ever(client: TestClient) -> None:
-    answer = client.get(modules.address(MAIN))
+@pytest.mark.parametrize("attempt", ["", "-1"])
+def test_a_module_is_served_at_its_own_path_and_kept_for_ever(client: TestClient, attempt: str) -> None:
+    answer = client.get(f"{modules.folder()}{attempt}/{MAIN}")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/javascript")
     assert "immutable" in answer.headers["cache-control"]
@@ -35,14 +36,14 @@ def test_every_import_is_served() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["app/__init__.py", "app/../pyproject.toml", "/etc/passwd", "app/explore/frontend/no.js"]
+    "path", ["__init__.py", "explore/../../../pyproject.toml", "/etc/passwd", "explore/frontend/no.js"]
 )
 def test_nothing_else_is_served(client: TestClient, path: str) -> None:
-    assert client.get(modules.address(path)).status_code == 404
+    assert client.get(f"{modules.folder()}/{path}").status_code == 404
 
 
 def test_another_version_is_not_served(client: TestClient) -> None:
-    assert client.get(modules.address(MAIN).replace(modules.version(), "0" * 16)).status_code == 404
+    assert client.get(f"{modules.folder()}/{MAIN}".replace(modules.version(), "0" * 16)).status_code == 404
 
 
 def test_the_module_of_every_tab_and_analysis_is_served() -> None:

@@ -13,9 +13,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from model.array_types import Float, Int
-from model.data.corpus import TokenizedText
-from model.evaluation.perplexity import TextLikelihood
+from headlight.array_types import Float, Int
+from headlight.data.corpus import TokenizedText
+from headlight.evaluation.perplexity import TextLikelihood
 from tests.bench.ngrams.tables import DiscountTable, Indices, discount_table
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from model.checkpoints import Checkpoint
-from model.cli.evaluate import evaluation_parser, open_evaluation
-from model.cli.train import log_to_stderr
-from model.data.corpus import TextSource, require_files, tokenize_source
-from model.evaluation.cloze import (
+from headlight.checkpoints import Checkpoint
+from headlight.cli.evaluate import evaluation_parser, open_evaluation
+from headlight.cli.train import log_to_stderr
+from headlight.data.corpus import TextSource, require_files, tokenize_source
+from headlight.evaluation.cloze import (
     ClozeAnswer,
     ClozeResult,
     ClozeSentence,
@@ -20,8 +20,8 @@ from model.evaluation.cloze import (
     cloze_sentences,
     ranked_answer,
 )
-from model.evaluation.masked_accuracy import MaskedBatch, masked_batches, top_k_accuracy
-from model.evaluation.report import (
+from headlight.evaluation.masked_accuracy import MaskedBatch, masked_batches, top_k_accuracy
+from headlight.evaluation.report import (
     Report,
     Row,
     accuracy_columns,
@@ -31,8 +31,8 @@ from model.evaluation.report import (
     format_text,
     named_sources,
 )
-from model.tasks import task_of
-from model.text.tokenizer import Tokenizer
+from headlight.tasks import task_of
+from headlight.text.tokenizer import Tokenizer
 from tests.bench.ngrams.kneser_ney import KneserNey
 from tests.bench.ngrams.store import NgramStore
 from tests.bench.ngrams.two_sided import TwoSidedNgram

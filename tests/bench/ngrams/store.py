@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from model.data.corpus import Log, TextSource, TokenizedText, tokenize_cached
-from model.text.tokenizer import Tokenizer
+from headlight.data.corpus import Log, TextSource, TokenizedText, tokenize_cached
+from headlight.text.tokenizer import Tokenizer
 from tests.bench.ngrams.kneser_ney import KneserNey, count_kneser_ney
 from tests.bench.ngrams.two_sided import TwoSidedNgram, count_two_sided
 

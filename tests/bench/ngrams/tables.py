@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from model.array_types import Float, Int
+from headlight.array_types import Float, Int
 
 Indices = Int[np.ndarray, " n"]
 TABLE_ARRAYS = ("keys", "probabilities", "backoff_weights")

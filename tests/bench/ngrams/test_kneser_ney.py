@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.data.corpus import TokenizedText
+from headlight.data.corpus import TokenizedText
 from tests.bench.ngrams.kneser_ney import KneserNey, count_kneser_ney, likelihood_from_probabilities
 from tests.bench.ngrams.tables import discounts
 

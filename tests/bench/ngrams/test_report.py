@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from model import save
-from model.data.corpus import TextSource
-from model.errors import DataError
+from headlight import save
+from headlight.data.corpus import TextSource
+from headlight.errors import DataError
 from tests.bench.ngrams.report import main, ngram_cloze, ngram_cloze_sentence
 from tests.bench.ngrams.store import NgramStore
 from tests.model import toys

@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from model.array_types import Float, Int
-from model.data.corpus import TokenizedText
-from model.errors import DataError
-from model.evaluation.masked_accuracy import SEED, MaskedBatch, typed_sequences
+from headlight.array_types import Float, Int
+from headlight.data.corpus import TokenizedText
+from headlight.errors import DataError
+from headlight.evaluation.masked_accuracy import SEED, MaskedBatch, typed_sequences
 from tests.bench.ngrams.tables import DiscountTable, Indices, discount_table
 
 # Contexts as offsets from the masked token, shortest first, each with the contexts that it backs off to (their mean).

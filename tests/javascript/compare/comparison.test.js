@@ -2,15 +2,20 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Comparison, mostDistantHead, rankedHeads } from "../../../app/compare/frontend/comparison.js";
-import { weightDifference } from "../../../app/compare/frontend/difference.js";
+import {
+  Comparison,
+  distanceCodes,
+  mostDistantHead,
+  rankedHeads,
+} from "../../../app/headlight_app/compare/frontend/comparison.js";
+import { weightDifference } from "../../../app/headlight_app/compare/frontend/difference.js";
 
-/** @import { AttentionGroup, CompareAnswer, Question } from "../../../app/compare/frontend/types.d.ts" */
+/** @import { AttentionGroupAnswer, CompareAnswer, Question } from "../../../app/headlight_app/compare/frontend/types.d.ts" */
 
 /** @param {string} text */
-const token = (text) => ({ text, special: false, masked: false });
+const token = (text) => ({ text, id: 0, special: false, masked: false, end: 0 });
 
-/** @param {number} rows @param {number} offset @returns {AttentionGroup} */
+/** @param {number} rows @param {number} offset @returns {AttentionGroupAnswer} */
 function group(rows, offset) {
   return {
     name: "decoder.self",
@@ -25,6 +30,10 @@ function group(rows, offset) {
     columns: rows,
     pooled_shape: [rows, rows],
     offset,
+    ablations: {},
+    metrics: null,
+    has_segments: false,
+    pending: false,
   };
 }
 
@@ -42,18 +51,11 @@ function comparison() {
   /** @type {CompareAnswer} */
   const answer = {
     sides: [
-      {
-        tokens: ["We", " eat"].map(token),
-        source_tokens: null,
-        attention_groups: [group(2, 0)],
-        context: 8,
-        notes: [],
-      },
+      { tokens: ["We", " eat"].map(token), source_tokens: null, attention_groups: [group(2, 0)], notes: [] },
       {
         tokens: ["If", " we", " eat"].map(token),
         source_tokens: null,
         attention_groups: [group(3, 8)],
-        context: 8,
         notes: ["Other positions."],
       },
     ],
@@ -165,6 +167,19 @@ test("heads are ranked by their distance; what cannot be compared is left out", 
     ],
   );
   const attention = { left_name: "", right_name: "", title: "", distance };
-  assert.equal(mostDistantHead(attention).layer, 1);
+  assert.deepEqual(mostDistantHead(attention), { layer: 1, head: 0 });
   assert.deepEqual(mostDistantHead({ ...attention, distance: [[null]] }), { layer: 0, head: 0 });
+});
+
+test("a distance of zero has the colour of the scale's low end, also where no head differs by more than rounding", () => {
+  assert.deepEqual([...distanceCodes([[0, 0, null]]).codes], [1, 1, 0]);
+  const rounding = distanceCodes([[0, 0.00002]]);
+  assert.ok(rounding.codes.every((code) => code < 3));
+  assert.deepEqual([...distanceCodes([[0, 0.25, 0.5]]).codes], [1, 128, 255]);
+});
+
+test("a difference that is rounding has no colour", () => {
+  const answer = comparison();
+  answer.weights = (side) => () => 0.5 + side * 1e-6;
+  assert.ok([...weightDifference(answer, shown(answer), HEADS).codes].every((code) => code === 128));
 });

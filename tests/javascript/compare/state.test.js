@@ -2,19 +2,21 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { patchDifference, questionA, questionB, swapDifference } from "../../../app/compare/frontend/questions.js";
-import { CompareState } from "../../../app/compare/frontend/state.js";
+import {
+  patchDifference,
+  questionA,
+  questionB,
+  swapDifference,
+} from "../../../app/headlight_app/compare/frontend/questions.js";
+import { CompareState } from "../../../app/headlight_app/compare/frontend/state.js";
 
-/** @import { AttentionGroup, Choice, Settings } from "../../../app/compare/frontend/types.d.ts" */
+/** @import { AttentionGroupAnswer, Choice, Difference, Settings } from "../../../app/headlight_app/compare/frontend/types.d.ts" */
 
 /** @type {Settings} */
 const SETTINGS = {
   model: "tiny",
-  masks: "",
-  positional_encoding: "",
-  attention_function: "",
-  scale: "",
-  pooling: "",
+  image: "",
+  variant: { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" },
   device: "cpu",
 };
 /** @type {Choice} */
@@ -29,7 +31,9 @@ const CHOICE = {
   source: "",
 };
 const A = questionA(CHOICE, SETTINGS);
-/** @type {AttentionGroup} */
+/** @type {Difference} */
+const SAME = { variant: {} };
+/** @type {AttentionGroupAnswer} */
 const GROUP = {
   name: "decoder.self",
   title: "Decoder",
@@ -43,20 +47,35 @@ const GROUP = {
   columns: 2,
   pooled_shape: [2, 2],
   offset: 0,
+  ablations: {},
+  metrics: null,
+  has_segments: false,
+  pending: false,
 };
 
 test("B asks what A asks but for the difference", () => {
-  assert.deepEqual(questionB(A, {}), A);
-  assert.deepEqual(questionB(A, { positional_encoding: "none", layer: 4, alignment: "position" }), {
-    ...A,
-    positional_encoding: "none",
-  });
+  assert.deepEqual(questionB(A, SAME), A);
+  assert.deepEqual(
+    questionB(A, {
+      variant: { positional_encoding: "none" },
+      layer: 4,
+      head: 1,
+      head_chosen: "1",
+      alignment: "position",
+    }),
+    { ...A, variant: { ...A.variant, positional_encoding: "none" } },
+  );
 });
 
 test("masked positions belong to a text, edits to a model", () => {
-  assert.deepEqual(questionB(A, { text: "We drink" }), { ...A, text: "We drink", masked_positions: [] });
-  assert.deepEqual(questionB(A, { model: "other" }), { ...A, model: "other", masked_positions: [], edits: [] });
-  assert.deepEqual(questionB(A, { model: "other", edits: ["logits=set:0"], masked_positions: [0] }), {
+  assert.deepEqual(questionB(A, { ...SAME, text: "We drink" }), { ...A, text: "We drink", masked_positions: [] });
+  assert.deepEqual(questionB(A, { ...SAME, model: "other" }), {
+    ...A,
+    model: "other",
+    masked_positions: [],
+    edits: [],
+  });
+  assert.deepEqual(questionB(A, { ...SAME, model: "other", edits: ["logits=set:0"], masked_positions: [0] }), {
     ...A,
     model: "other",
     edits: ["logits=set:0"],
@@ -65,30 +84,38 @@ test("masked positions belong to a text, edits to a model", () => {
 });
 
 test("what is undefined differs no more, and another model drops edits of the old one", () => {
-  assert.deepEqual(patchDifference({ text: "b", alignment: "position" }, { text: undefined }), {
+  assert.deepEqual(patchDifference({ ...SAME, text: "b", alignment: "position" }, { text: undefined }), {
+    ...SAME,
     alignment: "position",
   });
+  const rewired = { variant: { masks: "none", scale: "off" } };
+  assert.deepEqual(patchDifference(rewired, { variant: { masks: undefined, pooling: "mean" } }), {
+    variant: { scale: "off", pooling: "mean" },
+  });
   assert.deepEqual(
-    patchDifference({ edits: ["x"], masked_positions: [1], attention_function: "hardmax" }, { model: "other" }),
-    { attention_function: "hardmax", model: "other" },
+    patchDifference(
+      { edits: ["x"], masked_positions: [1], variant: { attention_function: "hardmax" } },
+      { model: "other", variant: { masks: "none" } },
+    ),
+    { variant: { attention_function: "hardmax", masks: "none" }, model: "other" },
   );
 });
 
 test("swapped twice, both sides are as they were", () => {
   const state = new CompareState(
     CHOICE,
-    { text: "We drink", positional_encoding: "alibi", alignment: "position" },
+    { text: "We drink", variant: { positional_encoding: "alibi" }, alignment: "position" },
     SETTINGS,
   );
   const swapped = state.swapped();
   assert.deepEqual(swapped.questions, [...state.questions].reverse());
   assert.equal(swapped.alignment, "position");
   assert.deepEqual(swapped.swapped().questions, state.questions);
-  assert.deepEqual(swapDifference(A, A, {}), {});
+  assert.deepEqual(swapDifference(A, A, {}), SAME);
 });
 
 test("a state does not change; a change is another state", () => {
-  const state = new CompareState(CHOICE, {}, SETTINGS);
+  const state = new CompareState(CHOICE, SAME, SETTINGS);
   const changed = state.change({ text: "They eat" });
   assert.equal(state.choice.text, "We eat");
   assert.equal(changed.choice.text, "They eat");
@@ -97,7 +124,7 @@ test("a state does not change; a change is another state", () => {
 });
 
 test("a head is chosen for both sides while they are linked", () => {
-  const linked = new CompareState(CHOICE, {}, SETTINGS).chooseHead(1, { layer: 0, head: 1 });
+  const linked = new CompareState(CHOICE, SAME, SETTINGS).chooseHead(1, { layer: 0, head: 1 });
   assert.deepEqual(
     [0, 1].map((side) => linked.headOf(side, GROUP)),
     [
@@ -118,17 +145,17 @@ test("a head is chosen for both sides while they are linked", () => {
 });
 
 test("a head that the model does not have is its last one", () => {
-  const state = new CompareState({ ...CHOICE, layer: 11, head: 11 }, {}, SETTINGS);
+  const state = new CompareState({ ...CHOICE, layer: 11, head: 11 }, SAME, SETTINGS);
   assert.deepEqual(state.headOf(0, GROUP), { layer: 1, head: 2 });
 });
 
 test("until somebody chooses a head, the report says that nobody has", () => {
   const choice = { ...CHOICE, layer: -1, head: -1 };
-  const state = new CompareState(choice, { head_chosen: "1" }, SETTINGS).change({ layer: 1, head: 1 });
+  const state = new CompareState(choice, { ...SAME, head_chosen: "1" }, SETTINGS).change({ layer: 1, head: 1 });
   assert.equal(state.followsLargest, true);
-  assert.deepEqual(state.told, { ...choice, ...SETTINGS, side_b: {} });
+  assert.deepEqual(state.told, { ...choice, ...SETTINGS, side_b: SAME });
   const chosen = state.chooseHead(null, { layer: 1, head: 0 });
   assert.equal(chosen.followsLargest, false);
-  assert.deepEqual(chosen.told, { ...CHOICE, layer: 1, head: 0, ...SETTINGS, side_b: { head_chosen: "1" } });
-  assert.equal(chosen.change({}, {}).followLargest().followsLargest, true);
+  assert.deepEqual(chosen.told, { ...CHOICE, layer: 1, head: 0, ...SETTINGS, side_b: { ...SAME, head_chosen: "1" } });
+  assert.equal(chosen.change({}, SAME).followLargest().followsLargest, true);
 });

@@ -11,8 +11,8 @@ import {
   toggleEdit,
   toggleEdits,
   undoEdit,
-} from "../../../app/explore/frontend/edits/edit_actions.js";
-import { EditHistory } from "../../../app/explore/frontend/edits/edit_history.js";
+} from "../../../app/headlight_app/explore/frontend/edits/edit_actions.js";
+import { EditHistory } from "../../../app/headlight_app/explore/frontend/edits/edit_history.js";
 import { createPage } from "./page.js";
 
 const [A, B, C] = ["embedding=scale:0", "logits=set:1", "decoder.0.self.v[1]=add:2"];

@@ -2,16 +2,16 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { spokenOf } from "../../../app/explore/frontend/examples.js";
-import { createPage, GRID } from "./page.js";
+import { spokenOf } from "../../../app/headlight_app/explore/frontend/examples.js";
+import { createPage, GROUP } from "./page.js";
 
 const EXAMPLE = { text: "The dog sat", source: "", hint: "", sort: "layer", query: "sat", key: "dog" };
 
-/** @param {Partial<typeof GRID>} [grid] */
-function pageOf(grid = {}) {
-  const bytes = new Uint8Array(GRID.layers * GRID.heads * 9).fill(1);
+/** @param {Partial<typeof GROUP>} [group] */
+function pageOf(group = {}) {
+  const bytes = new Uint8Array(GROUP.layers * GROUP.heads * 9).fill(1);
   bytes[4 * 9 + 2 * 3 + 1] = 200; // layer 1, head 1: from "sat" to "dog"
-  return createPage({}, { bytes, attention_groups: [{ ...GRID, ...grid }] }).page;
+  return createPage({}, { bytes, attention_groups: [{ ...GROUP, ...group }] }).page;
 }
 
 test("it is the one in which the example's query looks most at its key", () => {

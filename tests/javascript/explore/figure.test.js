@@ -2,26 +2,26 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exactMatrix } from "../../../model/rendering/static/state/head_matrix.js";
+import { exactMatrix } from "../../../app/headlight_app/ui/frontend/state/head_matrix.js";
 import { createPage } from "./page.js";
 
-/** @import { Found, MatrixMeta } from "../../../model/rendering/static/types.js" */
-/** @import { CurveShape, TextShape } from "../../../app/ui/frontend/export/types.js" */
+/** @import { Found, HeadViewAnswer } from "../../../app/headlight_app/ui/frontend/types.js" */
+/** @import { Curve, TextLine } from "../../../app/headlight_app/ui/frontend/export/contract.js" */
 
 // Texts are measured on a canvas, which Node does not have.
 const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
 Object.assign(globalThis, { document: { createElement: () => canvas } });
-const { createFigure } = await import("../../../app/explore/frontend/export/figure.js");
+const { createFigure } = await import("../../../app/headlight_app/explore/frontend/export/figure.js");
 
 const AXIS = { labels: ["The", " dog"], tokens: [[0], [1]] };
-/** @type {MatrixMeta} */
+/** @type {HeadViewAnswer} */
 const META = { rows: AXIS, columns: AXIS, signed: false, scale: "linear", low: 0, high: 1, per_head: 1, rules: [] };
 
 /** @param {number[]} locked */
 function linesOfFigure(locked) {
   const numbers = new Float32Array(4 + 4 + 1).fill(0.5);
   new Uint8Array(numbers.buffer).set([1, 1, 1, 1], 4 * 8);
-  const found = /** @type {Found<MatrixMeta>} */ ({ meta: META, numbers });
+  const found = /** @type {Found<HeadViewAnswer>} */ ({ meta: META, numbers });
   const matrix = exactMatrix(createPage().page, found);
   const { shapes } = createFigure(matrix, ["Layer 0 · Head 0"], {
     picture: "lines",
@@ -30,8 +30,8 @@ function linesOfFigure(locked) {
     locked,
     foot: "",
   });
-  const curves = /** @type {CurveShape[]} */ (shapes.filter(({ kind }) => kind === "curve"));
-  const texts = /** @type {TextShape[]} */ (shapes.filter(({ kind }) => kind === "text"));
+  const curves = /** @type {Curve[]} */ (shapes.filter(({ kind }) => kind === "curve"));
+  const texts = /** @type {TextLine[]} */ (shapes.filter(({ kind }) => kind === "text"));
   return {
     opacities: curves.map(({ opacity }) => opacity),
     bold: texts.filter((text) => text.bold).map(({ text }) => text),

@@ -2,21 +2,25 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { componentName, tableOf } from "../../../app/explore/frontend/layers/contributions.js";
 import {
   edgeAt,
   flowColumns,
   layoutFlow,
   readEdges,
   squareAt,
-} from "../../../app/explore/frontend/layers/information_flow/flow_layout.js";
-import { depthLabel } from "../../../app/explore/frontend/layers/layer_panel.js";
-import { columnPosition, readCell } from "../../../app/explore/frontend/layers/logit_lens.js";
-import { chosenNeuron, neuronEntries, strongestTokens } from "../../../app/explore/frontend/layers/neurons.js";
-import { splitValues } from "../../../app/explore/frontend/walkthrough/walkthrough.js";
+} from "../../../app/headlight_app/explore/frontend/layers/information_flow/flow_layout.js";
+import { depthLabel } from "../../../app/headlight_app/explore/frontend/layers/layer_panel.js";
+import { componentName, tableOf } from "../../../app/headlight_app/explore/frontend/layers/logit_attribution.js";
+import { columnPosition, readCell } from "../../../app/headlight_app/explore/frontend/layers/logit_lens.js";
+import {
+  chosenNeuron,
+  neuronEntries,
+  strongestTokens,
+} from "../../../app/headlight_app/explore/frontend/layers/neurons.js";
+import { splitValues } from "../../../app/headlight_app/explore/frontend/walkthrough/walkthrough.js";
 import { createPage, token } from "./page.js";
 
-/** @import { FlowMeta, LensMeta, NeuronsMeta } from "../../../app/explore/frontend/types.js" */
+/** @import { InformationFlowAnswer, LogitLensAnswer, NeuronsAnswer } from "../../../app/headlight_app/explore/frontend/types.js" */
 
 /** @param {string} kind @param {number} layer @param {number} head @param {number} value */
 const part = (kind, layer, head, value) => ({ kind, layer, head, value });
@@ -68,7 +72,7 @@ test("parts stand in rows of layers; outside of them only what adds something", 
 });
 
 const FLOW = {
-  meta: /** @type {FlowMeta} */ ({
+  meta: /** @type {InformationFlowAnswer} */ ({
     edges: 3,
     columns: 9,
     edge_kinds: ["self", "residual", "feed_forward", "cross"],
@@ -133,7 +137,7 @@ test("the edge under the pointer is found; a feed-forward's square before its st
 });
 
 test("a cell of the logit lens has answers, shares and the rank of the true one", () => {
-  const meta = /** @type {LensMeta} */ ({
+  const meta = /** @type {LogitLensAnswer} */ ({
     columns: 2,
     top_k: 2,
     answer_texts: /** @type {Record<number, string>} */ ({ 7: " sat", 8: " ran" }),
@@ -144,7 +148,7 @@ test("a cell of the logit lens has answers, shares and the rank of the true one"
 });
 
 test("where a text is labelled as a whole, it has the first column of the logit lens", () => {
-  const tokens = /** @type {LensMeta} */ ({ first: 32, count: 3, columns: 3 });
+  const tokens = /** @type {LogitLensAnswer} */ ({ first: 32, count: 3, columns: 3 });
   assert.deepEqual(
     [0, 2].map((column) => columnPosition(tokens, column)),
     [32, 34],
@@ -188,7 +192,7 @@ test("the address opens the neurons of a layer, and one of them", () => {
 });
 
 test("the neurons that are listed, all others and the bias add up to the feed-forward", () => {
-  const meta = /** @type {NeuronsMeta} */ ({ count: 1200, sum: 2.5, bias: 0.25, edit: 0, total: 2.75 });
+  const meta = /** @type {NeuronsAnswer} */ ({ count: 1200, sum: 2.5, bias: 0.25, edit: 0, total: 2.75 });
   /** @type {number[]} */
   const picked = [];
   const numbers = Float32Array.of(120, 2, 1.5, 7, -1, -0.5);

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layerRuns, layoutDiagram } from "../../../app/ui/frontend/model_diagram/diagram_layout.js";
-import { entranceChoice } from "../../../app/ui/frontend/model_diagram/entrances.js";
+import { layerRuns, layoutDiagram } from "../../../app/headlight_app/ui/frontend/model_diagram/diagram_layout.js";
+import { entranceChoice } from "../../../app/headlight_app/ui/frontend/model_diagram/entrances.js";
 
-/** @import { DiagramPart, StackDiagram } from "../../../app/ui/frontend/model_diagram/types.js" */
+/** @import { DiagramPart, StackDiagram } from "../../../app/headlight_app/ui/frontend/model_diagram/types.js" */
 
 /** @param {string} kind @param {number[]} [shape] @returns {DiagramPart} */
 const part = (kind, shape = [7, 16]) => ({ kind, title: kind, details: ["detail"], shape });

@@ -4,16 +4,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { COLOUR_RANGES } from "./page.js";
 
-/** @import { Found } from "../../../model/rendering/static/types.js" */
-/** @import { ContributionsMeta, LensMeta } from "../../../app/explore/frontend/types.js" */
-/** @import { CellsShape, TextShape } from "../../../app/ui/frontend/export/types.js" */
-/** @import { LayerColumn } from "../../../app/explore/frontend/export/overview_figure.js" */
+/** @import { Found } from "../../../app/headlight_app/ui/frontend/types.js" */
+/** @import { LogitAttributionAnswer, LogitLensAnswer } from "../../../app/headlight_app/explore/frontend/types.js" */
+/** @import { TextLine } from "../../../app/headlight_app/ui/frontend/export/contract.js" */
+/** @import { CellsShape } from "../../../app/headlight_app/ui/frontend/export/types.js" */
+/** @import { LayerColumn } from "../../../app/headlight_app/explore/frontend/export/overview_figure.js" */
 
 // Texts are measured on a canvas, which Node does not have.
 const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
 Object.assign(globalThis, { document: { createElement: () => canvas } });
-const { createOverview } = await import("../../../app/explore/frontend/export/overview_figure.js");
-const { addedLogits, lensNumbers, normNumbers } = await import("../../../app/explore/frontend/export/layer_numbers.js");
+const { createOverview } = await import("../../../app/headlight_app/explore/frontend/export/overview_figure.js");
+const { addedLogits, lensNumbers, normNumbers } = await import(
+  "../../../app/headlight_app/explore/frontend/export/layer_numbers.js"
+);
 
 /** @type {LayerColumn[]} */
 const COLUMNS = [
@@ -28,7 +31,7 @@ function overview({ width = 180, heads = 3, columns = COLUMNS, high = 1 } = {}) 
   const [full, , percentile] = COLOUR_RANGES;
   const shown = { layers: 2, heads, cells, range: high < 1 ? percentile : full, high };
   const figure = createOverview(shown, columns, { width, title: "Heads", rules: ["what it shows"], foot: "a model" });
-  const texts = /** @type {TextShape[]} */ (figure.shapes.filter(({ kind }) => kind === "text"));
+  const texts = /** @type {TextLine[]} */ (figure.shapes.filter(({ kind }) => kind === "text"));
   const maps = /** @type {CellsShape[]} */ (
     figure.shapes.filter((shape) => shape.kind === "heatmap" && shape.rows > 1)
   );
@@ -100,7 +103,9 @@ test("the lens names the likeliest token after each layer, and the place of the 
     predicts_labels: false,
   };
   const numbers = Float32Array.of(5, 0.25, 4, 0, 7, 0.5, 1, 0);
-  const { columns } = lensNumbers(/** @type {Found<LensMeta>} */ ({ meta: { ...meta, explanation: "" }, numbers }));
+  const { columns } = lensNumbers(
+    /** @type {Found<LogitLensAnswer>} */ ({ meta: { ...meta, explanation: "" }, numbers }),
+  );
   assert.deepEqual(
     columns.map(({ title, embedding, layers }) => [title, embedding, ...layers]),
     [
@@ -131,8 +136,8 @@ test("what a layer's heads add is their sum", () => {
     part("feed_forward", 0),
     part("self", 1, 0),
   ];
-  const found = /** @type {Found<ContributionsMeta>} */ ({
-    meta: /** @type {ContributionsMeta} */ ({ components, text: " cat" }),
+  const found = /** @type {Found<LogitAttributionAnswer>} */ ({
+    meta: /** @type {LogitAttributionAnswer} */ ({ components, text: " cat" }),
     numbers: Float32Array.of(9, 0.5, 0.25, -1, 2),
   });
   const { columns, rules } = addedLogits(found);

@@ -1,38 +1,45 @@
 // A page of Explore without a browser: its state, and the changes that were made.
 
-import { ExploreState } from "../../../app/explore/frontend/state.js";
-import { DEFAULT_CHOICE } from "../../../model/rendering/static/state/state.js";
+import { ExploreState } from "../../../app/headlight_app/explore/frontend/state.js";
+import { DEFAULT_CHOICE } from "../../../app/headlight_app/ui/frontend/state/state.js";
 
-/** @import { Choice, ExploreAnswer, ExplorePage } from "../../../app/explore/frontend/types.js" */
-/** @import { ColourRange, EditSentence, Grid, HookPoint, Token } from "../../../model/rendering/static/types.js" */
+/** @import { Choice, ExploreAnswer, ExplorePage } from "../../../app/headlight_app/explore/frontend/types.js" */
+/** @import { AttentionGroup, ColourRangeRow, EditSentenceRow, HookPointRow, Question, Token, Variant } from "../../../app/headlight_app/ui/frontend/types.js" */
 
+/** @type {Variant} */
+export const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" };
 /** @type {Choice} */
 const CHOICE = {
   ...DEFAULT_CHOICE,
   text: "",
   source: "",
   image: "",
-  masks: "",
-  positional_encoding: "",
-  attention_function: "",
-  scale: "",
-  pooling: "",
+  variant: AS_TRAINED,
   tab: "heads",
   step: "",
   analysis: "",
   neuron: "",
   token_ids: "",
   disabled_edits: [],
-  presenter: "",
   task: "",
   beam_width: 1,
+  sampling: "",
+  generated: "",
+  blend: "head",
+  side_b: "",
+  chapter: "",
+  screen: "",
+  course_inputs: "",
+  presenter: "",
   embedded: "",
 };
+/** @type {(keyof Question)[]} */
+const QUESTION_FIELDS = ["image", "variant", "device", "edits", "masked_positions", "model", "text", "source"];
 
 /** @param {string} text @param {string} operation @param {string[]} indices @param {number | null} number */
 const sentence = (text, operation, indices, number) => ({ text, operation, indices, number });
 const MATRIX = ["head", "query", "key"];
-/** @type {Record<string, [axes: string[], title: string, ...sentences: EditSentence[]]>} */
+/** @type {Record<string, [axes: string[], title: string, ...sentences: EditSentenceRow[]]>} */
 const ROWS = {
   weights: [
     MATRIX,
@@ -53,7 +60,7 @@ const ROWS = {
   v: [["key_value_head", "pos", "value_head_dim"], "Values"],
   embedding: [["pos", "d_model"], "Embedding"],
 };
-/** @type {Record<string, HookPoint>} */
+/** @type {Record<string, HookPointRow>} */
 const HOOK_POINTS = Object.fromEntries(
   Object.entries(ROWS).map(([name, [axes, title, ...edit_sentences]]) => [
     name,
@@ -62,7 +69,7 @@ const HOOK_POINTS = Object.fromEntries(
 );
 
 /** @param {string} piece @returns {Token} */
-export const token = (piece) => ({ text: piece, special: false, masked: false, end: 0 });
+export const token = (piece) => ({ text: piece, id: 0, special: false, masked: false, end: 0 });
 
 /** @param {string} name @param {string} title @param {string} description @param {boolean} takes_number */
 const operation = (name, title, description, takes_number) => ({
@@ -72,7 +79,7 @@ const operation = (name, title, description, takes_number) => ({
   takes_number,
   hook_points: name === "uniform" ? ["weights"] : [],
 });
-/** @type {ColourRange[]} */
+/** @type {ColourRangeRow[]} */
 export const COLOUR_RANGES = [
   { name: "full", title: "0 to 1", description: "", quantile: null },
   { name: "largest", title: "to the largest", description: "scale from 0 to the largest", quantile: 1 },
@@ -86,8 +93,8 @@ const OPERATIONS = [
   operation("uniform", "uniform", "every allowed token alike", false),
 ];
 
-/** @type {Grid} */
-export const GRID = {
+/** @type {AttentionGroup} */
+export const GROUP = {
   name: "decoder.self",
   stack: "decoder",
   kind: "self",
@@ -100,8 +107,10 @@ export const GRID = {
   columns: 3,
   pooled_shape: [3, 3],
   offset: 0,
+  ablations: {},
   metrics: null,
   has_segments: false,
+  pending: false,
 };
 
 /** @param {Partial<Choice>} [choice] @param {Partial<ExploreAnswer>} [answer] */
@@ -123,6 +132,7 @@ export function createPage(choice = {}, answer = {}) {
     hook_points: HOOK_POINTS,
     operations: OPERATIONS,
     tabs: [],
+    question_fields: QUESTION_FIELDS,
     attention_functions: [],
     images: null,
     default_head: /** @type {[number, number]} */ ([0, 0]),
@@ -131,6 +141,7 @@ export function createPage(choice = {}, answer = {}) {
     longest_link: 1500,
     writes_pdf: true,
     own_image_prefix: "own-",
+    own_model: "",
     room_address: "",
     examples: [],
     opening: { text: "", source: "", sort: "layer", hint: "", query: "", key: "" },
@@ -142,10 +153,10 @@ export function createPage(choice = {}, answer = {}) {
   const tokens = ["The", " dog", " sat"].map(token);
   state.receive(
     /** @type {ExploreAnswer} */ ({
-      question: { model: "tiny", text: "The dog sat", source: "" },
+      question: { ...state.question, text: "The dog sat" },
       tokens,
       source_tokens: null,
-      attention_groups: [GRID],
+      attention_groups: [GROUP],
       patches: null,
       predictions: [],
       maskable: false,

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headsOff, isOff } from "../../../model/rendering/static/state/head_ablation.js";
+import { headsOff, isOff } from "../../../app/headlight_app/ui/frontend/state/head_ablation.js";
 import {
   clampHead,
   parseHead,
@@ -10,15 +10,15 @@ import {
   selectHead,
   selectLayer,
   toggleHeads,
-} from "../../../model/rendering/static/state/head_selection.js";
+} from "../../../app/headlight_app/ui/frontend/state/head_selection.js";
 import {
   activeQueries,
   lockQuery,
   queryPosition,
   setHover,
   urlPosition,
-} from "../../../model/rendering/static/state/token_selection.js";
-import { createPage, GRID, token } from "./page.js";
+} from "../../../app/headlight_app/ui/frontend/state/token_selection.js";
+import { createPage, GROUP, token } from "./page.js";
 
 test("a head is chosen alone, or joins those that are", () => {
   const { page, state } = createPage({ layer: 1, head: 2 });
@@ -44,7 +44,7 @@ test("a layer is selected, and cleared where it is all that is", () => {
 
 test("heads that the model does not have give way without being a change", () => {
   const { page, state, changes } = createPage({ layer: 9, head: 9, heads: ["7.7", "1.0", "nonsense"] });
-  clampHead(page, GRID);
+  clampHead(page, GROUP);
   assert.deepEqual([state.choice.layer, state.choice.head, state.choice.heads], [1, 0, ["1.0"]]);
   assert.deepEqual(changes, []);
   assert.deepEqual(parseHead("1.2"), [1, 2]);
@@ -54,16 +54,16 @@ test("a head is off by an edit; all heads of a layer by one", () => {
   const { page, state } = createPage({ edits: ["embedding=scale:0"] });
   toggleHeads(page, [[0, 1]]);
   assert.deepEqual(state.choice.edits, ["embedding=scale:0", "decoder.0.self.weights[1]=set:0"]);
-  assert.deepEqual(headsOff(state.choice.edits, GRID, 0), [1]);
+  assert.deepEqual(headsOff(state.choice.edits, GROUP, 0), [1]);
   toggleHeads(page, [
     [0, 0],
     [0, 1],
     [0, 2],
   ]);
   assert.deepEqual(state.choice.edits, ["embedding=scale:0", "decoder.0.self.weights=set:0"]);
-  assert.ok(isOff(state.choice.edits, GRID, 0, 2));
+  assert.ok(isOff(state.choice.edits, GROUP, 0, 2));
   toggleHeads(page, [[0, 2]]);
-  assert.deepEqual(headsOff(state.choice.edits, GRID, 0), [0, 1]);
+  assert.deepEqual(headsOff(state.choice.edits, GROUP, 0), [0, 1]);
 });
 
 test("predictions speak of the chosen token, the first masked one, or the last", () => {

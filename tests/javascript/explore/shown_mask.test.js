@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shownMask } from "../../../app/explore/frontend/shown_mask.js";
-import { createPage, GRID } from "./page.js";
+import { shownMask } from "../../../app/headlight_app/explore/frontend/shown_mask.js";
+import { AS_TRAINED, createPage, GROUP } from "./page.js";
 
-/** @param {Partial<typeof GRID>} grid @param {string} masks */
-function shown(grid, masks) {
+/** @param {Partial<typeof GROUP>} group @param {string} masks */
+function shown(group, masks) {
   const { page, state } = createPage();
   const bytes = Uint8Array.from([9, 0, 0, 9, 9, 0, 9, 9, 9]);
-  const question = { ...state.answer.question, masks };
-  state.receive({ ...state.answer, question, bytes, attention_groups: [{ ...GRID, ...grid }] });
+  const question = { ...state.answer.question, variant: { ...AS_TRAINED, masks } };
+  state.receive({ ...state.answer, question, bytes, attention_groups: [{ ...GROUP, ...group }] });
   return shownMask(page);
 }
 

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Generator } from "../../../app/generate/frontend/generator.js";
-import { Refused } from "../../../app/generate/frontend/server.js";
+import { Generator } from "../../../app/headlight_app/generate/frontend/generator.js";
+import { Refused } from "../../../app/headlight_app/generate/frontend/server.js";
 
-/** @import { GenerateState, StepRecord, GeneratedToken } from "../../../app/generate/frontend/types.d.ts" */
+/** @import { GenerateState, StepRecord, GeneratedToken } from "../../../app/headlight_app/generate/frontend/types.d.ts" */
 
 const PROMPT = [{ text: "Once", special: false, space_before: false }];
 const END = 9;
@@ -23,7 +23,7 @@ function counting(before = () => {}) {
     before(generated);
     const next = (generated.at(-1)?.id ?? 0) + 1;
     const text = [...PROMPT, ...generated.map(({ id }) => ({ text: ` ${id}`, special: false, space_before: false }))];
-    const candidates = [next, 50].map((id) => ({ id, text: ` ${id}`, probability: 0.5, sampling_probability: 0.5 }));
+    const candidates = [next, 50].map((id) => ({ id, text: ` ${id}`, before: 0.5, after: 0.5 }));
     return /** @type {StepRecord} */ ({
       position: 1 + generated.length,
       chosen: next,
@@ -48,11 +48,8 @@ function generating(server) {
     sampling: { temperature: 1, top_k: 0, top_p: 1, seed: 0 },
     settings: {
       model: "tiny",
-      masks: "",
-      positional_encoding: "",
-      attention_function: "",
-      scale: "",
-      pooling: "",
+      image: "",
+      variant: { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" },
       device: "cpu",
     },
     choice: {

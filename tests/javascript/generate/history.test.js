@@ -2,21 +2,16 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { History, shownTokens } from "../../../app/generate/frontend/history.js";
+import { History, shownTokens } from "../../../app/headlight_app/generate/frontend/history.js";
 
-/** @import { AnyRecord, TextToken } from "../../../app/generate/frontend/types.d.ts" */
+/** @import { AnyRecord, PageToken } from "../../../app/headlight_app/generate/frontend/types.d.ts" */
 
 /** @param {string} word @param {number} position */
 const generated = (word, position) => ({ position, id: word.length, text: word });
-/** @param {string} text @param {boolean} space_before @returns {TextToken} */
+/** @param {string} text @param {boolean} space_before @returns {PageToken} */
 const token = (text, space_before = false) => ({ text, special: false, space_before });
 /** @type {AnyRecord} */
-const RECORD = {
-  done: true,
-  tokens: { text: [], source: null },
-  numbers: new Float32Array(),
-  sampling: { temperature: 1, top_k: 0, top_p: 1, seed: 0 },
-};
+const RECORD = { done: true, tokens: { text: [], source: null } };
 
 /** @param {History} history */
 const words = (history) => history.generated.map(({ text }) => text);

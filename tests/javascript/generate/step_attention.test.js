@@ -9,14 +9,21 @@ import {
   openRowText,
   pooledCodes,
   stepCodes,
-} from "../../../app/generate/frontend/attention_rows.js";
-import { cellCount, describeCache, formatBytes } from "../../../app/generate/frontend/kv_cache.js";
+} from "../../../app/headlight_app/generate/frontend/attention_rows.js";
+import { cellCount, describeCache, formatBytes } from "../../../app/headlight_app/generate/frontend/kv_cache.js";
 
-/** @import { StepAttentionGroup, StepRecord } from "../../../app/generate/frontend/types.d.ts" */
+/** @import { AttentionGroupAnswer, StepRecord } from "../../../app/headlight_app/generate/frontend/types.d.ts" */
 
-/** @type {StepAttentionGroup} */
-const GROUP = { name: "decoder.self", title: "Decoder", layers: 2, heads: 2, keys: "text", columns: 2, offset: 1 };
-/** @type {StepAttentionGroup} */
+const GROUP = /** @type {AttentionGroupAnswer} */ ({
+  name: "decoder.self",
+  title: "Decoder",
+  layers: 2,
+  heads: 2,
+  keys: "text",
+  columns: 2,
+  offset: 1,
+});
+/** @type {AttentionGroupAnswer} */
 const CROSS = { ...GROUP, name: "decoder.cross", keys: "source", columns: 1, offset: 9 };
 const NUMBERS = Float32Array.of(-1, 1, 0, 0.5, 0.5, 0, 1, 0.25, 0.75, 1, 1, 1, 1);
 const RECORD = /** @type {StepRecord} */ ({ attention_groups: [GROUP, CROSS], numbers: NUMBERS });

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { survivors } from "../../../app/tasks/frontend/beams.js";
-import { readEffects } from "../../../app/tasks/frontend/classify.js";
-import { shareOf } from "../../../app/tasks/frontend/export/classification.js";
-import { sortedOutputs } from "../../../app/tasks/frontend/sort.js";
-import { labelKinds, legendText } from "../../../app/tasks/frontend/tag.js";
+import { survivors } from "../../../app/headlight_app/tasks/frontend/beams.js";
+import { readEffects } from "../../../app/headlight_app/tasks/frontend/classify.js";
+import { shareOf } from "../../../app/headlight_app/tasks/frontend/export/classification.js";
+import { sortedOutputs } from "../../../app/headlight_app/tasks/frontend/sort.js";
+import { labelKinds, legendText } from "../../../app/headlight_app/tasks/frontend/tag.js";
 
 /** @param {string[]} answers @param {string[]} [asTrained] */
 function labelled(answers, asTrained = answers) {

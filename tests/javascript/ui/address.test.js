@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AddressBar, addressQuery, linkAddress } from "../../../app/ui/frontend/address.js";
+import { AddressBar, addressQuery, linkAddress } from "../../../app/headlight_app/ui/frontend/address.js";
 
 const DEFAULTS = { model: "", text: null, layer: -1, edits: [], pinned: [] };
 
@@ -35,6 +35,13 @@ test("a link names what differs from the defaults", () => {
     edits: "p=set:0;q=scale:2",
   });
   assert.equal(addressQuery(DEFAULTS, DEFAULTS, 20), "");
+});
+
+test("each part of a variant is a parameter of its own", () => {
+  const variant = { masks: "", scale: "" };
+  const defaults = { ...DEFAULTS, variant };
+  assert.equal(addressQuery({ ...defaults, variant: { ...variant, scale: "off" } }, defaults, 20), "scale=off");
+  assert.equal(addressQuery(defaults, defaults, 20), "");
 });
 
 test("a text that is too long, or that no address can hold, has no link", () => {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defineComponent, Reporter } from "../../../app/ui/frontend/bridge.js";
+import { defineComponent, Reporter } from "../../../app/headlight_app/ui/frontend/bridge.js";
 
 /** @typedef {Record<string, unknown>} Value */
 
@@ -148,35 +148,61 @@ test("nothing is reported after the end, or where there is nothing to say", (con
   assert.deepEqual(reported, []);
 });
 
-test("each place has a page of its own, made once", () => {
-  const setStateValue = () => {};
-  /** @type {HTMLElement[]} */
-  const places = [1, 2].map(() => /** @type {HTMLElement} */ (new EventTarget()));
+/** A component that notes what becomes of each of its pages, and two places in a document. */
+function mounting() {
+  const places = [1, 2].map(() => /** @type {HTMLElement} */ (Object.assign(new EventTarget(), { isConnected: true })));
   /** @type {string[][]} */
-  const texts = [];
-  const run = defineComponent({
+  const pages = [];
+  const component = defineComponent({
     mount: (_place, /** @type {{ text: string }} */ data) => {
       const page = [`mount ${data.text}`];
-      texts.push(page);
+      pages.push(page);
       return page;
     },
     update: (page, data) => void page.push(data.text),
     unmount: (page) => void page.push("end"),
   });
-  const leave = run({ parentElement: places[0], data: [{ text: "a" }], setStateValue });
-  run({ parentElement: places[0], data: [{ text: "b" }], setStateValue });
-  run({ parentElement: places[1], data: [{ text: "c" }], setStateValue });
-  assert.deepEqual(texts, [
-    ["mount a", "a", "b"],
-    ["mount c", "c"],
-  ]);
+  const run = (/** @type {HTMLElement} */ parentElement, /** @type {string} */ text) =>
+    component({ parentElement, data: [{ text }], setStateValue: () => {} });
+  return { places, pages, run };
+}
+
+/** @param {HTMLElement} place */
+function disconnect(place) {
+  Object.assign(place, { isConnected: false });
+}
+
+test("each place has a page of its own, made once and ended once", () => {
+  const { places, pages, run } = mounting();
+  const leave = run(places[0], "a");
+  run(places[0], "b");
+  run(places[1], "c");
+  disconnect(places[0]);
   leave();
-  run({ parentElement: places[0], data: [{ text: "d" }], setStateValue });
-  assert.deepEqual(texts, [
+  leave();
+  assert.deepEqual(pages, [
     ["mount a", "a", "b", "end"],
     ["mount c", "c"],
-    ["mount d", "d"],
   ]);
+});
+
+test("the clean-up of a run that another overtook leaves the page, whichever comes first", () => {
+  const { places, pages, run } = mounting();
+  const overtaken = run(places[0], "a");
+  overtaken();
+  const leave = run(places[0], "b");
+  overtaken();
+  assert.deepEqual(pages, [["mount a", "a", "b"]]);
+  disconnect(places[0]);
+  leave();
+  assert.deepEqual(pages, [["mount a", "a", "b", "end"]]);
+});
+
+test("a run that comes after its place has gone makes no page", () => {
+  const { places, pages, run } = mounting();
+  disconnect(places[0]);
+  run(places[0], "a")();
+  assert.deepEqual(pages, []);
 });
 
 test("what is not reported yet is reported at once for who leaves, and told apart from what was heard", async (context) => {

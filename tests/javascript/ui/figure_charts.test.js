@@ -3,29 +3,33 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-/** @import { CellsShape, CurveShape, Figure, RectangleShape, TextShape } from "../../../app/ui/frontend/export/types.js" */
+/** @import { TextLine } from "../../../app/headlight_app/ui/frontend/export/contract.js" */
+/** @import { CellsShape, Figure, RectangleShape } from "../../../app/headlight_app/ui/frontend/export/types.js" */
 
 // Texts are measured on a canvas, which Node does not have.
 const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
 Object.assign(globalThis, { document: { createElement: () => canvas } });
-const { addBars, addLineChart, addNumberMap, ticks } = await import("../../../app/ui/frontend/export/charts.js");
-const { addFoot } = await import("../../../app/ui/frontend/export/figure_text.js");
-const { beginFigure, colourNames } = await import("../../../app/ui/frontend/export/shapes.js");
-const { numbered, originLine } = await import("../../../app/ui/frontend/export/page_export.js");
+const { addBars, addLineChart, addNumberMap } = await import(
+  "../../../app/headlight_app/ui/frontend/charts/figure_charts.js"
+);
+const { addFoot } = await import("../../../app/headlight_app/ui/frontend/charts/figure_text.js");
+const { beginFigure, beginSheet, colourNames } = await import(
+  "../../../app/headlight_app/ui/frontend/charts/shapes.js"
+);
+const { numbered, originLine } = await import("../../../app/headlight_app/ui/frontend/export/page_export.js");
 
 const BOX = { x: 2, y: 2, width: 80 };
 
 /** @param {Figure} figure */
 function textsOf({ shapes }) {
-  return shapes.filter(({ kind }) => kind === "text").map((shape) => /** @type {TextShape} */ (shape).text);
+  return shapes.filter(({ kind }) => kind === "text").map((shape) => /** @type {TextLine} */ (shape).text);
 }
 
-test("ticks are round numbers within the range", () => {
-  assert.deepEqual(ticks(0, 255), [0, 100, 200]);
-  assert.deepEqual(ticks(-1, 1), [-1, -0.5, 0, 0.5, 1]);
-  assert.deepEqual(ticks(-128, 128), [-100, 0, 100]);
-  assert.deepEqual(ticks(3, 3), [3]);
-});
+/** The curves that are no line of a grid, an axis or a legend. @param {Figure} figure */
+function curvesOf({ shapes }) {
+  const lines = shapes.filter((shape) => shape.kind === "polyline");
+  return lines.filter(({ points, stroke_width }) => stroke_width === 0.35 && points[1] !== points[3]);
+}
 
 test("a curve goes from its first number to its last, and several have a legend", () => {
   const { figure } = beginFigure(85, "");
@@ -33,17 +37,34 @@ test("a curve goes from its first number to its last, and several have a legend"
     { name: "head 0", values: [0, 0.5, 1] },
     { name: "head 1", values: [1, 0.5, 0] },
   ];
-  const end = addLineChart(figure, { series, start: -1, xTitle: "distance", yTitle: "bias" }, BOX);
-  const curves = /** @type {CurveShape[]} */ (
-    figure.shapes.filter((shape) => shape.kind === "curve" && shape.stroke_width === 0.35)
-  );
-  assert.equal(curves.length, 4);
-  assert.equal(new Set(curves.map(({ stroke }) => stroke)).size, 2);
-  const [first, , , last] = curves;
-  assert.ok(first.points[1] > last.points[3] - 41 && first.points[0] < last.points[2]);
+  const end = addLineChart(figure, { series, x: [-1, 0, 1], xTitle: "distance", yTitle: "bias" }, BOX);
+  const [first, last] = curvesOf(figure);
+  assert.equal(first.points.length, 6);
+  assert.notEqual(first.stroke, last.stroke);
+  assert.ok(first.points[1] > first.points[3] && first.points[3] > first.points[5] && first.points[0] < last.points[4]);
   for (const text of ["distance", "bias", "head 0", "head 1", "−1", "0", "1"])
     assert.ok(textsOf(figure).includes(text), text);
   assert.ok(end > 42 && end < 70);
+});
+
+test("a curve is interrupted where a value is no number", () => {
+  const { figure } = beginFigure(85, "");
+  const series = [{ name: "loss", values: [3, 2, NaN, 1, 0] }];
+  addLineChart(figure, { series, x: [1, 10, 100, 1000, 10000], xTitle: "tokens", yTitle: "nats", isLogX: true }, BOX);
+  assert.deepEqual(
+    curvesOf(figure).map(({ points }) => points.length),
+    [4, 4],
+  );
+  assert.ok(textsOf(figure).includes("1000"));
+});
+
+test("a sheet for the screen has the colours of the theme and words in pixels", () => {
+  const figure = beginSheet(420, "loss over tokens");
+  const series = [{ name: "loss", values: [1, 2], isBroken: true }];
+  addLineChart(figure, { series, x: [0, 1], xTitle: "tokens", yTitle: "nats" }, { x: 0, y: 0, width: 420 });
+  const texts = figure.shapes.filter((shape) => shape.kind === "text");
+  assert.ok(texts.every(({ size, fill }) => size === 12 && fill.startsWith("var(--")));
+  assert.ok(figure.shapes.some((shape) => shape.kind === "polyline" && shape.dashed));
 });
 
 test("bars have the length of their numbers, and none where a side cannot answer", () => {

@@ -2,22 +2,18 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CompareServer } from "../../../app/compare/frontend/server.js";
-import { clientId, failureText, isAbort, post } from "../../../app/ui/frontend/server.js";
+import { Questions, showProblem } from "../../../app/headlight_app/ui/frontend/questions.js";
+import { clientId, failureText, isAbort, post } from "../../../app/headlight_app/ui/frontend/server.js";
+import { packed } from "../packed.js";
 
-/** @import { CompareRequest } from "../../../app/compare/frontend/types.d.ts" */
+/** @import { CompareRequest } from "../../../app/headlight_app/compare/frontend/contract.js" */
+/** @import { TraceRequest } from "../../../app/headlight_app/explore/frontend/contract.js" */
 
 const EMPTY = '{"error":"B: The text is empty."}';
 const REQUEST = /** @type {CompareRequest} */ ({ alignment: "tokens", query: -1 });
+const TRACE = /** @type {TraceRequest} */ ({ query: -1 });
 
-/** A packed answer. @param {string} meta */
-function packed(meta) {
-  const text = new TextEncoder().encode(meta.padEnd(Math.ceil((meta.length + 4) / 4) * 4 - 4));
-  const body = new Uint8Array(4 + text.length);
-  new DataView(body.buffer).setUint32(0, text.length, true);
-  body.set(text, 4);
-  return new Response(body, { headers: { "Content-Type": "application/octet-stream" } });
-}
+const fail = () => assert.fail("the server answers");
 
 test("a question is JSON, sent to the route", async (context) => {
   const fetched = context.mock.method(globalThis, "fetch", async () => packed('{"ok":1}'));
@@ -49,29 +45,73 @@ test("each page has a name of its own", () => {
   assert.notEqual(clientId(), clientId());
 });
 
-test("a comparison that is refused says why", async (context) => {
+test("a question that is refused says why", async (context) => {
   context.mock.method(globalThis, "fetch", async () => packed(EMPTY));
-  const server = new CompareServer("/api");
-  assert.deepEqual(await server.compare(REQUEST), { problem: "B: The text is empty." });
-  assert.equal(server.waiting, false);
+  const questions = new Questions("/api");
+  assert.deepEqual(await questions.ask("compare", REQUEST, fail), { problem: "B: The text is empty." });
+  assert.equal(questions.isAsking, false);
 });
 
-test("of two comparisons only the newer one is answered", async (context) => {
+test("of two questions only the newer one is answered", async (context) => {
   context.mock.method(globalThis, "fetch", async () => packed(EMPTY));
-  const server = new CompareServer("/api");
-  const both = [server.compare(REQUEST), server.compare(REQUEST)];
-  assert.equal(server.waiting, true);
+  const questions = new Questions("/api");
+  const both = [questions.ask("compare", REQUEST, fail), questions.ask("compare", REQUEST, fail)];
+  assert.equal(questions.isAsking, true);
   assert.deepEqual(
-    (await Promise.all(both)).map((result) => result === null),
+    (await Promise.all(both)).map((found) => found === null),
     [true, false],
   );
+  assert.equal(questions.number, 2);
 });
 
-test("a comparison without a server says that it does not answer", async (context) => {
+test("a question that was stopped, or that the server gave up, has no answer", async (context) => {
+  const fetched = context.mock.method(globalThis, "fetch", async () => packed('{"superseded":true}'));
+  const questions = new Questions("/api");
+  assert.equal(await questions.ask("trace", TRACE), null);
+  assert.equal(questions.isAsking, false);
+  fetched.mock.mockImplementation(async () => packed('{"ok":1}'));
+  const late = questions.ask("trace", TRACE);
+  questions.stop();
+  assert.equal(await late, null);
+});
+
+test("a question without a server says that it does not answer", async (context) => {
   context.mock.method(globalThis, "fetch", async () => {
     throw new TypeError("Failed to fetch");
   });
-  const result = await new CompareServer("/api").compare(REQUEST);
-  assert.ok(result && "problem" in result);
-  assert.match(result.problem, /does not answer/);
+  const found = await new Questions("/api").ask("compare", REQUEST);
+  assert.ok(found && "problem" in found);
+  assert.match(found.problem, /does not answer/);
+});
+
+test("a problem stands above an older answer until a new one comes", () => {
+  let stale = false;
+  const classList = { toggle: (/** @type {string} */ _, /** @type {boolean} */ on) => (stale = on) };
+  const element = () => ({ hidden: true, textContent: "29 ms", classList });
+  const elements = { problem: element(), answer: element(), status: element() };
+  const page = /** @type {Record<keyof typeof elements, HTMLElement>} */ (/** @type {unknown} */ (elements));
+  showProblem(page, "The text is empty.");
+  assert.deepEqual([elements.problem.hidden, elements.status.textContent, stale], [false, "", true]);
+  showProblem(page, "");
+  assert.deepEqual([elements.problem.hidden, elements.answer.hidden, stale], [true, false, false]);
+});
+
+test("a question that the network lost is said to be unanswered, and is asked again until it does", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { mock } = context.mock.method(globalThis, "fetch", async () => packed(EMPTY));
+  const lose = async () => {
+    throw new TypeError("Failed to fetch");
+  };
+  for (const attempt of [0, 1]) mock.mockImplementationOnce(lose, attempt);
+  /** @type {string[]} */
+  const said = [];
+  const asked = new Questions("/api").ask("compare", REQUEST, (sentence) => said.push(sentence));
+  for (const [attempt, pause] of [500, 1000].entries()) {
+    await new Promise(setImmediate);
+    assert.equal(mock.callCount(), attempt + 1);
+    context.mock.timers.tick(pause);
+  }
+  assert.deepEqual(await asked, { problem: "B: The text is empty." });
+  assert.deepEqual(said.length, 2);
+  assert.match(said[0], /does not answer/);
 });

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model import ConfigError, EditError, TextError, Trace, Transformer, run
-from model.analysis import head_ablation as subject
-from model.analysis.head_ablation import (
+from headlight import ConfigError, EditError, TextError, Transformer
+from headlight.analysis import head_ablation as subject
+from headlight.analysis.head_ablation import (
     AnswerLead,
     HeadSearch,
     ablate_heads,
@@ -19,27 +19,20 @@ from model.analysis.head_ablation import (
     heads_per_batch,
 )
 from tests.model import toys
-
-TEXT = "the cat sat on the mat"
+from tests.model.toys import traced
 
 
 def one_run_per_head(
     model: Transformer, attention: str, position: int, token: int, edits: list[str], **more: Any
 ) -> list[float]:
     """The log-probability after a run of its own for each head."""
-    tokenizer = toys.masked() if model.config.vocabulary_size == toys.masked().vocabulary_size else toys.causal()
     found = []
     for head in range(4):
-        trace = run(model, tokenizer, TEXT, [*edits, f"{attention}.weights[{head}]=set:0"], **more)
+        trace = traced(model, *edits, f"{attention}.weights[{head}]=set:0", **more)
         logits = trace["logits"][position] if trace["logits"].ndim == 2 else trace["logits"]
         logits = logits.astype(np.float64)
         found.append(float(logits[token] - np.log(np.exp(logits).sum())))
     return found
-
-
-def traced(model: Transformer, edits: list[str] | None = None, **more: Any) -> Trace:
-    tokenizer = toys.masked() if model.config.vocabulary_size == toys.masked().vocabulary_size else toys.causal()
-    return run(model, tokenizer, TEXT, edits or [], **more)
 
 
 @pytest.mark.parametrize("layer", [0, 1])
@@ -63,7 +56,7 @@ def test_a_batch_of_heads_equals_one_run_for_each(layer: int, attention_function
 )
 def test_heads_are_ablated_after_the_edits(edit: str) -> None:
     model = toys.decoder()
-    found = ablate_heads(model, traced(model, [edit]), "decoder.0.self", 3, 7, 0, 4)
+    found = ablate_heads(model, traced(model, edit), "decoder.0.self", 3, 7, 0, 4)
     assert found == pytest.approx(one_run_per_head(model, "decoder.0.self", 3, 7, [edit]), abs=1e-5)
 
 
@@ -119,7 +112,7 @@ def edit_of(path: str, head: int) -> str:
 
 def answer(model: Transformer, position: int, edits: list[str], **more: str) -> int:
     """What a run of its own answers."""
-    logits = traced(model, edits, **more)["logits"]
+    logits = traced(model, *edits, **more)["logits"]
     return int((logits[position] if logits.ndim == 2 else logits).argmax())
 
 
@@ -127,7 +120,7 @@ def searched(model: Transformer, position: int, edits: list[str], most: int = 8,
     """A search that is taken to its end, for the answer that the edits leave."""
     search, token = HeadSearch(), answer(model, position, edits, **more)
     while not search.is_done(most):
-        search = advance_search(model, traced(model, [*edits, *search.edits], **more), search, position, token)
+        search = advance_search(model, traced(model, *edits, *search.edits, **more), search, position, token)
     return search
 
 
@@ -184,7 +177,7 @@ def test_each_head_of_a_search_leaves_the_smallest_margin() -> None:
     for count, chosen in enumerate(search.heads):
         margins = {
             edit_of(*head): AnswerLead.of(
-                traced(model, [*search.edits[:count], edit_of(*head)])["logits"][5], token
+                traced(model, *search.edits[:count], edit_of(*head))["logits"][5], token
             ).margin
             for head in all_heads(model)
         }

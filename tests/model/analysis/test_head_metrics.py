@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from model.analysis.head_metrics import (
+from headlight.analysis.head_metrics import (
     allowed_mask,
     attention_distance,
     attention_share,

@@ -8,18 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from model import TextError, Trace, Transformer, run
-from model.analysis.information_flow import KEEP, Edge, information_flow, proximity
-from model.nn.block import NORM_PLACEMENTS
+from headlight import TextError
+from headlight.analysis.information_flow import KEEP, Edge, information_flow, proximity
+from headlight.nn.block import NORM_PLACEMENTS
 from tests.model import toys
+from tests.model.toys import traced
 
-TEXT = "the cat sat on the mat"
 ALL = 1e-9  # a threshold that leaves out nothing
-
-
-def traced(model: Transformer, *edits: str, source: str | None = None) -> Trace:
-    tokenizer = toys.masked() if model.config.vocabulary_size == toys.masked().vocabulary_size else toys.causal()
-    return run(model, tokenizer, TEXT, edits, source=source)
 
 
 def importances_by_sum(edges: tuple[Edge, ...]) -> dict[tuple[int, int, str], list[float]]:
@@ -117,7 +112,7 @@ def test_a_term_that_points_away_has_no_importance() -> None:
 
 def test_keep_is_enough() -> None:
     model, edit = toys.decoder(key_value_heads=2), "decoder.0.self.weights[1]=set:0"
-    small = run(model, toys.causal(), TEXT, [edit], keep=KEEP)
+    small = traced(model, edit, keep=KEEP)
     assert "decoder.0.self.weights" not in small.values
     assert information_flow(model, small, 4) == information_flow(model, traced(model, edit), 4)
 
@@ -129,7 +124,7 @@ def test_skipped_terms_are_negligible(monkeypatch: pytest.MonkeyPatch) -> None:
         (edge.layer, edge.kind, edge.target, edge.source): edge.importance
         for edge in information_flow(model, trace, 5, ALL)
     }
-    monkeypatch.setattr("model.analysis.information_flow.NEGLIGIBLE_SHARE", 0.0)
+    monkeypatch.setattr("headlight.analysis.information_flow.NEGLIGIBLE_SHARE", 0.0)
     all_of_it = {
         (edge.layer, edge.kind, edge.target, edge.source): edge.importance
         for edge in information_flow(model, trace, 5, ALL)

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import nn
 
-from model.analysis.attribution.linearize import linearize, linearize_activation
-from model.errors import ConfigError
-from model.nn.feed_forward import ACTIVATIONS
-from model.nn.norms import NORMS
+from headlight.analysis.attribution.linearize import linearize, linearize_activation
+from headlight.errors import ConfigError
+from headlight.nn.feed_forward import ACTIVATIONS
+from headlight.nn.norms import NORMS
 
 
 def table(seed: int = 3) -> torch.Tensor:

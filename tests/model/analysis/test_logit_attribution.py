@@ -10,27 +10,23 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import ConfigError, EditError, TextError, Trace, Transformer, run, variant
-from model.analysis.attribution.logit_attribution import (
+from headlight import ConfigError, EditError, TextError, Trace, Transformer, variant
+from headlight.analysis.attribution.logit_attribution import (
     KEEP,
     Component,
     LogitAttribution,
     attribute_logits,
     components_of,
 )
-from model.nn.attention_functions import ATTENTION_FUNCTIONS
-from model.nn.block import NORM_PLACEMENTS
-from model.nn.norms import NORMS, RMSNorm
-from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.nn.block import NORM_PLACEMENTS
+from headlight.nn.norms import NORMS, RMSNorm
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from tests.model import toys
+from tests.model.toys import traced
 
-TEXT = "the cat sat on the mat"
 TOKENS = np.arange(12)
-
-
-def traced(model: Transformer, edits: tuple[str, ...] = (), **more: Any) -> Trace:
-    tokenizer = toys.masked() if model.config.vocabulary_size == toys.masked().vocabulary_size else toys.causal()
-    return run(model, tokenizer, TEXT, edits, **more)
 
 
 def assert_adds_up(model: Transformer, trace: Trace, position: int) -> None:
@@ -60,7 +56,7 @@ def test_blocks_of_attention_alone_have_no_feed_forward_component() -> None:
     assert kinds == {"embedding", "positions", "self", "bias", "edit"}
     assert attribute_logits(model, trace).vocabulary_logits("feed_forward").shape == (0, model.config.vocabulary_size)
     with pytest.raises(EditError, match="feed_forward"):
-        run(model, toys.causal(), TEXT, ["decoder.0.feed_forward.output=scale:0"])
+        traced(model, "decoder.0.feed_forward.output=scale:0")
 
 
 @given(
@@ -88,8 +84,6 @@ def test_contributions_add_up_for_every_architecture_option(choices: dict[str, A
 
 
 def test_contributions_add_up_with_projected_embeddings_and_capped_logits() -> None:
-    from model.config_groups import EmbeddingConfig, OutputHeadConfig
-
     for project in ("tokens", "all"):
         embed, answer = (
             EmbeddingConfig(dim=8, projection=project, scale=2.0),
@@ -143,14 +137,14 @@ def test_a_model_without_a_prediction_at_each_token_gets_a_sentence(top: str) ->
 )
 def test_contributions_add_up_after_an_edit(edit: str) -> None:
     model = toys.decoder(bias=True)
-    assert_adds_up(model, traced(model, (edit,)), 3)
+    assert_adds_up(model, traced(model, edit), 3)
 
 
 def test_an_edit_of_the_residual_stream_is_a_component() -> None:
     model = toys.decoder()
     plain, moved = (
         attribute_logits(model, traced(model), 3),
-        attribute_logits(model, traced(model, ("decoder.1.residual=add:1",)), 3),
+        attribute_logits(model, traced(model, "decoder.1.residual=add:1"), 3),
     )
     row = plain.components.index(Component("edit"))
     assert not plain.logits(TOKENS)[row].any()
@@ -190,7 +184,7 @@ def test_each_contribution_by_hand() -> None:
 def test_ablating_a_head_of_the_last_layer_costs_its_contribution_with_a_linearized_norm() -> None:
     """In a parallel block nothing reads what a head of the last layer wrote but the final norm."""
     model = toys.decoder(parallel_residual=True, norm="layernorm", bias=True)
-    before, after = traced(model), traced(model, ("decoder.1.self.weights[2]=set:0",))
+    before, after = traced(model), traced(model, "decoder.1.self.weights[2]=set:0")
     norm = model.stack("decoder").final_norm
     assert isinstance(norm, torch.nn.LayerNorm)
     streams = [torch.tensor(trace["decoder.residual"][5]).double() for trace in (before, after)]
@@ -216,12 +210,12 @@ def test_a_variant_has_contributions_too() -> None:
 
 def test_keep_is_enough_and_less_is_a_sentence() -> None:
     model = toys.decoder()
-    small = run(model, toys.causal(), TEXT, keep=KEEP)
+    small = traced(model, keep=KEEP)
     assert attribute_logits(model, small, 1).logits(TOKENS) == pytest.approx(
         attribute_logits(model, traced(model), 1).logits(TOKENS)
     )
     with pytest.raises(EditError, match="holds no"):
-        attribute_logits(model, run(model, toys.causal(), TEXT, keep=("logits",)))
+        attribute_logits(model, traced(model, keep=("logits",)))
 
 
 def test_positions_and_tokens_out_of_range_get_a_sentence() -> None:

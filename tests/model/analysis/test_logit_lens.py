@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model import ConfigError, EditError, Transformer, run
-from model.analysis.logit_lens import KEEP, lens_at, lens_of_text, logit_lens, residual_norms, target_tokens
-from model.config_groups import EmbeddingConfig, OutputHeadConfig
-from model.nn.norms import RMSNorm
-from model.nn.output_heads import POOLINGS
-from model.vision.image import process_image
+from headlight import ConfigError, EditError, Transformer, run
+from headlight.analysis.logit_lens import KEEP, lens_at, lens_of_text, logit_lens, residual_norms, target_tokens
+from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
+from headlight.nn.norms import RMSNorm
+from headlight.nn.output_heads import POOLINGS
+from headlight.vision.image import process_image
 from tests.model import toys
 
 TEXT = "the cat sat on the mat and the dog ran away"
@@ -60,7 +60,7 @@ def test_chunks_of_a_long_text_change_nothing(monkeypatch: pytest.MonkeyPatch) -
     model = toys.decoder()
     trace = run(model, toys.causal(), TEXT)
     whole = lens_at(model, trace, 1, target_tokens(trace))
-    monkeypatch.setattr("model.nn.attention.CELLS_AT_ONCE", 2 * model.config.vocabulary_size)
+    monkeypatch.setattr("headlight.nn.attention.CELLS_AT_ONCE", 2 * model.config.vocabulary_size)
     pieces = lens_at(model, trace, 1, target_tokens(trace))
     assert np.array_equal(whole.answers, pieces.answers)
     assert whole.negative_log_likelihood == pytest.approx(pieces.negative_log_likelihood, abs=1e-5, nan_ok=True)

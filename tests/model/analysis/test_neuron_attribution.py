@@ -9,27 +9,22 @@ import pytest
 import torch
 from torch import nn
 
-from model import ConfigError, EditError, TextError, Trace, Transformer, run
-from model.analysis.attribution.logit_attribution import KEEP, Component, attribute_logits
-from model.analysis.attribution.neuron_attribution import (
+from headlight import ConfigError, EditError, TextError, Trace, Transformer
+from headlight.analysis.attribution.logit_attribution import KEEP, Component, attribute_logits
+from headlight.analysis.attribution.neuron_attribution import (
     NeuronAttribution,
     attribute_neurons,
     neuron_vocabulary,
     neurons_path,
 )
-from model.config_groups import EmbeddingConfig, OutputHeadConfig
-from model.nn.block import NORM_PLACEMENTS
-from model.nn.feed_forward import FEED_FORWARDS
-from model.nn.norms import NORMS, RMSNorm
+from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
+from headlight.nn.block import NORM_PLACEMENTS
+from headlight.nn.feed_forward import FEED_FORWARDS
+from headlight.nn.norms import NORMS, RMSNorm
 from tests.model import toys
+from tests.model.toys import traced
 
-TEXT = "the cat sat on the mat"
 ANSWER = 7
-
-
-def traced(model: Transformer, edits: tuple[str, ...] = (), **more: Any) -> Trace:
-    tokenizer = toys.masked() if model.config.vocabulary_size == toys.masked().vocabulary_size else toys.causal()
-    return run(model, tokenizer, TEXT, edits, **more)
 
 
 def assert_adds_up(model: Transformer, trace: Trace, position: int, layer: int) -> NeuronAttribution:
@@ -89,14 +84,14 @@ def test_they_add_up_through_every_output_head_that_predicts_at_each_token() -> 
 )
 def test_they_add_up_after_an_edit(edit: str, is_own: bool) -> None:
     model = toys.decoder(bias=True)
-    found = assert_adds_up(model, traced(model, (edit,)), 3, 1)
+    found = assert_adds_up(model, traced(model, edit), 3, 1)
     assert (found.edit != 0) == is_own
 
 
 def test_a_neuron_that_is_switched_off_adds_nothing() -> None:
     model = toys.decoder()
     before = attribute_neurons(model, traced(model), 1, 3, ANSWER)
-    after = attribute_neurons(model, traced(model, ("decoder.1.feed_forward.neurons[:,5]=set:0",)), 1, 3, ANSWER)
+    after = attribute_neurons(model, traced(model, "decoder.1.feed_forward.neurons[:,5]=set:0"), 1, 3, ANSWER)
     assert before.contributions[5] != 0 == after.contributions[5]
     assert np.delete(after.activations, 5) == pytest.approx(np.delete(before.activations, 5))
 
@@ -129,7 +124,7 @@ def test_what_a_neuron_promotes_is_its_weight_towards_each_answer(placement: str
 
 def test_little_of_a_trace_is_enough() -> None:
     model = toys.decoder()
-    small = run(model, toys.causal(), TEXT, keep=(*KEEP, "decoder.1.feed_forward.neurons"))
+    small = traced(model, keep=(*KEEP, "decoder.1.feed_forward.neurons"))
     whole = attribute_neurons(model, traced(model), 1, 2, ANSWER)
     assert attribute_neurons(model, small, 1, 2, ANSWER).contributions == pytest.approx(whole.contributions)
     with pytest.raises(EditError, match="holds no"):

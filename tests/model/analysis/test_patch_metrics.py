@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model import EncodedImage, run
-from model.analysis.head_metrics import HEAD_METRICS, IMAGE_HEAD_METRICS, head_metrics, head_metrics_for
-from model.analysis.patch_metrics import neighbours, patch_distance, same_column, same_row
-from model.tracing.trace import Trace
-from model.vision.image import process_image
-from model.vision.patches import class_token_tokenizer
+from headlight import EncodedImage, run
+from headlight.analysis.head_metrics import HEAD_METRICS, IMAGE_HEAD_METRICS, head_metrics, head_metrics_for
+from headlight.analysis.patch_metrics import neighbours, patch_distance, same_column, same_row
+from headlight.tracing.trace import Trace
+from headlight.vision.image import process_image
+from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
 
 

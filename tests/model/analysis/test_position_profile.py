@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from model import variant
-from model.analysis.position_profile import position_profile
+from headlight import variant
+from headlight.analysis.position_profile import position_profile
 from tests.model import toys
 
 

@@ -5,24 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
-from model import Trace, run
-from model.analysis.head_metrics import HEAD_METRICS, head_metrics
-from model.analysis.rollout import attention_rollout
-from model.text.tokenizer import Encoded
+from headlight import Trace, run
+from headlight.analysis.head_metrics import HEAD_METRICS, head_metrics
+from headlight.analysis.rollout import attention_rollout
+from headlight.text.tokenizer import Encoded
 from tests.model import toys
+from tests.model.analysis.test_head_metrics import raw, shares
 
 REPEATED = "the cat sat on the mat and the dog ran away"
-raw = arrays.arrays(np.float32, (2, 3, 5, 5), elements=st.floats(0, 1, width=32))
-
-
-def shares(weights: np.ndarray) -> np.ndarray:
-    """Rows that sum to one, or to zero."""
-    total = weights.sum(-1, keepdims=True)
-    rows: np.ndarray = np.divide(weights, total, out=np.zeros_like(weights), where=total > 1e-3)
-    return rows
 
 
 def encoded(*pieces: str, special: tuple[int, ...] = ()) -> Encoded:

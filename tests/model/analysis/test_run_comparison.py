@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import EditError, UnknownNameError, run
-from model.analysis.run_comparison import (
+from headlight import EditError, UnknownNameError, run
+from headlight.analysis.run_comparison import (
     ALIGNMENTS,
     align,
     default_alignment,

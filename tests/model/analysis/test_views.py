@@ -11,20 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from model import EditError, TextError, Trace, Transformer, run
-from model.analysis.gradients import attention_gradient
-from model.analysis.qk_projection import qk_projection
-from model.analysis.row_selection import renormalize_rows, top_mass_mask
-from model.analysis.value_norms import weighted_value_norm
-from model.nn.transformer import attention_at
+from headlight import EditError, TextError, Transformer
+from headlight.analysis.gradients import attention_gradient
+from headlight.analysis.qk_projection import qk_projection
+from headlight.analysis.row_selection import renormalize_rows, top_mass_mask
+from headlight.analysis.value_norms import weighted_value_norm
+from headlight.nn.transformer import attention_at
 from tests.model import toys
+from tests.model.toys import traced
 
-TEXT = "the cat sat on the mat"
 rows = arrays.arrays(np.float64, (3, 6), elements=st.floats(0, 1))
-
-
-def traced(model: Transformer, *edits: str) -> Trace:
-    return run(model, toys.causal(), TEXT, edits)
 
 
 @pytest.mark.parametrize("choices", [{}, {"key_value_heads": 2}, {"value_head_dim": 3}])
@@ -66,8 +62,8 @@ def test_the_gradient_of_later_queries_is_zero() -> None:
 
 @pytest.mark.parametrize("make", [toys.both, toys.captioner])
 def test_the_gradient_reaches_encoder_and_cross_attention(make: Callable[[], Transformer]) -> None:
-    model, tokenizer = make(), toys.masked()
-    trace = run(model, tokenizer, "the dog", source=toys.source(model, TEXT))
+    model = make()
+    trace = traced(model, text="the dog", source=toys.source(model, toys.TEXT))
     for path in ("encoder.2.self", "decoder.0.cross"):
         slopes = attention_gradient(model, trace, path, 1, 4)
         assert slopes.shape == trace[f"{path}.weights"].shape
@@ -76,7 +72,7 @@ def test_the_gradient_reaches_encoder_and_cross_attention(make: Callable[[], Tra
 
 def test_a_label_has_a_gradient_too() -> None:
     model = toys.encoder(output_head="sequence-classifier", labels=("glad", "sad"))
-    trace = run(model, toys.masked(), TEXT)
+    trace = traced(model)
     up, down = (attention_gradient(model, trace, "encoder.0.self", 0, label) for label in (0, 1))
     shares = np.exp(trace["logits"].astype(np.float64))
     shares /= shares.sum()
@@ -94,7 +90,7 @@ def test_no_prediction_or_no_attention_gets_a_sentence() -> None:
         attention_gradient(model, trace, "decoder.7.self", 1, 1)
     bare = toys.decoder(output_head="none")
     with pytest.raises(TextError, match="without a head"):
-        attention_gradient(bare, run(bare, toys.causal(), TEXT), "decoder.0.self", 1, 1)
+        attention_gradient(bare, traced(bare), "decoder.0.self", 1, 1)
 
 
 @pytest.mark.parametrize("choices", [{}, {"key_value_heads": 2}])
@@ -114,7 +110,7 @@ def test_the_plane_of_queries_and_keys_is_their_principal_one(choices: dict[str,
 
 def test_the_plane_of_one_token_and_of_a_head_out_of_range() -> None:
     model = toys.decoder()
-    alone = run(model, toys.causal(), "a", keep=("*.rotated_q", "*.rotated_k"))
+    alone = traced(model, text="a", keep=("*.rotated_q", "*.rotated_k"))
     assert qk_projection(alone, "decoder.0.self", 0).queries.shape == (len(alone.text.ids), 2)
     with pytest.raises(EditError, match="no head 9"):
         qk_projection(alone, "decoder.0.self", 9)

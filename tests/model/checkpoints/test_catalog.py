@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from model import CheckpointError, catalog, find_checkpoint, save
-from model.checkpoints.catalog import DEFAULT_MODEL, checkpoint_locations
-from model.paths import assets_dir
+from headlight import CheckpointError, catalog, find_checkpoint, save
+from headlight.checkpoints.catalog import DEFAULT_MODEL, checkpoint_locations
+from headlight.paths import assets_dir
 from tests.model import toys
 
 
@@ -97,5 +97,5 @@ def test_a_search_ends_in_any_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     put(tmp_path / "a" / "near")
     put(tmp_path / ".hidden" / "model")
     assert {place.name for place in checkpoint_locations([tmp_path]) if not place.shipped} == {"a/near"}
-    monkeypatch.setattr(import_module("model.checkpoints.catalog"), "MAX_FOLDERS", 1)
+    monkeypatch.setattr(import_module("headlight.checkpoints.catalog"), "MAX_FOLDERS", 1)
     assert not [place for place in checkpoint_locations([tmp_path]) if not place.shipped]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from model import load, run, save
-from model.checkpoints import describe_nonfinite, find_nonfinite
-from model.cli.main import main
-from model.tracing.trace import NOT_FINITE
+from headlight import load, run, save
+from headlight.checkpoints import describe_nonfinite, find_nonfinite
+from headlight.cli.main import main
+from headlight.tracing.trace import NOT_FINITE
 from tests.model import toys
 
 

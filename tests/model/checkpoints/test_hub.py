@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from model import save
-from model.checkpoints.hub import EXTRA, is_hub_id, needed_files
-from model.cli.main import main
+from headlight import save
+from headlight.checkpoints.hub import EXTRA, is_hub_id, needed_files
+from headlight.cli.main import main
 from tests.model import toys
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -92,7 +92,7 @@ def asking(home: Path, endpoint: str, *verbs: list[str]) -> list[tuple[int, str]
     """Exit status and output of each command, in a process of its own: the library reads its address once."""
     program = f"""
 import contextlib, io, json, sys
-from model.cli.main import main
+from headlight.cli.main import main
 for verb in {list(verbs)!r}:
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):

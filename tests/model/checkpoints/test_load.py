@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from model import POSITIONAL_ENCODINGS, Checkpoint, CheckpointError, HeadlightError, Transformer, load, run, save
-from model.checkpoints.load import DTYPES
+from headlight import POSITIONAL_ENCODINGS, Checkpoint, CheckpointError, HeadlightError, Transformer, load, run, save
+from headlight.checkpoints.load import DTYPES
 from tests.model import toys
 
 TEXT = "the cat sat"

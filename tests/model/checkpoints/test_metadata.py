@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from model import save
-from model.checkpoints import load
-from model.checkpoints.metadata import card_licence, card_purpose, card_series, read_metadata, tokenizer_type
+from headlight import save
+from headlight.checkpoints import load
+from headlight.checkpoints.metadata import card_licence, card_purpose, card_series, read_metadata, tokenizer_type
 from tests.families.cases import CASES
 from tests.families.reference import build
 from tests.model import toys

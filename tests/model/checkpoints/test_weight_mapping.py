@@ -1,6 +1,6 @@
 """Names of tensors in sentences."""
 
-from model.checkpoints.weight_mapping import join_names
+from headlight.checkpoints.weight_mapping import join_names
 
 
 def test_a_tensor_name_with_a_line_break_stays_on_the_line() -> None:

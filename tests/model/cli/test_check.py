@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from model.cli.check import FileResult, run_file
-from model.cli.main import main
-from model.code_exercises.finding import Finding
+from headlight.cli.check import FileResult, run_file
+from headlight.cli.main import main
+from headlight.code_exercises.finding import Finding
 from tests.model.code_exercises.files import IMPORTS, SCALED, with_slip
 
 PATIENCE = ("--seconds", "280")  # a busy machine takes long to start Python

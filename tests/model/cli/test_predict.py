@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from model import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, TOKENIZER_TRAINERS, run, save
-from model.checkpoints.load import DEVICE_COUNTS
-from model.cli.main import COMMANDS, main, usage
-from model.nn.masks import MASKS
-from model.training.hardware import PRECISIONS
-from model.training.optimizers import OPTIMIZERS, SCHEDULES
+from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, TOKENIZER_TRAINERS, run, save
+from headlight.checkpoints.load import DEVICE_COUNTS
+from headlight.cli.main import COMMANDS, main, usage
+from headlight.nn.masks import MASKS
+from headlight.training.hardware import PRECISIONS
+from headlight.training.optimizers import OPTIMIZERS, SCHEDULES
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -161,7 +161,7 @@ def test_json_is_ascii(models: Path) -> None:
 
     def process(*arguments: str) -> subprocess.CompletedProcess[bytes]:
         environment = {**os.environ, "PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", "model.cli", "predict", "--models", str(models), *arguments]
+        command = [sys.executable, "-m", "headlight.cli", "predict", "--models", str(models), *arguments]
         return subprocess.run(command, capture_output=True, env=environment, check=False)
 
     done = process("é", "--model", "decoder", "--json", "--top", "300")

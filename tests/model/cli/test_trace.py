@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from model import Tokenizer, Transformer, run, save, variant
-from model.cli.main import main
-from model.rendering.provenance import provenance
-from model.vision.patches import class_token_tokenizer
+from headlight import Tokenizer, Transformer, run, save, variant
+from headlight.cli.main import main
+from headlight.rendering.provenance import provenance
+from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
 
 TEXT, TARGET = "the cat sat on the mat", "a small bird"

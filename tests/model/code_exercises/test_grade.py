@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from model.code_exercises.case import Case, Layers, right_answer
-from model.code_exercises.comparison import agrees
-from model.code_exercises.examples import causal, example, padded, self_attention, with_empty_row
-from model.code_exercises.exercises import CODE_EXERCISES
-from model.code_exercises.finding import Finding
-from model.code_exercises.grade import grade
-from model.code_exercises.layers import role_of
-from model.code_exercises.misconceptions import MISCONCEPTIONS, Misconception, recognize, wrong_answer
-from model.code_exercises.report import check, format_findings
-from model.code_exercises.steps import Steps, change, compute
+from headlight.code_exercises.case import Case, Layers, right_answer
+from headlight.code_exercises.comparison import agrees
+from headlight.code_exercises.examples import causal, example, padded, self_attention, with_empty_row
+from headlight.code_exercises.exercises import CODE_EXERCISES
+from headlight.code_exercises.finding import Finding
+from headlight.code_exercises.grade import grade
+from headlight.code_exercises.layers import role_of
+from headlight.code_exercises.misconceptions import MISCONCEPTIONS, Misconception, recognize, wrong_answer
+from headlight.code_exercises.report import check, format_findings
+from headlight.code_exercises.steps import Steps, change, compute
 from tests.model.code_exercises import right
 from tests.model.code_exercises.files import PARTS, RIGHT, SLIPS, with_slip
 

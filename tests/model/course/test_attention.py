@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from model.course.attention import attend
-from model.course.attention_by_hand.look_up import look_up
-from model.course.attention_by_hand.moving import MOVING
-from model.course.chapters import CHAPTERS
-from model.course.pictures import BarsPicture, MovingPointsPicture, plain
-from model.errors import InputError
+from headlight.course.attention import attend
+from headlight.course.attention_by_hand.look_up import look_up
+from headlight.course.attention_by_hand.moving import MOVING
+from headlight.course.chapters import CHAPTERS
+from headlight.course.pictures import BarsPicture, MovingPointsPicture, plain
+from headlight.errors import InputError
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 4), st.integers(1, 4), st.integers(0, 99))
@@ -47,7 +47,7 @@ def test_a_sharp_look_up_is_a_hard_one() -> None:
 
 
 def test_points_move_from_the_tokens_to_queries_keys_and_values_and_on_to_the_mean() -> None:
-    inputs = MOVING.parse({"query": "2"})
+    inputs = MOVING.parse({"query": "1"})
     x, (w_q, w_k, w_v) = inputs["x"], (inputs[name] for name in ("w_q", "w_k", "w_v"))
     moving, weights = MOVING.compute(**inputs)[0].pictures
     assert isinstance(moving, MovingPointsPicture) and isinstance(weights, BarsPicture)
@@ -58,8 +58,8 @@ def test_points_move_from_the_tokens_to_queries_keys_and_values_and_on_to_the_me
     torch.testing.assert_close(middle, torch.cat((x[[1]] @ w_q, x @ w_k, x @ w_v, x[[1]] @ w_v)))
     torch.testing.assert_close(last[-1], expected @ (x @ w_v))
     assert len(moving.names) == len(moving.frames) and len(moving.labels) == len(moving.groups) == len(last)
-    with pytest.raises(InputError, match="no token 4"):
-        MOVING.compute(**MOVING.parse({"query": "4"}))
+    with pytest.raises(InputError, match="no token 3"):
+        MOVING.compute(**MOVING.parse({"query": "3"}))
 
 
 def test_a_seed_drops_the_same_weights_whatever_was_computed_before() -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import pytest
 import torch
 
-from model.course.architectures.earlier_tools import (
+from headlight.course.architectures.earlier_tools import (
     CHANGE,
     DICE,
     HELD_OUT,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.checkpoints import Checkpoint
-from model.course.heads.counting import run_attention
-from model.course.heads.joining import join_heads
-from model.course.heads.two_stacks import run_two_stacks
-from model.errors import ConfigError, InputError
-from model.nn.transformer import attention_at
+from headlight.checkpoints import Checkpoint
+from headlight.course.heads.counting import run_attention
+from headlight.course.heads.joining import join_heads
+from headlight.course.heads.two_stacks import run_two_stacks
+from headlight.errors import ConfigError, InputError
+from headlight.nn.transformer import attention_at
 from tests.model import toys
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from model import find_checkpoint, load
-from model.checkpoints import Checkpoint
-from model.course.heads.chapter import HEADS
-from model.course.pictures import Verdict, plain
-from model.course.positions.chapter import POSITIONS
-from model.course.screen import Answer, Chapter
-from model.course.tokens.chapter import TOKENS
-from model.errors import HeadlightError
+from headlight import find_checkpoint, load
+from headlight.checkpoints import Checkpoint
+from headlight.course.heads.chapter import HEADS
+from headlight.course.pictures import Verdict, plain
+from headlight.course.positions.chapter import POSITIONS
+from headlight.course.screen import Answer, Chapter
+from headlight.course.tokens.chapter import TOKENS
+from headlight.errors import HeadlightError
 
 MODELS = (
     "stories-causal",

@@ -8,12 +8,12 @@ from urllib.parse import parse_qsl
 import pytest
 import torch
 
-from model import find_checkpoint, load
-from model.course.chapters import CHAPTERS, find_screen
-from model.course.controls import ModelControl, TextControl
-from model.course.masks.matrices import ADDED, DRAWN, mask_cells
-from model.course.screen import Screen
-from model.nn.masks import QueryKeyPositions, combine_masks, parse_masks
+from headlight import find_checkpoint, load
+from headlight.course.chapters import CHAPTERS, find_screen
+from headlight.course.controls import ModelControl, TextControl
+from headlight.course.masks.matrices import ADDED, DRAWN, mask_cells
+from headlight.course.screen import Screen
+from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
 
 TRAINED_HERE = "a model that is trained on the spot, and that no other page can open, reads it"
 NO_TEXT = "it stands for numbers that no model with tokens reads"

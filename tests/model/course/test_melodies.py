@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.cancellation import Cancelled, cancellable
-from model.course.modalities import melodies
-from model.course.modalities.melodies import (
+from headlight.cancellation import Cancelled, cancellable
+from headlight.course.modalities import melodies
+from headlight.course.modalities.melodies import (
     BANDS,
     HEADS,
     LABELS,
@@ -16,8 +16,8 @@ from model.course.modalities.melodies import (
     melody_frames,
     train_encoder,
 )
-from model.course.modalities.melody_screen import accuracies, answer
-from model.course.modalities.sound import SOUND_SAMPLES, parse_sounds, synthesize
+from headlight.course.modalities.melody_screen import accuracies, answer
+from headlight.course.modalities.sound import SOUND_SAMPLES, parse_sounds, synthesize
 
 
 @pytest.fixture(autouse=True)

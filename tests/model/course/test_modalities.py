@@ -13,20 +13,20 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import find_checkpoint, load
-from model.checkpoints import Checkpoint
-from model.code_exercises.exercises import CODE_EXERCISES
-from model.code_exercises.notebook import starter
-from model.config_groups import ImageConfig
-from model.course.code.chapter import EXERCISE
-from model.course.modalities.graph import Graph, count_hops, lay_out, parse_graph
-from model.course.modalities.graph_screens import ACETIC_ACID, attend_in_layers, count_different
-from model.course.modalities.image_files import PICTURE
-from model.course.modalities.patches import IMAGE_SIDE, cut_into_patches, join_patches, read_pixels
-from model.course.modalities.protein import AMINO_ACIDS, embed_protein, parse_protein
-from model.course.modalities.protein_screen import HEADS, attend_along
-from model.course.modalities.similarity import attend_by_similarity
-from model.course.modalities.sound import (
+from headlight import find_checkpoint, load
+from headlight.checkpoints import Checkpoint
+from headlight.code_exercises.exercises import CODE_EXERCISES
+from headlight.code_exercises.notebook import starter
+from headlight.config_groups import ImageConfig
+from headlight.course.code.chapter import EXERCISE
+from headlight.course.modalities.graph import Graph, count_hops, lay_out, parse_graph
+from headlight.course.modalities.graph_screens import ACETIC_ACID, attend_in_layers, count_different
+from headlight.course.modalities.image_files import PICTURE
+from headlight.course.modalities.patches import IMAGE_SIDE, cut_into_patches, join_patches, read_pixels
+from headlight.course.modalities.protein import AMINO_ACIDS, embed_protein, parse_protein
+from headlight.course.modalities.protein_screen import HEADS, attend_along
+from headlight.course.modalities.similarity import attend_by_similarity
+from headlight.course.modalities.sound import (
     FRAME_SAMPLES,
     MOST_SOUNDS,
     SAMPLE_RATE,
@@ -38,11 +38,11 @@ from model.course.modalities.sound import (
     synthesize,
     wav_url,
 )
-from model.course.modalities.sound_screen import sum_by_sound
-from model.course.modalities.vision_models import CAPTION, VISION_MODEL, embed_by_hand, read_with
-from model.course.pictures import FilePicture, ImagePicture, TokensPicture, Verdict
-from model.errors import InputError
-from model.vision.patches import class_token_tokenizer
+from headlight.course.modalities.sound_screen import sum_by_sound
+from headlight.course.modalities.vision_models import CAPTION, VISION_MODEL, embed_by_hand, read_with
+from headlight.course.pictures import FilePicture, ImagePicture, TokensPicture, Verdict
+from headlight.errors import InputError
+from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
 
 NAMES = ("C1", "C2", "O1", "H1", "H2", "N")

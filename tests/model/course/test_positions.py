@@ -10,14 +10,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.checkpoints import Checkpoint
-from model.course.pictures import BarsPicture, TablePicture, Verdict
-from model.course.positions import measured
-from model.course.positions.order import compare_orders, shuffled
-from model.course.positions.rotary import turn
-from model.course.positions.waves import nearest_positions, rotate, similarity_without_band, wavelengths, waves
-from model.errors import InputError
-from model.evaluation.length_extrapolation import Loss, shipped_extrapolations
+from headlight.checkpoints import Checkpoint
+from headlight.course.pictures import BarsPicture, TablePicture, Verdict
+from headlight.course.positions import measured
+from headlight.course.positions.order import compare_orders, shuffled
+from headlight.course.positions.rotary import turn
+from headlight.course.positions.waves import nearest_positions, rotate, similarity_without_band, wavelengths, waves
+from headlight.errors import InputError
+from headlight.evaluation.length_extrapolation import Loss, shipped_extrapolations
 from tests.model import toys
 
 DIMS = st.integers(1, 32).map(lambda pairs: 2 * pairs)

@@ -12,12 +12,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.course.modalities.melodies import train_encoder
-from model.course.modalities.melody_screen import answer
-from model.course.modalities.recording import LONGEST, decode_recording, pieces_of
-from model.course.modalities.sound import LOUDNESS, SAMPLE_RATE, SOUND_SAMPLES
-from model.course.modalities.sound_screen import SOUND, show_sound
-from model.errors import InputError
+from headlight.course.modalities.melodies import train_encoder
+from headlight.course.modalities.melody_screen import answer
+from headlight.course.modalities.recording import LONGEST, decode_recording, pieces_of
+from headlight.course.modalities.sound import LOUDNESS, SAMPLE_RATE, SOUND_SAMPLES
+from headlight.course.modalities.sound_screen import SOUND, show_sound
+from headlight.errors import InputError
 
 
 def wav(encoding: int, bits: int, channels: int, rate: int, body: bytes, said: int | None = None) -> bytes:
@@ -98,7 +98,7 @@ def test_any_samples_are_finite_or_a_sentence(kind: tuple[int, int], channels: i
 @pytest.mark.parametrize(
     ("file", "sentence"),
     [
-        (b"ID3 an mp3", "This is no WAV file."),
+        (b"ID3 an mp3", "This is not a WAV file."),
         (b"RIFF\0\0\0\0WAVE", "does not say how its samples are written"),
         (wav(1, 16, 1, 8_000, b""), "takes 0.00 seconds; from 0.51 to 3.07 are possible. Choose a longer one."),
         (wav(1, 8, 1, 8_000, b"\x80" * 40_000), "takes 5.00 seconds; from 0.51 to 3.07 are possible. Cut out a part"),
@@ -106,7 +106,7 @@ def test_any_samples_are_finite_or_a_sentence(kind: tuple[int, int], channels: i
         (wav(1, 16, 6, 8_000, b"\0" * 96_000), "has 6 channels; 1 or 2 are possible."),
         (wav(1, 16, 1, 1, b"\0" * 4), "has 1 samples a second; from 4,000 to 192,000"),
         (wav(6, 8, 1, 8_000, b"\0" * 8_000), "8 bits in encoding 6. PCM of 8, 16, 24 or 32 bits"),
-        (wav(3, 32, 1, 8_000, b"\xff" * 32_000), "samples that are no numbers"),
+        (wav(3, 32, 1, 8_000, b"\xff" * 32_000), "samples that are not numbers"),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_heard_gets_a_sentence(file: bytes, sentence: str) -> None:
@@ -131,6 +131,6 @@ def test_the_encoder_answers_to_a_recording() -> None:
 
 
 def test_a_link_to_somebody_elses_recording_says_so() -> None:
-    with pytest.raises(InputError, match="addresses do not carry it"):
+    with pytest.raises(InputError, match="made from a recording, which it does not carry"):
         SOUND.parse({"recording": "own"})
     assert SOUND.parse({})["recording"] is None

@@ -5,17 +5,17 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from model import find_checkpoint, load
-from model.checkpoints import Checkpoint
-from model.config import Config
-from model.course.chapters import CHAPTERS
-from model.course.controls import (
+from headlight import find_checkpoint, load
+from headlight.checkpoints import Checkpoint
+from headlight.config import Config
+from headlight.course.chapters import CHAPTERS
+from headlight.course.controls import (
     ChoiceControl,
     Control,
     MatrixControl,
@@ -25,11 +25,11 @@ from model.course.controls import (
     RecordingControl,
     TextControl,
 )
-from model.course.pictures import Equations, Question, Row, plain
-from model.course.questions import ask_direction, ask_largest, ask_nearest, ask_whether
-from model.course.requirements import PARTS, REQUIREMENTS, require_part
-from model.course.screen import Screen
-from model.errors import HeadlightError, InputError
+from headlight.course.pictures import Equations, Question, Row, plain
+from headlight.course.questions import ask_direction, ask_largest, ask_nearest, ask_whether
+from headlight.course.requirements import PARTS, REQUIREMENTS, require_part
+from headlight.course.screen import Screen
+from headlight.errors import HeadlightError, InputError
 
 SCREENS = {f"{chapter}/{name}": screen for chapter, row in CHAPTERS.items() for name, screen in row.screens.items()}
 CONTROLS = {
@@ -51,7 +51,7 @@ SENSIBLE = {
 BEFORE = {"masks/added.width": ("mask", "window"), "architectures/one-to-another.model": ("other", "your model")}
 SEEING = ("image", "image-to-text")
 SMALL = ("ladder-1-attention", "entities")  # few layers and heads, or labels in place of tokens
-FORMULAS = Path(__file__).parents[3] / "app/course/frontend/formula.js"
+FORMULAS = Path(__file__).parents[3] / "app/headlight_app/course/frontend/formula.js"
 COMMAND = re.compile(r"\\([A-Za-z]+)")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -80,10 +80,16 @@ def brief(screen: Screen) -> dict[str, str]:
     return {"steps": f"{steps.low:g}"} if screen.is_long and isinstance(steps, NumberControl) else {}
 
 
+@cache
+def first_rows(path: str) -> tuple[Row, ...]:
+    """What a screen begins with, computed once for all tests of it."""
+    screen = SCREENS[path]
+    return tuple(screen.compute(**values(screen, **brief(screen))))
+
+
 @pytest.mark.parametrize("path", SCREENS)
 def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
-    screen = SCREENS[path]
-    rows = screen.compute(**values(screen, **brief(screen)))
+    screen, rows = SCREENS[path], first_rows(path)
     assert rows and all(isinstance(row, Row) and row.pictures for row in rows)
     assert json.loads(json.dumps(plain(rows), allow_nan=False)), "numbers travel as JSON has them"
     for row in rows:
@@ -188,7 +194,8 @@ def fits(control: ModelControl, name: str) -> bool:
 def shown(path: str, *changed: tuple[str, str]) -> str:
     """What a screen shows once these inputs are changed. Raises HeadlightError."""
     screen = SCREENS[path]
-    return json.dumps(plain(screen.compute(**values(screen, **(brief(screen) | dict(changed))))), allow_nan=False)
+    rows = screen.compute(**values(screen, **(brief(screen) | dict(changed)))) if changed else first_rows(path)
+    return json.dumps(plain(rows), allow_nan=False)
 
 
 def has_another_value(control: Control) -> bool:
@@ -197,11 +204,14 @@ def has_another_value(control: Control) -> bool:
     return not is_vision_model and not isinstance(control, RecordingControl)
 
 
-@pytest.mark.usefixtures("unchecked_shapes_in_test")  # they are checked with the values that a screen begins with
 @pytest.mark.parametrize("path", CONTROLS)
-def test_each_control_changes_what_is_shown_and_its_ends_compute_or_say_why_not(path: str) -> None:
+def test_each_control_changes_what_is_shown_and_its_ends_compute_or_say_why_not(
+    path: str, request: pytest.FixtureRequest
+) -> None:
     row, name, control = CONTROLS[path]
     screen, before = path.removesuffix(f".{name}"), (BEFORE[path],) if path in BEFORE else ()
+    first_rows(screen)  # with the values that a screen begins with its shapes are checked, with others no more
+    request.getfixturevalue("unchecked_shapes_in_test")
     needed = [] if row.is_long else ends(control)  # the ends of what runs for seconds run for minutes
     answers = {shown(screen, *before)}
     for number, text in enumerate((*needed, *others(path, control))):

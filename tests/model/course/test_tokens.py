@@ -12,20 +12,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from model.cancellation import Cancelled, cancellable
-from model.checkpoints import Checkpoint
-from model.course.tokens.embedding_table import look_up
-from model.course.tokens.model_vectors import (
+from headlight.cancellation import Cancelled, cancellable
+from headlight.checkpoints import Checkpoint
+from headlight.course.tokens.embedding_table import look_up
+from headlight.course.tokens.model_vectors import (
+    BATCH_SIZE,
     embedding_sum,
     nearest_tokens,
     text_vectors,
     word_ids,
     word_in_context,
 )
-from model.course.tokens.next_word_net import UNKNOWN, train_next_word
-from model.course.tokens.splits import learned_merges, merge_steps, small_text, split_all, train_on
-from model.course.tokens.word_pairs import cbow_questions, character_ngrams, co_occurrences, skip_gram_pairs, words_of
-from model.errors import InputError
+from headlight.course.tokens.next_word_net import UNKNOWN, train_next_word
+from headlight.course.tokens.splits import learned_merges, merge_steps, small_text, split_all, train_on
+from headlight.course.tokens.word_pairs import (
+    cbow_questions,
+    character_ngrams,
+    co_occurrences,
+    skip_gram_pairs,
+    words_of,
+)
+from headlight.errors import InputError
 from tests.model import toys
 
 WORDS = st.lists(st.sampled_from(["a", "b", "cat", "dog"]), min_size=1, max_size=12)
@@ -80,8 +87,8 @@ def test_the_case_of_the_notes() -> None:
     [
         ("1, 100", "no row 100: the table has rows 0 to 99"),
         ("-1", "no row -1"),
-        ("1, two", "'two' is no id"),
-        ("1.5", "'1.5' is no id"),
+        ("1, two", "'two' is not an id"),
+        ("1.5", "'1.5' is not an id"),
         ("1 2; 3", "2, 1 ids"),
         (" ; ", "0 lines"),
         (" ".join(["1"] * 25), "25 ids"),
@@ -185,8 +192,11 @@ def test_a_word_has_one_vector_before_any_layer_and_then_its_own() -> None:
 
 def test_a_sentence_is_the_mean_of_its_tokens() -> None:
     opened = Checkpoint(toys.encoder(), toys.masked(), "")
-    vectors = text_vectors(opened, ["the cat", "the dog ran"])
-    ids = torch.tensor([toys.masked().encode("the cat").ids])
-    with torch.inference_mode():
-        expected = opened.model.encode_hidden(ids)[0, 1:-1].mean(0)  # without [CLS] and [SEP]
-    np.testing.assert_allclose(vectors[0], expected, atol=1e-5)
+    texts = ["the cat", "the dog ran"] * BATCH_SIZE  # of different lengths, and more than fit into a batch
+    vectors = text_vectors(opened, texts)
+    assert len(vectors) == len(texts)
+    for text, vector in zip(texts, vectors, strict=True):
+        ids = torch.tensor([toys.masked().encode(text).ids])
+        with torch.inference_mode():
+            expected = opened.model.encode_hidden(ids)[0, 1:-1].mean(0)  # without [CLS] and [SEP]
+        np.testing.assert_allclose(vector, expected, atol=1e-5)

@@ -6,10 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.data.corpus import TextSource, expand_path, read_documents, text_mixture, tokenize_cached, tokenize_source
-from model.errors import DataError
-from model.text.tokenizer import Tokenizer
-from model.text.tokenizer_training import train_tokenizer
+from headlight.data.corpus import (
+    TextSource,
+    expand_path,
+    read_documents,
+    text_mixture,
+    tokenize_cached,
+    tokenize_source,
+)
+from headlight.errors import DataError
+from headlight.text.tokenizer import Tokenizer
+from headlight.text.tokenizer_training import train_tokenizer
 
 TEXT = "One cat.\nTwo dogs.\n<|endoftext|>\nThree birds.\n<|endoftext|>\n"
 

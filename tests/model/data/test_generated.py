@@ -6,12 +6,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from model.data.examples import Example, is_held_out
-from model.data.generated import GENERATED_TASKS
-from model.data.generated.caption import RELATIONS
-from model.data.generated.dates import ORDINAL_WORDS, TEMPLATES, write_date
-from model.data.generated.induction import WORDS
-from model.text.tokenizer import Tokenizer
+from headlight.data.examples import Example, is_held_out
+from headlight.data.generated import GENERATED_TASKS
+from headlight.data.generated.caption import RELATIONS
+from headlight.data.generated.dates import ORDINAL_WORDS, TEMPLATES, write_date
+from headlight.data.generated.induction import WORDS
+from headlight.text.tokenizer import Tokenizer
 
 TASKS = sorted(GENERATED_TASKS)
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from model.data.examples import Example
-from model.data.tasks import EXAMPLE_TASKS
-from model.data.text_tasks.text_task import TextExamples, split_key
-from model.data.text_tasks.translate import TRANSLATE
-from model.errors import DataError
+from headlight.data.examples import Example
+from headlight.data.tasks import EXAMPLE_TASKS
+from headlight.data.text_tasks.text_task import TextExamples, split_key
+from headlight.data.text_tasks.translate import TRANSLATE
+from headlight.errors import DataError
 
 PAIRS = [(f"I see {number} birds.", f"Je vois {number}\u202foiseaux d’ici.") for number in range(100, 200)]
 PAIRS += [(f"And then {english}", f"Et puis après {french}") for english, french in PAIRS]

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from model import Transformer
-from model.errors import DataError
-from model.evaluation.cloze import ClozeSentence, accepted_ids, read_cloze, run_cloze
-from model.paths import assets_dir
+from headlight import Transformer
+from headlight.errors import DataError
+from headlight.evaluation.cloze import ClozeSentence, accepted_ids, read_cloze, run_cloze
+from headlight.paths import assets_dir
 from tests.model import toys
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model import save
-from model.checkpoints import Checkpoint
-from model.cli.main import main
-from model.errors import CheckpointError
-from model.evaluation.head_survey import rank_heads
+from headlight import save
+from headlight.checkpoints import Checkpoint
+from headlight.cli.main import main
+from headlight.errors import CheckpointError
+from headlight.evaluation.head_survey import rank_heads
 from tests.model import toys
 
 TEXT = "\n".join(toys.LINES[:8]) + "\n<|endoftext|>\n" + "\n".join(reversed(toys.LINES[:6])) + "\n"
@@ -134,6 +134,6 @@ def test_a_hub_id_is_downloaded(
     def download(name: str, cache: Path) -> Path:
         raise CheckpointError(f"{name} was asked for.")
 
-    monkeypatch.setattr(import_module("model.checkpoints.catalog"), "download_model", download)
+    monkeypatch.setattr(import_module("headlight.checkpoints.catalog"), "download_model", download)
     assert main([verb, "some/model", "--text", text]) != 0
     assert "some/model was asked for." in capsys.readouterr().err

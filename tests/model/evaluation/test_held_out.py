@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from model.errors import DataError
-from model.evaluation.held_out import (
+from headlight.errors import DataError
+from headlight.evaluation.held_out import (
     AlignedSentences,
     LabeledSentence,
     TaggedSentence,
@@ -19,7 +19,7 @@ from model.evaluation.held_out import (
     read_tagged,
     read_translated,
 )
-from model.paths import assets_dir
+from headlight.paths import assets_dir
 
 SETS = assets_dir() / "held_out"
 

@@ -3,13 +3,13 @@
 import torch
 from torch.nn import functional
 
-from model.data.examples import Example
-from model.data.text_tasks.entities import tagged_example
-from model.data.text_tasks.logistic_regression import PENALTY, LogisticRegression, fitted_weights
-from model.data.text_tasks.naive_bayes import NaiveBayes, character_ngrams
-from model.data.text_tasks.words import join_words
-from model.evaluation.baselines import AnswerBigrams, MostFrequentLabels
-from model.evaluation.labels import EntityScore, accuracy, entities, entity_score
+from headlight.data.examples import Example
+from headlight.data.text_tasks.entities import tagged_example
+from headlight.data.text_tasks.logistic_regression import PENALTY, LogisticRegression, fitted_weights
+from headlight.data.text_tasks.naive_bayes import NaiveBayes, character_ngrams
+from headlight.data.text_tasks.words import join_words
+from headlight.evaluation.baselines import AnswerBigrams, MostFrequentLabels
+from headlight.evaluation.labels import EntityScore, accuracy, entities, entity_score
 
 KINDS = ("PER", "LOC", "ORG")
 

@@ -12,22 +12,22 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import save
-from model.checkpoints import Checkpoint, load
-from model.cli.main import main
-from model.data.corpus import TextSource, TokenizedText, expand_path, tokenize_source
-from model.errors import DataError
-from model.evaluation.length_extrapolation import (
+from headlight import save
+from headlight.checkpoints import Checkpoint, load
+from headlight.cli.main import main
+from headlight.data.corpus import TextSource, TokenizedText, expand_path, tokenize_source
+from headlight.errors import DataError
+from headlight.evaluation.length_extrapolation import (
     FACTORS,
     ModelLosses,
     _WindowCutter,
     measure_losses,
     read_extrapolation,
 )
-from model.paths import assets_dir
-from model.tasks import task_of
-from model.text.tokenizer import Tokenizer
-from model.training.objectives.batch import IGNORE_INDEX
+from headlight.paths import assets_dir
+from headlight.tasks import task_of
+from headlight.text.tokenizer import Tokenizer
+from headlight.training.objectives.batch import IGNORE_INDEX
 from tests.model import toys
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.data.corpus import TextSource, TokenizedText, tokenize_source
-from model.errors import DataError
-from model.evaluation.masked_accuracy import (
+from headlight.data.corpus import TextSource, TokenizedText, tokenize_source
+from headlight.errors import DataError
+from headlight.evaluation.masked_accuracy import (
     MaskedBatch,
     ModelPredictor,
     masked_batches,
     top_k_accuracy,
     typed_sequences,
 )
-from model.tracing.run import run
+from headlight.tracing.run import run
 from tests.model import toys
 
 TEXT = "\n".join(toys.LINES[:4] * 6) + "\n<|endoftext|>\n" + "\n".join(toys.LINES[:3])

@@ -11,10 +11,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.data.corpus import TextSource, TokenizedText, tokenize_source
-from model.errors import DataError
-from model.evaluation.perplexity import sliding_windows, text_likelihood
-from model.training.objectives.batch import IGNORE_INDEX
+from headlight.data.corpus import TextSource, TokenizedText, tokenize_source
+from headlight.errors import DataError
+from headlight.evaluation.perplexity import sliding_windows, text_likelihood
+from headlight.training.objectives.batch import IGNORE_INDEX
 from tests.model import toys
 
 TEXT = "the cat sat on the mat\nthe dog saw the cat\n<|endoftext|>\nwe ran to the sea and swam\n<|endoftext|>\n"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from model.data.examples import Example
-from model.evaluation.samples import Sample, sample_table
-from model.evaluation.translation import corpus_bleu, group_references
+from headlight.data.examples import Example
+from headlight.evaluation.samples import Sample, sample_table
+from headlight.evaluation.translation import corpus_bleu, group_references
 
 
 def test_translations_of_the_same_words_are_references_together() -> None:

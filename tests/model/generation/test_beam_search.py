@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from model import EditError, Hypothesis, TextError, Tokenizer, Transformer, beam_search, generate, run
-from model.config_groups import OutputHeadConfig
+from headlight import EditError, Hypothesis, TextError, Tokenizer, Transformer, beam_search, generate, run
+from headlight.config_groups import OutputHeadConfig
 from tests.model import toys
 
 TEXT, SOURCE = "the cat", "a small bird sang"

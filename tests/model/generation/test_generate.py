@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from model import (
+from headlight import (
     ATTENTION_FUNCTIONS,
     HOOK_POINTS,
     POSITIONAL_ENCODINGS,
@@ -22,11 +22,11 @@ from model import (
     generate,
     variant,
 )
-from model.config_groups import RopeConfig
-from model.nn.hooks import Hook, no_hook
-from model.nn.output_heads import LanguageModelHead
-from model.tracing.interventions import Intervention, InterventionHook
-from model.tracing.run import pixel_tensor, token_tensor
+from headlight.config_groups import RopeConfig
+from headlight.nn.hooks import Hook, no_hook
+from headlight.nn.output_heads import LanguageModelHead
+from headlight.tracing.interventions import Intervention, InterventionHook
+from headlight.tracing.run import pixel_tensor, token_tensor
 from tests.model import toys
 
 TEXT, SOURCE = "the cat", "a small bird sang"

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import SamplingConfig, TextError, TextGenerator, fill_mask
+from headlight import SamplingConfig, TextError, TextGenerator, fill_mask
 from tests.model import toys
 
 TEXT = "the cat"

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from model.nn.attention import Attention, AttentionContext
-from model.nn.hooks import no_hook
-from model.nn.masks import QueryKeyPositions, combine_masks
-from model.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
+from headlight.nn.attention import Attention, AttentionContext
+from headlight.nn.hooks import no_hook
+from headlight.nn.masks import QueryKeyPositions, combine_masks
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
 from tests.model.toys import config
 
 QUERIES, KEYS, BATCH = 6, 9, 2

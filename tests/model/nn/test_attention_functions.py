@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional
 
-from model import ATTENTION_FUNCTIONS
-from model.config_groups import PerLayerConfig
-from model.nn.attention_functions import score_formula
+from headlight import ATTENTION_FUNCTIONS
+from headlight.config_groups import PerLayerConfig
+from headlight.nn.attention_functions import score_formula
 from tests.model import reference, toys
 
 SHAPE = (2, 3, 5, 7)  # batch head query key

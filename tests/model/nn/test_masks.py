@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import MASKS, ConfigError, HeadlightError, TextError, UnknownNameError
-from model.nn.masks import (
+from headlight import MASKS, ConfigError, HeadlightError, TextError, UnknownNameError
+from headlight.nn.masks import (
     MaskArgument,
     QueryKeyPositions,
     check_mask,

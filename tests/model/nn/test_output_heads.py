@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import ConfigError, Transformer, UnknownNameError
-from model.config_groups import OutputHeadConfig
-from model.nn.output_heads import OUTPUT_HEADS, POOLINGS
+from headlight import ConfigError, Transformer, UnknownNameError
+from headlight.config_groups import OutputHeadConfig
+from headlight.nn.output_heads import OUTPUT_HEADS, POOLINGS
 from tests.model import toys
 
 LABELS = ("glad", "sad", "neither")

@@ -8,9 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import POSITIONAL_ENCODINGS
-from model.config_groups import RopeConfig
-from model.nn.positional_encodings import Alibi, PositionalEncoding, RelativeBias, Rope, Sinusoidal
+from headlight import POSITIONAL_ENCODINGS
+from headlight.config_groups import RopeConfig
+from headlight.nn.positional_encodings import Alibi, PositionalEncoding, RelativeBias, Rope, Sinusoidal
 from tests.model import reference
 from tests.model.toys import config
 

@@ -9,21 +9,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, ImageError, TextError, Transformer
-from model.config_groups import ImageConfig
-from model.nn.block import NORM_PLACEMENTS
-from model.nn.feed_forward import FEED_FORWARDS
-from model.nn.norms import NORMS
+from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, ImageError, TextError, Transformer
+from headlight.nn.block import NORM_PLACEMENTS
+from headlight.nn.feed_forward import FEED_FORWARDS
+from headlight.nn.norms import NORMS
 from tests.model import toys
 
 ARCHITECTURES: dict[str, dict[str, Any]] = {
     "decoder": {},
     "encoder": {"architecture": "encoder", "masks": (), "output_head": "masked-language-model"},
     "encoder-decoder": {"architecture": "encoder-decoder", "encoder_layers": 3},
-    "captioner": {
-        "architecture": "encoder-decoder",
-        "image": ImageConfig(channels=3, height=12, width=18, patch_height=6, patch_width=6),
-    },
+    "captioner": {"architecture": "encoder-decoder", "image": toys.READS},
 }
 IDS = toys.numbers(2, 6)
 SOURCE = toys.numbers(2, 9, seed=1)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from model import ATTENTION_FUNCTIONS, MASKS, POSITIONAL_ENCODINGS, run
+from headlight import ATTENTION_FUNCTIONS, MASKS, POSITIONAL_ENCODINGS, run
 from tests.model import toys
 
 LENGTH = 7

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, Transformer, UnknownNameError, variant
-from model.nn.variants import describe_missing_weights
+from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, Transformer, UnknownNameError, variant
+from headlight.nn.variants import describe_missing_weights
 from tests.model import toys
 
 IDS = toys.numbers(1, 8)

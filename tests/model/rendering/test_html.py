@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import EditError, run
-from model.rendering.html import MAX_POOLED_CELLS, SCRIPT, HtmlView, javascript_literal, read_static
-from model.rendering.plots import PLOTS
+from headlight import EditError, Trace, fill_mask, run
+from headlight.rendering.html import MAX_POOLED_CELLS, SCRIPT, HtmlView, javascript_literal
+from headlight.rendering.plots import PLOTS
 from tests.model import toys
 
+HEAD_PANEL = Path(__file__).parents[3] / "app/headlight_app/ui/frontend/heads/head_panel.js"
 TEXT = "the cat sat on the mat"
 SNIPPETS = (
     "</script>",
@@ -115,8 +116,8 @@ def test_so_does_one_that_reads_an_image() -> None:
 
 
 def test_a_long_text_is_pooled_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.rendering.html.MAX_POOLED_CELLS", 8 * 16)
-    monkeypatch.setattr("model.rendering.html.MAX_EXACT_CELLS", 8)
+    monkeypatch.setattr("headlight.rendering.html.MAX_POOLED_CELLS", 8 * 16)
+    monkeypatch.setattr("headlight.rendering.html.MAX_EXACT_CELLS", 8)
     trace = run(toys.decoder(), toys.causal(), TEXT)
     meta, numbers = script_data(trace.show())
     assert meta["attention_groups"][0]["pooled_shape"] == [4, 4] and len(numbers) == 8 * 16
@@ -130,6 +131,13 @@ def test_a_trace_without_masks_is_drawn_and_one_without_weights_says_what_to_kee
         run(toys.decoder(), toys.causal(), TEXT, keep=("logits",)).show()
     with pytest.raises(EditError, match="no layers"):
         run(toys.decoder(layers=0), toys.causal(), TEXT).show()
+
+
+def test_a_step_of_generation_is_a_trace_and_shows_its_heads() -> None:
+    step = fill_mask(toys.encoder(), toys.masked(), "the [MASK] sat")
+    assert isinstance(step, Trace)
+    meta, _ = script_data(step.show(1, 2))
+    assert meta["state"] == {"layer": 1, "head": 2, "edits": []} and meta["tokens"][2]["text"] == "[MASK]"
 
 
 def test_edits_are_there_with_the_heads_that_they_switch_off() -> None:
@@ -184,12 +192,12 @@ def test_a_saved_file_is_a_page_that_fetches_nothing(tmp_path: Path) -> None:
 
 
 def test_the_script_stands_in_html_as_it_is() -> None:
-    script = read_static(SCRIPT)
+    script = SCRIPT.read_text(encoding="ascii")
     assert script.isascii()
     assert "</script" not in script and "<!--" not in script
     assert not re.search(r"^\s*(?:import|export)\b", script, re.M), "it is one script, no module"
 
 
 def test_every_plot_has_what_draws_it_and_the_usual_one_of_an_image_comes_first() -> None:
-    drawn = re.findall(r"^  (\w+): [A-Z_]+,$", read_static("heads/head_panel.js"), re.MULTILINE)
+    drawn = re.findall(r"^  (\w+): [A-Z_]+,$", HEAD_PANEL.read_text(encoding="utf-8"), re.MULTILINE)
     assert drawn == list(PLOTS) and PLOTS[drawn[0]].reads == "image"

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model import Transformer, load, run, save, variant
-from model.rendering.provenance import describe_provenance, provenance, provenance_arrays, provenance_lines
+from headlight import Transformer, load, run, save, variant
+from headlight.rendering.provenance import describe_provenance, provenance, provenance_arrays, provenance_lines
 from tests.model import toys
 
 TEXT = "the cat sat\non the mat"

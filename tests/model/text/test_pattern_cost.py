@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Regex, pre_tokenizers
 
-from model.text.pattern_cost import MAX_STEPS, PatternError, pattern_cost
-from model.tracing.run import MAX_CHARACTERS
+from headlight.text.pattern_cost import MAX_STEPS, PatternError, pattern_cost
+from headlight.tracing.run import MAX_CHARACTERS
 
 CONTRACTIONS = "'s|'t|'re|'ve|'m|'ll|'d"
 LETTERS = r"[^\r\n\p{L}\p{N}]?"

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import decoders, models, normalizers
 
-from model.errors import CheckpointError, TextError, UnknownNameError
-from model.text.tokenizer import END_OF_TEXT, Tokenizer
-from model.text.tokenizer_training import (
+from headlight.errors import CheckpointError, TextError, UnknownNameError
+from headlight.text.tokenizer import END_OF_TEXT, Tokenizer
+from headlight.text.tokenizer_training import (
     CAUSAL_SPECIAL_TOKENS,
     MASKED_SPECIAL_TOKENS,
     TOKENIZER_TRAINERS,
     train_tokenizer,
 )
-from model.text.word_groups import group_texts, word_groups
-from model.tracing.run import apply_mask_tokens
+from headlight.text.word_groups import group_texts, word_groups
+from headlight.tracing.run import apply_mask_tokens
 
 TEXTS = [
     "The cat sat on the mat, and the dog looked at it.\nIt isn't a bird; it is 3 cats!\n",

@@ -12,9 +12,9 @@ import pytest
 import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers
 
-from model.errors import CheckpointError, TextError
-from model.text.tokenizer import Tokenizer
-from model.text.tokenizer_limits import MAX_CHARACTERS, TextLimit
+from headlight.errors import CheckpointError, TextError
+from headlight.text.tokenizer import Tokenizer
+from headlight.text.tokenizer_limits import MAX_CHARACTERS, TextLimit
 
 DOUBLING = normalizers.Sequence([normalizers.Replace("a", "aa") for _ in range(40)])
 NESTED = normalizers.Sequence([normalizers.Sequence([DOUBLING]), normalizers.NFC()])

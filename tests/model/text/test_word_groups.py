@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.text.tokenizer import Encoded
-from model.text.word_groups import aggregate_by_group, group_texts, sentence_numbers, word_groups
+from headlight.text.tokenizer import Encoded
+from headlight.text.word_groups import aggregate_by_group, group_texts, sentence_numbers, word_groups
 from tests.model import toys
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from model import run
-from model.cancellation import Cancelled, cancellable
+from headlight import run
+from headlight.cancellation import Cancelled, cancellable
 from tests.model import toys
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import POSITIONAL_ENCODINGS, EditError, Trace, Transformer, run, variant
+from headlight import POSITIONAL_ENCODINGS, EditError, Trace, Transformer, run, variant
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"

@@ -15,25 +15,25 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import (
+from headlight import (
     ATTENTION_FUNCTIONS,
     EDIT_OPERATIONS,
     HOOK_POINTS,
     POSITIONAL_ENCODINGS,
     EditError,
     HeadlightError,
-    Trace,
     Transformer,
     run,
     variant,
 )
-from model.config_groups import PerLayerConfig, RopeConfig
-from model.nn.output_heads import POOLINGS
-from model.tracing.incremental import continue_run
-from model.tracing.recompute import logits_at
-from model.tracing.run import RECOMPUTE_FROM
-from model.vision.image import process_image
-from model.vision.patches import class_token_tokenizer
+from headlight.config_groups import PerLayerConfig, RopeConfig
+from headlight.nn.output_heads import POOLINGS
+from headlight.tracing.incremental import FinishedRun, continue_run
+from headlight.tracing.recompute import logits_at
+from headlight.tracing.run import RECOMPUTE_FROM, RunRequest
+from headlight.tracing.trace import Trace
+from headlight.vision.image import process_image
+from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
 
 TEXT, SOURCE = "the cat sat on the ma", "a small bird sang"
@@ -64,6 +64,11 @@ def tokens_read(model: Transformer, stack: str = "") -> Iterator[list[int]]:
     )
     yield counts
     handle.remove()
+
+
+def go_on(previous: FinishedRun | None, model: Transformer, *arguments: Any, **options: Any) -> FinishedRun:
+    """`continue_run` with the arguments of `run`."""
+    return continue_run(previous, model, RunRequest.encode(model, *arguments, **options))
 
 
 @st.composite
@@ -127,9 +132,9 @@ def test_letters_typed_and_deleted_give_what_the_whole_run_gives(
             whole = run(model, tokenizer, text, **question)
         except HeadlightError as error:
             with pytest.raises(type(error), match=re.escape(str(error))):
-                continue_run(previous, model, tokenizer, text, **question)
+                go_on(previous, model, tokenizer, text, **question)
         else:
-            previous = continue_run(previous, model, tokenizer, text, **question)
+            previous = go_on(previous, model, tokenizer, text, **question)
             assert_same(previous.trace, whole)
 
 
@@ -137,9 +142,9 @@ def continued(model: Transformer, following: str = TEXT + "t", **question: Any) 
     """The trace of a text after TEXT, which equals the whole run's, and how many tokens the network read for it."""
     tokenizer = toys.masked() if model.config.has_cross_attention else toys.causal()
     question = {"source": toys.source(model, SOURCE), **question}
-    before = continue_run(None, model, tokenizer, TEXT, **question)
+    before = go_on(None, model, tokenizer, TEXT, **question)
     with tokens_read(model) as counts:
-        after = continue_run(before, model, tokenizer, following, **question)
+        after = go_on(before, model, tokenizer, following, **question)
     assert_same(after.trace, run(model, tokenizer, following, **question))
     assert len(counts) == 1
     return after.trace, counts[0]
@@ -216,7 +221,7 @@ def test_frequencies_that_change_past_a_length_are_the_same_before_it() -> None:
 
 def test_a_run_of_anything_else_is_none_to_go_on_from() -> None:
     model, tokenizer = toys.decoder(), toys.causal()
-    before = continue_run(None, model, tokenizer, TEXT, keep=PAGE)
+    before = go_on(None, model, tokenizer, TEXT, keep=PAGE)
     others: list[tuple[Transformer, dict[str, Any]]] = [
         (variant(model, attention_function="linear"), {}),
         (model, {"keep": ("logits",)}),
@@ -224,23 +229,21 @@ def test_a_run_of_anything_else_is_none_to_go_on_from() -> None:
     ]
     for other, change in others:
         question = {"keep": PAGE, **change}
-        assert_same(
-            continue_run(before, other, tokenizer, TEXT, **question).trace, run(other, tokenizer, TEXT, **question)
-        )
+        assert_same(go_on(before, other, tokenizer, TEXT, **question).trace, run(other, tokenizer, TEXT, **question))
     both, masked = toys.both(), toys.masked()
-    translated = continue_run(None, both, masked, "the cat", source=SOURCE)
+    translated = go_on(None, both, masked, "the cat", source=SOURCE)
     assert_same(
-        continue_run(translated, both, masked, "the cat", source="the dog").trace,
+        go_on(translated, both, masked, "the cat", source="the dog").trace,
         run(both, masked, "the cat", source="the dog"),
     )
 
 
 def test_an_edit_of_a_token_that_is_deleted_gets_a_sentence() -> None:
     model, tokenizer, edit = toys.decoder(), toys.causal(), "decoder.0.self.weights[1,7,2]=set:0"
-    before = continue_run(None, model, tokenizer, TEXT, [edit])
+    before = go_on(None, model, tokenizer, TEXT, [edit])
     for stage in (
         lambda: run(model, tokenizer, "the cat", [edit]),
-        lambda: continue_run(before, model, tokenizer, "the cat", [edit]),
+        lambda: go_on(before, model, tokenizer, "the cat", [edit]),
     ):
         with pytest.raises(EditError, match=r"asks for query 7, but decoder\.0\.self\.weights has 3"):
             stage()
@@ -266,17 +269,17 @@ def test_painted_cells_go_on_as_if_all_were_read_at_once() -> None:
 def test_an_image_is_read_whole() -> None:
     model, tokenizer = toys.seer(masks=("causal",)), class_token_tokenizer()
     image = process_image(toys.photo(), model.config.image)
-    before = continue_run(None, model, tokenizer, image)
-    assert_same(continue_run(before, model, tokenizer, image).trace, run(model, tokenizer, image))
+    before = go_on(None, model, tokenizer, image)
+    assert_same(go_on(before, model, tokenizer, image).trace, run(model, tokenizer, image))
 
 
 def test_a_finished_run_never_changes_and_serves_several() -> None:
     model, tokenizer = toys.decoder(), toys.causal()
-    before = continue_run(None, model, tokenizer, TEXT)
+    before = go_on(None, model, tokenizer, TEXT)
     values = {path: value.copy() for path, value in before.trace.values.items()}
     cache = {path: (k.clone(), v.clone()) for path, (k, v) in before.key_values.items()}
     for letter in "tdx":
-        after = continue_run(before, model, tokenizer, TEXT + letter)
+        after = go_on(before, model, tokenizer, TEXT + letter)
         assert all(not value.flags.writeable for value in after.trace.values.values())
     assert all(np.array_equal(before.trace[path], value) for path, value in values.items())
     assert all(torch.equal(before.key_values[path][part], cache[path][part]) for path in cache for part in (0, 1))
@@ -284,17 +287,17 @@ def test_a_finished_run_never_changes_and_serves_several() -> None:
 
 def test_bytes_are_those_in_memory_and_do_not_grow_by_going_on() -> None:
     model, tokenizer = toys.decoder(key_value_heads=2, head_dim=6, value_head_dim=5), toys.causal()
-    whole = continue_run(None, model, tokenizer, TEXT + "t", keep=PAGE)
+    whole = go_on(None, model, tokenizer, TEXT + "t", keep=PAGE)
     length = len(whole.trace.text.ids)
     cells = length * length
     assert whole.bytes == 2 * (2 * length * (6 + 5) * 4 + 4 * cells * 4 + cells) + length * 16 * 4
-    before = continue_run(None, model, tokenizer, TEXT, keep=PAGE)
-    assert continue_run(before, model, tokenizer, TEXT + "t", keep=PAGE).bytes == whole.bytes
+    before = go_on(None, model, tokenizer, TEXT, keep=PAGE)
+    assert go_on(before, model, tokenizer, TEXT + "t", keep=PAGE).bytes == whole.bytes
 
 
 def test_a_finished_run_does_not_hold_its_model() -> None:
     model = toys.decoder()
-    finished = continue_run(None, model, toys.causal(), TEXT)
+    finished = go_on(None, model, toys.causal(), TEXT)
     del model
     gc.collect()
     assert finished.model() is None

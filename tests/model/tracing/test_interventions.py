@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import EDIT_OPERATIONS, HOOK_POINTS, EditError, HeadlightError, Intervention, Trace, Transformer, run
+from headlight import EDIT_OPERATIONS, HOOK_POINTS, EditError, HeadlightError, Intervention, Trace, Transformer, run
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"

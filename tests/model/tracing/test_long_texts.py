@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-import model.nn.attention
-from model.config import Config
-from model.errors import EditError
-from model.nn.attention_functions import ATTENTION_FUNCTIONS
-from model.nn.hooks import Hook, no_hook
-from model.nn.positional_encodings import POSITIONAL_ENCODINGS
-from model.nn.transformer import Transformer
-from model.tracing.interventions import Intervention, InterventionHook
-from model.tracing.run import RecordingHook
+import headlight.nn.attention
+from headlight.config import Config
+from headlight.errors import EditError
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.nn.hooks import Hook, no_hook
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.nn.transformer import Transformer
+from headlight.tracing.interventions import Intervention, InterventionHook
+from headlight.tracing.run import RecordingHook
 
 IDS = torch.arange(3, 16)[None]
 SIZES: dict[str, Any] = {
@@ -50,7 +50,7 @@ def at_once_and_chunked(
         return InterventionHook([Intervention.parse(edit) for edit in edits]) if edits else no_hook
 
     at_once = final_residual(model_, make_hook())
-    monkeypatch.setattr(model.nn.attention, "CELLS_AT_ONCE", 130)  # two queries at a time
+    monkeypatch.setattr(headlight.nn.attention, "CELLS_AT_ONCE", 130)  # two queries at a time
     return at_once, final_residual(model_, make_hook())
 
 
@@ -102,7 +102,7 @@ def test_edits_act_in_chunks_too(edit: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_an_edit_out_of_range_is_refused_in_chunks_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model.nn.attention, "CELLS_AT_ONCE", 130)  # two queries at a time
+    monkeypatch.setattr(headlight.nn.attention, "CELLS_AT_ONCE", 130)  # two queries at a time
     with pytest.raises(EditError, match=r"asks for query 13, but decoder\.0\.self\.weights has 13"):
         final_residual(make_model(), InterventionHook([Intervention.parse("decoder.0.self.weights[0,13]=set:0")]))
 
@@ -111,6 +111,6 @@ def test_a_recorded_value_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     model_, paths = make_model(), ("decoder.1.self.weights",)
     at_once, chunked = RecordingHook(no_hook, paths), RecordingHook(no_hook, paths)
     final_residual(model_, at_once)
-    monkeypatch.setattr(model.nn.attention, "CELLS_AT_ONCE", 130)  # two queries at a time
+    monkeypatch.setattr(headlight.nn.attention, "CELLS_AT_ONCE", 130)  # two queries at a time
     final_residual(model_, chunked)
     np.testing.assert_allclose(at_once.arrays()[paths[0]], chunked.arrays()[paths[0]], atol=1e-6)

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model.errors import EditError
-from model.nn.transformer import Transformer
-from model.tracing.max_pool import max_pool
-from model.tracing.recompute import (
+from headlight.errors import EditError
+from headlight.nn.transformer import Transformer
+from headlight.tracing.max_pool import max_pool
+from headlight.tracing.recompute import (
     RecomputedAttention,
     logits_at,
     max_pooled_value,
     recompute_value,
     trace_logits,
 )
-from model.tracing.run import run
-from model.tracing.trace import Trace
+from headlight.tracing.run import run
+from headlight.tracing.trace import Trace
 from tests.model import toys
 from tests.model.toys import both, captioner, causal, decoder, masked
 
@@ -37,7 +37,7 @@ def full_and_lean_trace(
     source, words = toys.source(model, TEXT), masked() if model.config.has_cross_attention else causal()
     full = run(model, words, TEXT, edits, source=source)
     monkeypatch.setattr(
-        import_module("model.tracing.run"), "ATTENTION_BYTES_BUDGET", 0
+        import_module("headlight.tracing.run"), "ATTENTION_BYTES_BUDGET", 0
     )  # the package calls its function run, too
     return full, run(model, words, TEXT, edits, source=source)
 
@@ -112,7 +112,7 @@ def test_the_logits_of_a_pooled_classifier_are_those_of_the_text(monkeypatch: py
 def test_a_region_is_recomputed_a_chunk_of_queries_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     model = decoder()
     full, lean = full_and_lean_trace(model, monkeypatch)
-    monkeypatch.setattr("model.nn.attention.CELLS_AT_ONCE", 130)
+    monkeypatch.setattr("headlight.nn.attention.CELLS_AT_ONCE", 130)
     shapes = []
     compute = RecomputedAttention.compute
 

@@ -12,11 +12,23 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import HOOK_POINTS, EditError, HeadlightError, TextError, Trace, candidates, prediction_positions, run
-from model.nn.hook_points import hook_point_of
-from model.tracing.run import MAX_CHARACTERS, encode_input
-from model.vision.image import process_image
-from model.vision.patches import class_token_tokenizer
+from headlight import (
+    HOOK_POINTS,
+    EditError,
+    GenerationStep,
+    HeadlightError,
+    TextError,
+    Trace,
+    candidates,
+    fill_mask,
+    generate,
+    prediction_positions,
+    run,
+)
+from headlight.nn.hook_points import hook_point_of
+from headlight.tracing.run import MAX_CHARACTERS, encode_input
+from headlight.vision.image import process_image
+from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
 
 TEXT, SOURCE = "the cat sat on the mat", "a small bird sang"
@@ -188,6 +200,31 @@ def test_a_blank_text_gets_a_sentence(text: str) -> None:
         run(toys.decoder(), toys.causal(), text)
     with pytest.raises(TextError, match="empty; type a sentence"):
         run(toys.both(), toys.masked(), "", source=text)
+
+
+@pytest.mark.usefixtures("unchecked_shapes_in_test")  # which would refuse them first
+@pytest.mark.parametrize("given", [["the cat", "the dog"], None, 7, b"the cat"])
+def test_what_is_no_text_gets_a_sentence_that_says_so(given: Any) -> None:
+    said = rf"The text is a {type(given).__name__}; one text is read at a time, as a str\."
+    for question in (run, generate_first, fill_mask):
+        with pytest.raises(TextError, match=said):
+            question(toys.encoder() if question is fill_mask else toys.decoder(), toys.masked(), given)
+    if given is not None:  # which is an empty source
+        with pytest.raises(TextError, match=rf"The source is a {type(given).__name__}"):
+            run(toys.both(), toys.masked(), "", source=given)
+
+
+def generate_first(*given: Any) -> GenerationStep:
+    return next(generate(*given))
+
+
+@pytest.mark.usefixtures("unchecked_shapes_in_test")
+@pytest.mark.parametrize("edit", [lambda value: value, 7, None])
+def test_an_edit_that_is_no_text_gets_a_sentence_that_says_so(edit: Any) -> None:
+    with pytest.raises(EditError, match=rf"A {type(edit).__name__} is no edit.*weights\[3\]=set:0.*hook="):
+        decoder(interventions=[edit])
+    with pytest.raises(EditError, match=r"is one text; give a list of edits"):
+        decoder(interventions="decoder.1.self.weights[3]=set:0")
 
 
 def test_too_long_a_text_gets_a_sentence_with_both_numbers() -> None:

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
-import model.tracing.run as subject
-from model.errors import TextError
-from model.paths import assets_dir
-from model.text.tokenizer import Tokenizer
-from model.tracing.run import MAX_CHARACTERS, encode_input, encode_source
+import headlight.tracing.run as subject
+from headlight.errors import TextError
+from headlight.paths import assets_dir
+from headlight.text.tokenizer import Tokenizer
+from headlight.tracing.run import MAX_CHARACTERS, encode_input, encode_source
 from tests.model import toys
 
 SHIPPED = [Tokenizer.load(path.parent) for path in sorted((assets_dir() / "models").glob("*/tokenizer.json"))]

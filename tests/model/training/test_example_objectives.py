@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from model.config_groups import ImageConfig
-from model.data.examples import Example
-from model.data.generated import GENERATED_TASKS
-from model.errors import DataError
-from model.training.objectives.batch import IGNORE_INDEX, Batch
-from model.training.objectives.examples import Completion, SequenceToSequence, TokenClassification
-from model.vision.image import process_image
+from headlight.config_groups import ImageConfig
+from headlight.data.examples import Example
+from headlight.data.generated import GENERATED_TASKS
+from headlight.errors import DataError
+from headlight.training.objectives.batch import IGNORE_INDEX, Batch
+from headlight.training.objectives.examples import Completion, SequenceToSequence, TokenClassification
+from headlight.vision.image import process_image
 
 
 def test_a_completion_has_the_answer_alone_as_targets() -> None:

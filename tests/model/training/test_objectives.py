@@ -7,15 +7,15 @@ import pytest
 import torch
 from torch.nn import functional
 
-from model.data.corpus import TextSource, TokenizedText, tokenize_source
-from model.errors import DataError
-from model.text.tokenizer import Tokenizer
-from model.text.tokenizer_training import MASKED_SPECIAL_TOKENS, train_tokenizer
-from model.training.loss import cross_entropy
-from model.training.objectives.batch import IGNORE_INDEX
-from model.training.objectives.causal import CausalLanguageModeling
-from model.training.objectives.masked import MaskedLanguageModeling
-from model.training.objectives.texts import sampling_probabilities
+from headlight.data.corpus import TextSource, TokenizedText, tokenize_source
+from headlight.errors import DataError
+from headlight.text.tokenizer import Tokenizer
+from headlight.text.tokenizer_training import MASKED_SPECIAL_TOKENS, train_tokenizer
+from headlight.training.loss import cross_entropy
+from headlight.training.objectives.batch import IGNORE_INDEX
+from headlight.training.objectives.causal import CausalLanguageModeling
+from headlight.training.objectives.masked import MaskedLanguageModeling
+from headlight.training.objectives.texts import sampling_probabilities
 from tests.model.training.conftest import story
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from model.config import Config
-from model.errors import ConfigError
-from model.nn.transformer import Transformer
-from model.training.optimizers import OPTIMIZERS, SCHEDULES, cosine, wsd
+from headlight.config import Config
+from headlight.errors import ConfigError
+from headlight.nn.transformer import Transformer
+from headlight.training.optimizers import OPTIMIZERS, SCHEDULES, cosine, wsd
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from model.cli.train import add_arguments, recipe_from_options
-from model.errors import ConfigError, DataError, HeadlightError, UnknownNameError
-from model.paths import assets_dir
-from model.training.recipe import MODEL_FIELDS, Recipe, TokenizerOptions, TrainingOptions, load_recipe, parse_recipe
+from headlight.cli.train import add_arguments, recipe_from_options
+from headlight.errors import ConfigError, DataError, HeadlightError, UnknownNameError
+from headlight.paths import assets_dir
+from headlight.training.recipe import MODEL_FIELDS, Recipe, TokenizerOptions, TrainingOptions, load_recipe, parse_recipe
 
 RECIPE = """
 objective = "masked"

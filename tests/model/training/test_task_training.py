@@ -8,16 +8,16 @@ import pytest
 import torch
 from torch.nn.utils import parameters_to_vector
 
-from model.checkpoints import load
-from model.checkpoints.files.kept_steps import kept_steps, load_step
-from model.cli.main import main
-from model.cli.train import train
-from model.data.generated import GENERATED_TASKS
-from model.errors import CheckpointError, ImageError
-from model.evaluation.example_accuracy import answer, answer_tokens, example_accuracy
-from model.training.recipe import load_recipe
-from model.training.run_dir import RunFolder
-from model.training.trainer import Trainer
+from headlight.checkpoints import load
+from headlight.checkpoints.kept_steps import kept_steps, load_step
+from headlight.cli.main import main
+from headlight.cli.train import train
+from headlight.data.generated import GENERATED_TASKS
+from headlight.errors import CheckpointError, ImageError
+from headlight.evaluation.example_accuracy import answer, answer_tokens, example_accuracy
+from headlight.training.recipe import load_recipe
+from headlight.training.run_dir import RunFolder
+from headlight.training.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 

@@ -10,28 +10,28 @@ import numpy as np
 import pytest
 import torch
 
-from model.checkpoints import load
-from model.cli.main import main
-from model.cli.train import train
-from model.data.examples import Example
-from model.data.tasks import EXAMPLE_TASKS
-from model.data.text_tasks.sentiment import SENTIMENT
-from model.data.text_tasks.text_task import TextExamples
-from model.errors import DataError
-from model.evaluation.labels import label_answer
-from model.training.loss import batch_loss, cross_entropy
-from model.training.objectives.batch import IGNORE_INDEX
-from model.training.objectives.distillation import BagOfWordsDistillation
-from model.training.objectives.examples import (
+from headlight.checkpoints import load
+from headlight.cli.main import main
+from headlight.cli.train import train
+from headlight.data.examples import Example
+from headlight.data.tasks import EXAMPLE_TASKS
+from headlight.data.text_tasks.sentiment import SENTIMENT
+from headlight.data.text_tasks.text_task import TextExamples
+from headlight.errors import DataError
+from headlight.evaluation.labels import label_answer
+from headlight.training.loss import batch_loss, cross_entropy
+from headlight.training.objectives.batch import IGNORE_INDEX
+from headlight.training.objectives.distillation import BagOfWordsDistillation
+from headlight.training.objectives.examples import (
     ExampleObjective,
     MaskedExamples,
     SequenceClassification,
     TokenClassification,
 )
-from model.training.recipe import load_recipe
-from model.training.run_dir import RunFolder
-from model.training.train_step import ValidationMetrics
-from model.training.trainer import Trainer
+from headlight.training.recipe import load_recipe
+from headlight.training.run_dir import RunFolder
+from headlight.training.train_step import ValidationMetrics
+from headlight.training.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 

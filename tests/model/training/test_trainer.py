@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoints import load
-from model.cli.train import add_arguments, recipe_from_options, train
-from model.errors import DataError
-from model.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS, train_tokenizer
-from model.training.objectives.batch import Batch
-from model.training.recipe import Recipe
-from model.training.run_dir import RunFolder, fork_run
-from model.training.trainer import Trainer
+from headlight.checkpoints import load
+from headlight.cli.train import add_arguments, recipe_from_options, train
+from headlight.errors import DataError
+from headlight.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS, train_tokenizer
+from headlight.training.objectives.batch import Batch
+from headlight.training.recipe import Recipe
+from headlight.training.run_dir import RunFolder, fork_run
+from headlight.training.trainer import Trainer
 from tests.model.training.conftest import story
 
 
@@ -193,7 +193,9 @@ def test_a_resumed_run_keeps_the_precision_that_was_chosen(
 ) -> None:
     auto = [flag if flag != "float32" else "auto" for flag in flags]
     for chosen in (torch.bfloat16, torch.float32):  # the timing chooses differently the second time
-        monkeypatch.setattr("model.training.train_step.choose_precision", lambda name, device, chosen=chosen: chosen)
+        monkeypatch.setattr(
+            "headlight.training.train_step.choose_precision", lambda name, device, chosen=chosen: chosen
+        )
         run = train_until(start_run(auto, tmp_path / "out"), 1)
         assert run.train_state.precision == torch.bfloat16
 
@@ -217,7 +219,7 @@ def test_a_broken_snapshot_is_an_error(flags: list[str], tmp_path: Path) -> None
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGTERM that a program can answer")
 def test_a_terminated_run_saves_and_says_so(flags: list[str], tmp_path: Path) -> None:
     log = tmp_path / "log"
-    command = [sys.executable, "-m", "model.cli", "train", *flags, "--steps", "100000", "--evaluate-every", "1"]
+    command = [sys.executable, "-m", "headlight.cli", "train", *flags, "--steps", "100000", "--evaluate-every", "1"]
     with open(log, "w") as errors:
         process = subprocess.Popen(command, stderr=errors, env={**os.environ, "OMP_WAIT_POLICY": "passive"})
     try:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoints import load
-from model.cli.train import train
-from model.errors import DataError
-from model.nn.transformer import Transformer
-from model.training.warm_start import warm_start
+from headlight.checkpoints import load
+from headlight.cli.train import train
+from headlight.errors import DataError
+from headlight.nn.transformer import Transformer
+from headlight.training.warm_start import warm_start
 from tests.model.training.test_trainer import start_run
 
 

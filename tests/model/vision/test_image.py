@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from model import (
+from headlight import (
     Config,
     ConfigError,
     EditError,
@@ -26,12 +27,11 @@ from model import (
     run,
     save,
 )
-from model.config_groups import ImageConfig, ImageProcessorConfig
-from model.vision.image import MAX_FILE_BYTES, decode_image, process_image, read_image
-from model.vision.patches import class_token_tokenizer
+from headlight.config_groups import ImageProcessorConfig
+from headlight.vision.image import MAX_FILE_BYTES, decode_image, process_image, read_image
+from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
-
-READS = ImageConfig(channels=3, height=12, width=18, patch_height=6, patch_width=6)
+from tests.model.toys import READS
 
 
 def written(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
@@ -126,19 +126,13 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_what_is_transparent_lies_on_white() -> None:
     clear = np.zeros((12, 18, 4), dtype=np.uint8)
     assert process_image(clear, READS).pixel_values.min() == 1.0
-    assert (
-        process_image(
-            clear, ImageConfig(channels=4, height=12, width=18, patch_height=6, patch_width=6)
-        ).pixel_values.max()
-        == -1.0
-    )
+    assert process_image(clear, replace(READS, channels=4)).pixel_values.max() == -1.0
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
 @pytest.mark.parametrize("shape", [(7, 5), (7, 5, 3), (7, 5, 4)])
 def test_every_picture_gets_the_colours_that_a_model_reads(channels: int, shape: tuple[int, ...]) -> None:
-    reads = ImageConfig(channels=channels, height=12, width=18, patch_height=6, patch_width=6)
-    pixels = process_image(np.full(shape, 255, np.uint8), reads).pixel_values
+    pixels = process_image(np.full(shape, 255, np.uint8), replace(READS, channels=channels)).pixel_values
     assert pixels.shape == (channels, 12, 18)
     np.testing.assert_allclose(pixels, 1, atol=1e-6)
 
@@ -161,16 +155,13 @@ def test_an_array_that_is_no_picture_is_refused(shape: tuple[int, ...]) -> None:
     ],
 )
 def test_the_region_is_the_part_of_the_picture_that_is_read(prepare: dict[str, Any], region: tuple[int, ...]) -> None:
-    reads = ImageConfig(
-        channels=3, height=12, width=18, patch_height=6, patch_width=6, processor=ImageProcessorConfig(**prepare)
-    )
-    looked = process_image(toys.photo(), reads)
+    looked = process_image(toys.photo(), replace(READS, processor=ImageProcessorConfig(**prepare)))
     assert (looked.width, looked.height) == (40, 31)
     assert looked.crop_region == pytest.approx(region)
 
 
 def test_a_region_ends_where_the_last_patch_does() -> None:
-    reads = ImageConfig(channels=3, height=12, width=18, patch_height=5, patch_width=4)
+    reads = replace(READS, patch_height=5, patch_width=4)
     model = toys.seer(image=reads, context_length=9)
     text = run(model, class_token_tokenizer(), process_image(toys.photo(60, 36), reads)).text
     assert isinstance(text, EncodedImage)
@@ -179,24 +170,14 @@ def test_a_region_ends_where_the_last_patch_does() -> None:
 
 
 def test_a_crop_that_a_tall_picture_would_make_endless_is_refused() -> None:
-    reads = ImageConfig(
-        channels=3,
-        height=12,
-        width=18,
-        patch_height=6,
-        patch_width=6,
-        processor=ImageProcessorConfig(shortest_edge=8_000),
-    )
+    reads = replace(READS, processor=ImageProcessorConfig(shortest_edge=8_000))
     with pytest.raises(ImageError, match="pixels; at most 34 million"):
         process_image(np.zeros((500, 2, 3), np.uint8), reads)
 
 
 def test_a_model_of_pictures_is_saved_and_opened_with_how_it_wants_them(tmp_path: Path) -> None:
-    reads = ImageConfig(
-        channels=3, height=12, width=18, patch_height=6, patch_width=6,
-        processor=ImageProcessorConfig(resample="nearest", rescale_factor=0.1, mean=(1.0, 2.0, 3.0)),
-    )  # fmt: skip
-    model = toys.seer(image=reads)
+    processor = ImageProcessorConfig(resample="nearest", rescale_factor=0.1, mean=(1.0, 2.0, 3.0))
+    model = toys.seer(image=replace(READS, processor=processor))
     save(tmp_path, model, class_token_tokenizer(), dtype="float32")
     opened = load(tmp_path)
     assert opened.model.config == model.config
@@ -217,7 +198,7 @@ def test_pictures_and_texts_are_not_taken_for_each_other() -> None:
     with pytest.raises(ImageError, match="cannot be masked"):
         run(toys.seer(), class_token_tokenizer(), looked, masked_positions=(1,))
     with pytest.raises(ImageError, match="this model reads 3 x 6 x 6"):
-        small = ImageConfig(channels=3, height=6, width=6, patch_height=6, patch_width=6)
+        small = replace(READS, height=6, width=6)
         run(toys.seer(image=small, context_length=2), class_token_tokenizer(), looked)
     with pytest.raises(EditError, match="changes nothing"):
         run(toys.decoder(), toys.causal(), "the cat", ["pixels[0]=set:0"])
@@ -239,16 +220,15 @@ def test_pictures_and_texts_are_not_taken_for_each_other() -> None:
     ],
 )
 def test_pictures_that_no_model_reads_get_a_sentence(choices: dict[str, Any], told: str) -> None:
-    sizes: dict[str, Any] = {"channels": 3, "height": 12, "width": 18, "patch_height": 6, "patch_width": 6}
     for architecture in ("encoder", "encoder-decoder"):
         with pytest.raises(ConfigError, match=told):
-            toys.config(architecture=architecture, image=ImageConfig(**sizes | choices))
+            toys.config(architecture=architecture, image=replace(READS, **choices))
 
 
 def test_without_pillow_a_sentence_says_what_to_do() -> None:
     program = (
         "import sys; sys.modules['PIL'] = None\n"
-        "from model import ImageError\nfrom model.vision.image import decode_image\n"
+        "from headlight import ImageError\nfrom headlight.vision.image import decode_image\n"
         "try:\n    decode_image(b'')\nexcept ImageError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from model import EncodedImage, ImageError, TextError, Transformer, run, variant
-from model.analysis.head_ablation import ablate_heads
-from model.tracing.trace import Trace
-from model.vision.image import ProcessedImage, process_image
-from model.vision.patches import class_token_tokenizer
+from headlight import EncodedImage, ImageError, TextError, Transformer, run, variant
+from headlight.analysis.head_ablation import ablate_heads
+from headlight.tracing.trace import Trace
+from headlight.vision.image import ProcessedImage, process_image
+from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
 
 

@@ -9,24 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model import EditError, TextError, Trace, Transformer, run
-from model.analysis.walkthrough.attention import (
+from headlight import EditError, TextError, Trace, Transformer, run
+from headlight.analysis.walkthrough.attention import (
     attention_walkthrough,
     most_attended_key,
     paths_to_keep,
 )
-from model.analysis.walkthrough.steps import WalkthroughStep
-from model.nn.attention_functions import ATTENTION_FUNCTIONS
-from model.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.analysis.walkthrough.steps import WalkthroughStep
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from tests.model import reference, toys
+from tests.model.toys import traced
 
 TEXT = "the cat sat on the mat"
 ALL = ("input", "project", "multiply", "sum", "scale", "mask", "weights", "weighted-sum", "output")
-
-
-def traced(model: Transformer, *edits: str, **more: Any) -> Trace:
-    tokenizer = toys.masked() if model.config.vocabulary_size == toys.masked().vocabulary_size else toys.causal()
-    return run(model, tokenizer, TEXT, edits, **more)
 
 
 def step_named(found: tuple[WalkthroughStep, ...], name: str) -> WalkthroughStep:

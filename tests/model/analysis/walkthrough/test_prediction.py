@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model import TextError, Trace, Transformer, find_checkpoint, load, run
-from model.analysis.walkthrough.prediction import PredictionWalkthrough, paths_to_keep, prediction_walkthrough
-from model.config_groups import EmbeddingConfig, OutputHeadConfig
-from model.nn.block import NORM_PLACEMENTS
-from model.nn.output_heads import POOLINGS
-from model.tasks import task_of
-from model.tracing.run import prediction_positions
+from headlight import TextError, Trace, Transformer, find_checkpoint, load, run
+from headlight.analysis.walkthrough.prediction import PredictionWalkthrough, paths_to_keep, prediction_walkthrough
+from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
+from headlight.nn.block import NORM_PLACEMENTS
+from headlight.nn.output_heads import POOLINGS
+from headlight.tasks import task_of
+from headlight.tracing.run import prediction_positions
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -21,11 +21,10 @@ LABELS: dict[str, Any] = {"labels": ("good", "bad", "odd"), "tied_embeddings": F
 
 
 def traced(model: Transformer, *edits: str, **more: Any) -> Trace:
-    tokenizer = toys.causal() if model.config.architecture == "decoder" else toys.masked()
     if model.config.reads_image:
         source = toys.source(toys.captioner(), "")
-        return run(model, tokenizer, source, edits, **more)  # type: ignore[arg-type]
-    return run(model, tokenizer, TEXT, edits, source=toys.source(model, "a small bird"), **more)
+        return run(model, toys.masked(), source, edits, **more)  # type: ignore[arg-type]
+    return toys.traced(model, *edits, source=toys.source(model, "a small bird"), **more)
 
 
 def walked(model: Transformer, trace: Trace, position: int = 3, answer: int = -1) -> PredictionWalkthrough:

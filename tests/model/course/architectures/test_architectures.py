@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from model import find_checkpoint, load
-from model.checkpoints import Checkpoint
-from model.config import Config
-from model.course.architectures.changed_word import CHANGED_WORD, SAME, last_tokens, vector_distances
-from model.course.architectures.configurations import ONE_TO_ANOTHER
-from model.course.architectures.cross_attention import CUT, cross_attention, write
-from model.course.architectures.families import at_size, count_parameters, well_known_configs
-from model.course.architectures.no_assistant import card_section, card_table, prompt_bits
-from model.course.architectures.output_heads import (
+from headlight import find_checkpoint, load
+from headlight.checkpoints import Checkpoint
+from headlight.config import Config
+from headlight.course.architectures.changed_word import CHANGED_WORD, SAME, last_tokens, vector_distances
+from headlight.course.architectures.configurations import ONE_TO_ANOTHER
+from headlight.course.architectures.cross_attention import CUT, cross_attention, write
+from headlight.course.architectures.families import at_size, count_parameters, well_known_configs
+from headlight.course.architectures.no_assistant import prompt_bits
+from headlight.course.architectures.output_heads import (
     EXAMPLES,
     fit_classifier,
     fit_tagger,
@@ -26,15 +26,16 @@ from model.course.architectures.output_heads import (
     parse_lines,
     read,
 )
-from model.course.architectures.same_gap import SAME_GAP, ask_decoder, ask_encoder, sentence_scores
-from model.course.architectures.three_shapes import ARCHITECTURES, drawn_shapes, run_shapes, with_architecture
-from model.course.architectures.which_task import which_task
-from model.course.attention import attend_with_weights
-from model.course.pictures import HeatMapPicture, TablePicture, Verdict
-from model.course.screen import Answer
-from model.errors import InputError
-from model.nn.positional_encodings import POSITIONAL_ENCODINGS
-from model.rendering.model_diagram import model_diagram
+from headlight.course.architectures.same_gap import SAME_GAP, ask_decoder, ask_encoder, sentence_scores
+from headlight.course.architectures.three_shapes import ARCHITECTURES, drawn_shapes, run_shapes, with_architecture
+from headlight.course.architectures.which_task import which_task
+from headlight.course.attention import attend_with_weights
+from headlight.course.cards import card_section, card_table
+from headlight.course.pictures import HeatMapPicture, TablePicture, Verdict
+from headlight.course.screen import Answer
+from headlight.errors import InputError
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.rendering.model_diagram import model_diagram
 
 LENGTHS = st.integers(1, 6)
 PUBLISHED = {"BERT": 109_514_298, "GPT-2": 124_439_808, "T5": 60_506_624, "ViT": 86_567_656}  # in the files themselves

@@ -9,19 +9,19 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model import find_checkpoint, load
-from model.checkpoints import Checkpoint
-from model.course.architectures.question_answering import (
+from headlight import find_checkpoint, load
+from headlight.checkpoints import Checkpoint
+from headlight.course.architectures.question_answering import (
     QUESTION_ANSWERING,
     parse_questions,
     passage_words,
     question_answering,
     rank_words,
 )
-from model.course.architectures.summary import SUMMARY, select, split_sentences, summary, word_vectors
-from model.course.language_modeling.next_token import word_pieces
-from model.course.pictures import TablePicture, Verdict
-from model.errors import InputError
+from headlight.course.architectures.summary import SUMMARY, select, split_sentences, summary, word_vectors
+from headlight.course.language_modeling.next_token import word_pieces
+from headlight.course.pictures import TablePicture, Verdict
+from headlight.errors import InputError
 
 PASSAGE = "Ben has a blue kite and Anna has a red car, said Hezekiah."
 

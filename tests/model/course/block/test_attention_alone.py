@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from model.cancellation import Cancelled, cancellable
-from model.course.block.recurrence.attention_alone import (
+from headlight.cancellation import Cancelled, cancellable
+from headlight.course.block.recurrence.attention_alone import (
     NETWORKS,
     TASKS,
     accuracy,
@@ -19,10 +19,10 @@ from model.course.block.recurrence.attention_alone import (
     train,
     write,
 )
-from model.course.block.recurrence.recall_models import parameters
-from model.course.block.recurrence.sequence_models import LETTERS, START
-from model.course.pictures import TablePicture
-from model.errors import InputError
+from headlight.course.block.recurrence.recall_models import parameters
+from headlight.course.block.recurrence.sequence_models import LETTERS, START
+from headlight.course.pictures import TablePicture
+from headlight.errors import InputError
 
 
 @given(st.text(LETTERS, min_size=2, max_size=23), st.sampled_from(sorted(TASKS)))

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model.course.block.averages import AVERAGES, in_hull, spread_by_layer
-from model.course.block.feed_forward import FEED_FORWARD, apply_feed_forward
-from model.course.block.layer_norm import LAYER_NORM, normalize
-from model.course.block.norm_placement import NORM_PLACEMENT, through_blocks
-from model.course.pictures import Equations, TablePicture, Verdict
-from model.course.screen import Answer, Screen
-from model.errors import InputError
+from headlight.course.block.averages import AVERAGES, in_hull, spread_by_layer
+from headlight.course.block.feed_forward import FEED_FORWARD, apply_feed_forward
+from headlight.course.block.layer_norm import LAYER_NORM, normalize
+from headlight.course.block.norm_placement import NORM_PLACEMENT, through_blocks
+from headlight.course.pictures import Equations, TablePicture, Verdict
+from headlight.course.screen import Answer, Screen
+from headlight.errors import InputError
 
 
 def compute(screen: Screen, **inputs: str) -> Answer:
@@ -42,7 +42,7 @@ def test_rms_norm_leaves_out_the_mean_and_the_shift() -> None:
 
 
 def test_the_screen_says_which_tokens_become_the_same_and_what_epsilon_is_for() -> None:
-    assert "Tokens 1 and 2 have become the same" in verdicts(compute(LAYER_NORM))[0].text
+    assert "Tokens 0 and 1 have become the same" in verdicts(compute(LAYER_NORM))[0].text
     told = verdicts(compute(LAYER_NORM, x="1,1,1,1", epsilon="0"))[0]
     assert told.good is False and "variance 0" in told.text
     (lines,) = [p.lines for row in compute(LAYER_NORM) for p in row.pictures if isinstance(p, Equations)]

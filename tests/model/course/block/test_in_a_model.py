@@ -8,20 +8,20 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from model.checkpoints.load import Checkpoint
-from model.course.block.averages import averages_in_model
-from model.course.block.diagram import diagram, parameters_by_part
-from model.course.block.last_steps import LAST_STEPS, last_steps
-from model.course.block.neurons import NEURONS, apply_alone, needed, neurons
-from model.course.block.residual import residual, sublayer_steps
-from model.course.block.sublayer_switches import SublayerSwitches
-from model.course.block.switch_off import SWITCH_OFF, losses_by_layer, losses_without_parts, switch_off
-from model.course.pictures import ModelDiagramPicture, TablePicture, Verdict
-from model.course.screen import Answer
-from model.course.sentences import sentence_batch, target_loss
-from model.errors import InputError
-from model.nn.block import ResidualConnection
-from model.tracing.run import run
+from headlight.checkpoints.load import Checkpoint
+from headlight.course.block.averages import averages_in_model
+from headlight.course.block.diagram import diagram, parameters_by_part
+from headlight.course.block.last_steps import LAST_STEPS, last_steps
+from headlight.course.block.neurons import NEURONS, apply_alone, needed, neurons
+from headlight.course.block.residual import residual, sublayer_steps
+from headlight.course.block.sublayer_switches import SublayerSwitches
+from headlight.course.block.switch_off import SWITCH_OFF, losses_by_layer, losses_without_parts, switch_off
+from headlight.course.pictures import ModelDiagramPicture, TablePicture, Verdict
+from headlight.course.screen import Answer
+from headlight.course.sentences import sentence_batch, target_loss
+from headlight.errors import InputError
+from headlight.nn.block import ResidualConnection
+from headlight.tracing.run import run
 from tests.model import toys
 
 TEXT = toys.SENTENCE
@@ -42,7 +42,7 @@ def test_the_stream_is_the_sum_of_the_sublayers(decoder: Checkpoint) -> None:
 
 def test_a_stream_that_is_no_sum_is_called_so() -> None:
     model = Checkpoint(toys.decoder(norm_placement="post"), toys.causal(), "")
-    assert "no plain sum" in verdict(residual(model, TEXT, 0, 0)).text
+    assert "not a plain sum" in verdict(residual(model, TEXT, 0, 0)).text
 
 
 def test_layers_and_tokens_that_do_not_exist_get_a_sentence(decoder: Checkpoint) -> None:

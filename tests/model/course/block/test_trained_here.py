@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.cancellation import Cancelled, cancellable
-from model.course.block.calculator import CALCULATOR, counted_multiplications, counted_parameters
-from model.course.block.gradients import CONDITIONS, character_ids, train
-from model.course.block.recurrence.path_length import accuracy, influence
-from model.course.block.recurrence.path_length import train as train_recall
-from model.course.block.recurrence.recall_models import KERNEL, NETWORKS, SYMBOLS, recall_batch
-from model.course.block.recurrence.sequential_steps import multiplications, sequential_steps
-from model.course.pictures import Verdict
-from model.errors import InputError
-from model.nn.transformer import Transformer, meta_model
+from headlight.cancellation import Cancelled, cancellable
+from headlight.course.block.calculator import CALCULATOR, counted_multiplications, counted_parameters
+from headlight.course.block.gradients import CONDITIONS, character_ids, train
+from headlight.course.block.recurrence.path_length import accuracy, influence
+from headlight.course.block.recurrence.path_length import train as train_recall
+from headlight.course.block.recurrence.recall_models import KERNEL, NETWORKS, SYMBOLS, recall_batch
+from headlight.course.block.recurrence.sequential_steps import multiplications, sequential_steps
+from headlight.course.pictures import Verdict
+from headlight.errors import InputError
+from headlight.nn.transformer import Transformer, meta_model
 from tests.model import toys
 
 

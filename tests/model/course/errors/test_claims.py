@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from model.course.chapters import CHAPTERS, find_screen
-from model.course.errors.claims import CLAIMS, overview
-from model.course.pictures import Verdict
+from headlight.course.chapters import CHAPTERS, find_screen
+from headlight.course.errors.claims import CLAIMS, overview
+from headlight.course.pictures import Verdict
 
 LINKS = [link for claims in CLAIMS.values() for claim in claims for link in claim.links]
 

@@ -6,28 +6,18 @@ import numpy as np
 import pytest
 import torch
 
-from model import find_checkpoint, load
-from model.checkpoints.load import Checkpoint
-from model.course.errors.decoders import decoder_parts
-from model.course.errors.independent_tokens import classify_alone, first_mask, independent_tokens
-from model.course.errors.masked_scores import ITSELF, ITSELF_FORBIDDEN, without_itself
-from model.course.pictures import BarsPicture, LinesPicture, TablePicture, Verdict
-from model.course.screen import Answer
-from model.errors import InputError
-from model.nn.masks import QueryKeyPositions, combine_masks, parse_masks
-from model.nn.variants import variant
-from model.tracing.run import run
+from headlight import find_checkpoint, load
+from headlight.checkpoints.load import Checkpoint
+from headlight.course.errors.decoders import decoder_parts
+from headlight.course.errors.independent_tokens import classify_alone, first_mask, independent_tokens
+from headlight.course.errors.masked_scores import ITSELF, ITSELF_FORBIDDEN, without_itself
+from headlight.course.pictures import BarsPicture, LinesPicture, TablePicture, Verdict
+from headlight.course.screen import Answer
+from headlight.errors import InputError
+from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
+from headlight.nn.variants import variant
+from headlight.tracing.run import run
 from tests.model import toys
-
-
-@pytest.fixture
-def decoder() -> Checkpoint:
-    return Checkpoint(toys.decoder(), toys.causal(), "")
-
-
-@pytest.fixture
-def encoder() -> Checkpoint:
-    return Checkpoint(toys.encoder(), toys.masked(), "")
 
 
 def verdict(answer: Answer) -> Verdict:
@@ -45,7 +35,7 @@ def test_the_strict_mask_forbids_the_diagonal_and_no_more(decoder: Checkpoint) -
         logits = torch.tensor(trace["logits"])[:-1]
         losses = torch.nn.functional.cross_entropy(logits, torch.tensor(trace.text.ids)[1:], reduction="none")
         assert list(bars.series[name]) == pytest.approx(losses.tolist(), rel=1e-3)
-    assert ITSELF.explore is not None and ITSELF.explore("m", "t")["masks"] == ITSELF_FORBIDDEN
+    assert ITSELF.explore is not None and ITSELF.explore(model="m", text="t")["masks"] == ITSELF_FORBIDDEN
 
 
 def test_the_classifier_reads_one_vector_which_has_read_the_sentence(encoder: Checkpoint) -> None:

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model.course.errors.channels import FAST_CHANNELS, PAIRS, read_as_channels, sign_changes
-from model.course.errors.divisor import DIVISOR, ROOT
-from model.course.errors.mask_shape import MASK_SHAPE
-from model.course.errors.masked_scores import ZERO_SCORE
-from model.course.errors.missing_names import CALLS, MISSING_NAMES, needed_names
-from model.course.errors.recurrence import RECURRENCE, reach
-from model.course.errors.rows_or_columns import ROWS_OR_COLUMNS
-from model.course.pictures import BarsPicture, MatrixPicture, TablePicture, Verdict
-from model.course.positions.waves import waves
-from model.course.screen import Answer, Screen
-from model.errors import InputError
+from headlight.course.errors.channels import FAST_CHANNELS, PAIRS, read_as_channels, sign_changes
+from headlight.course.errors.divisor import DIVISOR, ROOT
+from headlight.course.errors.mask_shape import MASK_SHAPE
+from headlight.course.errors.masked_scores import ZERO_SCORE
+from headlight.course.errors.missing_names import CALLS, MISSING_NAMES, needed_names
+from headlight.course.errors.recurrence import RECURRENCE, reach
+from headlight.course.errors.rows_or_columns import ROWS_OR_COLUMNS
+from headlight.course.pictures import BarsPicture, MatrixPicture, TablePicture, Verdict
+from headlight.course.positions.waves import waves
+from headlight.course.screen import Answer, Screen
+from headlight.errors import InputError
 
 
 def compute(screen: Screen, **inputs: str) -> Answer:

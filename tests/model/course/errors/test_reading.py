@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from model.course.errors.reading import EXPLANATIONS, PAPERS, reading
-from model.course.pictures import TablePicture
+from headlight.course.errors.reading import EXPLANATIONS, PAPERS, reading
+from headlight.course.pictures import TablePicture
 
 
 def test_every_source_leads_out_of_the_page_by_a_safe_address() -> None:

@@ -7,8 +7,8 @@ from dataclasses import asdict
 import pytest
 import torch
 
-from model.course.language_modeling.ladder import RUNGS, climb, rung_configs, windows, writing_loss
-from model.errors import InputError
+from headlight.course.language_modeling.ladder import RUNGS, climb, rung_configs, windows, writing_loss
+from headlight.errors import InputError
 
 TEXT = "the cat sat on the mat and the dog sat on the rug, "
 

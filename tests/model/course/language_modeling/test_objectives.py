@@ -6,26 +6,16 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from model.checkpoints.load import Checkpoint
-from model.course.language_modeling.masking import MASKING, fate, masking, token_losses
-from model.course.language_modeling.next_token import SHIFTED_TARGETS, any_word, shifted_targets, word_pieces
-from model.course.pictures import Picture, TablePicture, TokensPicture, Verdict
-from model.course.screen import Answer
-from model.errors import InputError
-from model.tracing.run import run
+from headlight.checkpoints.load import Checkpoint
+from headlight.course.language_modeling.masking import MASKING, fate, masking, token_losses
+from headlight.course.language_modeling.next_token import SHIFTED_TARGETS, any_word, shifted_targets, word_pieces
+from headlight.course.pictures import Picture, TablePicture, TokensPicture, Verdict
+from headlight.course.screen import Answer
+from headlight.errors import InputError
+from headlight.tracing.run import run
 from tests.model import toys
 
 TEXT = toys.SENTENCE
-
-
-@pytest.fixture
-def decoder() -> Checkpoint:
-    return Checkpoint(toys.decoder(), toys.causal(), "")
-
-
-@pytest.fixture
-def encoder() -> Checkpoint:
-    return Checkpoint(toys.encoder(), toys.masked(), "")
 
 
 def pictures(answer: Answer) -> list[Picture]:

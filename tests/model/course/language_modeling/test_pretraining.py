@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from model.checkpoints import Checkpoint
-from model.course.language_modeling.pretraining import (
+from headlight.checkpoints import Checkpoint
+from headlight.course.language_modeling.pretraining import (
     LINES,
     classify,
     fit,
@@ -14,10 +14,10 @@ from model.course.language_modeling.pretraining import (
     untrained,
     variant_scores,
 )
-from model.course.pictures import TablePicture
-from model.data.examples import Example
-from model.errors import InputError
-from model.paths import assets_dir
+from headlight.course.pictures import TablePicture
+from headlight.data.examples import Example
+from headlight.errors import InputError
+from headlight.paths import assets_dir
 from tests.model import toys
 
 
@@ -76,6 +76,6 @@ def test_each_start_answers_the_learner_s_sentence_and_the_reviews(checkpoint: C
 
 def test_the_shipped_table_is_read_from_the_card() -> None:
     card = (assets_dir() / "models" / "sentiment" / "README.md").read_text()
-    scores = dict(variant_scores(card))
+    scores = {line[0]: line[1] for line in variant_scores(card)}
     assert len(scores) >= 4 and all("right (" in score for score in scores.values())
     assert any("random weights" in what for what in scores)

@@ -4,8 +4,14 @@ import re
 
 import pytest
 
-from model.course.language_modeling.trained_ladder import RUNGS, TRAINED_LADDER, ask_rung, held_out_loss, shipped_rung
-from model.tracing.run import run
+from headlight.course.language_modeling.trained_ladder import (
+    RUNGS,
+    TRAINED_LADDER,
+    ask_rung,
+    held_out_loss,
+    shipped_rung,
+)
+from headlight.tracing.run import run
 
 STORY = "One day, a girl named Mia found a red ball in the garden. She was very happy and ran to her mother."
 

@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.cancellation import Cancelled, cancellable
-from model.checkpoints.load import Checkpoint
-from model.course.controls import ModelControl
-from model.course.pictures import HeatMapPicture, MatrixPicture, Verdict
-from model.course.screen import Answer, Screen
-from model.course.variants.functions import FUNCTIONS, TEMPERATURE
-from model.course.variants.in_a_model import head_weights, temperature_in_model
-from model.course.variants.linear_attention import (
+from headlight.cancellation import Cancelled, cancellable
+from headlight.checkpoints.load import Checkpoint
+from headlight.course.controls import ModelControl
+from headlight.course.pictures import HeatMapPicture, MatrixPicture, Verdict
+from headlight.course.screen import Answer, Screen
+from headlight.course.variants.functions import FUNCTIONS, TEMPERATURE
+from headlight.course.variants.in_a_model import head_weights, temperature_in_model
+from headlight.course.variants.linear_attention import (
     CAUSAL,
     HEADS,
     SAME_NUMBERS,
@@ -25,9 +25,9 @@ from model.course.variants.linear_attention import (
     random_head,
     written_bytes,
 )
-from model.errors import InputError
-from model.nn.attention_functions import ATTENTION_FUNCTIONS
-from model.tracing.run import run
+from headlight.errors import InputError
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.tracing.run import run
 from tests.model import toys
 
 

@@ -1,0 +1,103 @@
+"""Where browsers find the page: on this machine, or from any machine of the room."""
+
+from __future__ import annotations
+
+import io
+import socket
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+import psutil
+import segno
+import streamlit as st
+
+from headlight_app.access.settings import settings
+
+LOCAL_NAMES = ("127.0.0.1", "localhost")
+# What listens on all interfaces has the address of each; this machine reaches it at the loopback address.
+ALL_INTERFACES = {"0.0.0.0": (socket.AF_INET, "127.0.0.1"), "::": (socket.AF_INET6, "::1")}
+OUTSIDE = ("203.0.113.1", 9)  # an address for examples, which nobody has; nothing is sent to it
+
+
+def page_addresses(host: str, port: int) -> tuple[str, ...]:
+    """The URLs of a page served at `host`, the one to hand out first."""
+    hosts = _interface_addresses(ALL_INTERFACES[host][0]) if host in ALL_INTERFACES else (host,)
+    return tuple(_url(each, port) for each in hosts) or (_url("localhost", port),)
+
+
+def room_address(visited: str, host: str, port: int) -> str:
+    """The origin at which others find the page that somebody visits; nothing where no other machine can reach it."""
+    if not is_local(urlsplit(visited).hostname or "localhost"):
+        return "{0.scheme}://{0.netloc}".format(urlsplit(visited))
+    first, *_ = page_addresses(host, port)
+    return "" if is_local(urlsplit(first).hostname or "") else first
+
+
+def current_room_address() -> str:
+    """The origin at which the others in the room find the page of this run; nothing where it is one person's."""
+    host, *_ = (*settings().hosts, "localhost")
+    return room_address(st.context.url or "", host, st.get_option("server.port")) if settings().shared else ""
+
+
+def is_local(host: str) -> bool:
+    """Whether a name or address in numbers is understood as this machine on every machine."""
+    try:
+        return host in LOCAL_NAMES or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def announcement(host: str, port: int, with_code: bool) -> str:
+    """What the terminal says once the page is served: its addresses and, for a room, a QR code of the first."""
+    first, *others = page_addresses(host, port)
+    lines = [f"Headlight is at {first} - stop it with Ctrl+C", *(f"and at {other}" for other in others)]
+    if with_code and room_address("", host, port):
+        lines.append(_terminal_code(first))
+    return "\n".join(lines)
+
+
+def code_picture(address: str) -> str:
+    """The QR code of an address as SVG, dark on white whatever the theme is."""
+    written = io.BytesIO()
+    segno.make(address, micro=False).save(written, kind="svg", light="#fff", xmldecl=False, omitsize=True)
+    return written.getvalue().decode()
+
+
+def _terminal_code(address: str) -> str:
+    """A QR code of half blocks, two rows a line, for light letters on a dark ground."""
+    rows = [[*row] for row in segno.make(address, micro=False).matrix_iter(border=2)]
+    rows += [[0] * len(rows[0])] * (len(rows) % 2)
+    blocks = {(0, 0): "█", (0, 1): "▀", (1, 0): "▄", (1, 1): " "}
+    pairs = zip(rows[::2], rows[1::2], strict=True)
+    return "\n".join("".join(blocks[above, below] for above, below in zip(*pair, strict=True)) for pair in pairs)
+
+
+def _url(host: str, port: int) -> str:
+    """An address with colons (IPv6) stands in brackets in a URL."""
+    name = "localhost" if host == "127.0.0.1" else host
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+def _interface_addresses(family: socket.AddressFamily) -> tuple[str, ...]:
+    """The addresses of this machine that others can type, the one of the default route first."""
+    states = psutil.net_if_stats()
+    found = [
+        each.address
+        for name, addresses in psutil.net_if_addrs().items()
+        if name in states and states[name].isup
+        for each in addresses
+        if each.family == family and "%" not in each.address
+    ]
+    typed = [each for each in found if not (ip_address(each).is_loopback or ip_address(each).is_link_local)]
+    route = _default_route_address()
+    return tuple(sorted(typed, key=lambda each: each != route))
+
+
+def _default_route_address() -> str:
+    """The IPv4 address from which this machine would reach others; nothing without a network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(OUTSIDE)
+        except OSError:
+            return ""
+        return str(probe.getsockname()[0])

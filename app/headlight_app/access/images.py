@@ -1,0 +1,89 @@
+"""The pictures that image models read: shipped ones, which everybody sees, and uploads, which only their visitor sees.
+
+Here they are bytes: what reads them runs in the engine. Uploads stay in this process's memory, are never written to
+disk, and are dropped when there are too many bytes.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from threading import Lock
+
+from headlight.errors import ImageError
+from headlight.vision.shipped_images import shipped_image
+from headlight_app.access.visitor import UNKNOWN_VISITOR
+from headlight_app.contract.question import IMAGE_GONE, OWN_IMAGE_PREFIX
+
+MAX_FILE_BYTES = 8 << 20  # bytes of a file
+MAX_PER_VISITOR = 4  # pictures of one visitor
+MAX_TOTAL_BYTES = 128 << 20  # bytes of all pictures that visitors brought
+MEDIA_TYPES = {b"\x89P": "image/png", b"\xff\xd8": "image/jpeg", b"RI": "image/webp"}  # by the first two bytes
+RECORDING_TYPE = "audio/wav"  # of a sound for the course, which is kept like a picture
+TOO_LARGE = f"A picture or a sound may have {MAX_FILE_BYTES >> 20} MB; make this one smaller."
+
+
+@dataclass(frozen=True)
+class StoredImage:
+    """A picture's file."""
+
+    data: bytes
+
+    @property
+    def media_type(self) -> str:
+        """The media type of the file."""
+        return RECORDING_TYPE if self.data[8:12] == b"WAVE" else MEDIA_TYPES[self.data[:2]]
+
+
+class ImageStore:
+    """Images by visitor and name; the oldest are dropped past MAX_PER_VISITOR each or `max_bytes` of all."""
+
+    def __init__(self, max_bytes: int = MAX_TOTAL_BYTES) -> None:
+        self.max_bytes = max_bytes
+        self.uploaded: OrderedDict[tuple[str, str], StoredImage] = OrderedDict()
+        self.lock = Lock()
+
+    def add(self, visitor: str, data: bytes) -> str:
+        """Keep a visitor's picture; gives the name by which they, and nobody else, find it.
+
+        Raises ImageError for what is too large, or comes without a cookie.
+        """
+        if visitor == UNKNOWN_VISITOR:
+            raise ImageError("Your browser sends no cookie to this page, so nothing could be kept for you alone.")
+        if len(data) > MAX_FILE_BYTES:
+            raise ImageError(TOO_LARGE)
+        name = OWN_IMAGE_PREFIX + secrets.token_urlsafe(16)
+        with self.lock:
+            self.uploaded[visitor, name] = StoredImage(data)
+            own_keys = [key for key in self.uploaded if key[0] == visitor]
+            for key in own_keys[:-MAX_PER_VISITOR]:
+                del self.uploaded[key]
+            while sum(len(image.data) for image in self.uploaded.values()) > self.max_bytes:
+                self.uploaded.popitem(last=False)
+        return name
+
+    def find(self, visitor: str, name: str) -> StoredImage:
+        """An image by its name; the empty name is the first shipped one. Raises ImageError for an unknown name."""
+        if not name.startswith(OWN_IMAGE_PREFIX):
+            return StoredImage(shipped_image(name))
+        own = self.find_own(visitor, (name,))
+        if name not in own:
+            raise ImageError(IMAGE_GONE)
+        return own[name]
+
+    def find_own(self, visitor: str, names: Iterable[str]) -> dict[str, StoredImage]:
+        """Those of the names that are of a visitor's own pictures, with them."""
+        with self.lock:
+            keys = [(visitor, name) for name in names if (visitor, name) in self.uploaded]
+            for key in keys:
+                self.uploaded.move_to_end(key)
+            return {name: self.uploaded[visitor, name] for _, name in keys}
+
+
+@lru_cache(maxsize=1)
+def image_store() -> ImageStore:
+    """The one image store of this process."""
+    return ImageStore()

@@ -1,0 +1,263 @@
+"""Checkpoints that are one visitor's alone: what they uploaded, and folders of their own machine that they opened.
+
+Nobody else's name for them finds anything. An upload lies in a folder that only this process's user reads, and is
+deleted when its visitor removes it or has left, and when the server stops.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain, count
+from pathlib import Path
+from threading import Lock
+from time import time
+
+from filelock import BaseFileLock, FileLock, Timeout
+
+from headlight.errors import CheckpointError
+from headlight_app.access.settings import settings
+from headlight_app.access.visitor import UNKNOWN_VISITOR
+
+UPLOAD_PREFIX = "upload-"  # of the name of every upload
+FOLDER_PREFIX = "headlight-uploads-"
+GRACE_SECONDS = 120.0  # seconds that a visitor may be away: a reload, or a network that fails for a moment
+IN_USE = "in-use"  # the file that a server locks as long as it runs
+ABANDONED_SECONDS = 60.0  # seconds that a server may take from making its folder to locking it
+VISITOR_FACTOR = 2  # times one upload's limit that one visitor's may take together, once they are unpacked
+SERVER_FACTOR = 8  # times one upload's limit that all of them may take together
+MAX_PER_VISITOR = 8  # uploads of one visitor
+MAX_UPLOADS = 1_000  # uploads at a time, however small
+UPLOAD_GONE = (
+    "This name is of an upload that is not here: uploads belong to the browser that sent them, "
+    "and are deleted when it leaves. Upload the checkpoint again on the Models page."
+)
+DISK_FULL = "The disk of this server is full, so it can take no upload now. Ask the person who runs it to make room."
+ONE_AT_A_TIME = "Another upload of yours is still being checked. Send this one when it is done."
+SERVER_FULL = "There is no room for another upload now: others here have taken it. Try again in a few minutes."
+Extract = Callable[[Path, int], Path]  # into a folder, of so many bytes at most; gives the one that is opened
+
+
+@dataclass(frozen=True)
+class VisitorCheckpoint:
+    """A checkpoint of one visitor: its name in addresses, its title, what is opened, and what is to be deleted.
+
+    No other checkpoint of the visitor has this title.
+    """
+
+    name: str
+    title: str
+    folder: Path
+    upload_dir: Path | None = None
+    size: int = 0
+
+
+class UploadStore:
+    """Which checkpoints each visitor has brought.
+
+    `limit` is in bytes of one upload as it is sent, `visitor_limit` of all of a visitor's uploads once unpacked.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.visitor_limit = limit * VISITOR_FACTOR
+        self.uploads_dir: Path | None = None
+        self.in_use: BaseFileLock | None = None
+        self.checkpoints: dict[str, dict[str, VisitorCheckpoint]] = {}
+        self.sessions: dict[str, set[str]] = {}
+        self.last_seen: dict[str, float] = {}
+        self.reserved: dict[str, int] = {}  # bytes that an upload which is being unpacked may take, by its visitor
+        self.lock = Lock()
+
+    def owned_by(self, visitor: str) -> tuple[VisitorCheckpoint, ...]:
+        """What a visitor has brought."""
+        with self.lock:
+            return tuple(self.checkpoints.get(visitor, {}).values())
+
+    def find(self, visitor: str, name: str) -> VisitorCheckpoint | None:
+        """A visitor's own checkpoint. Raises CheckpointError for an upload that is not theirs."""
+        with self.lock:
+            checkpoint = self.checkpoints.get(visitor, {}).get(name)
+        if checkpoint is None and is_upload(name):
+            raise CheckpointError(UPLOAD_GONE)
+        return checkpoint
+
+    def folder_of(self, visitor: str, name: str) -> Path | None:
+        """Where a visitor's own checkpoint lies. Raises CheckpointError for an upload that is not theirs."""
+        checkpoint = self.find(visitor, name)
+        return checkpoint.folder if checkpoint else None
+
+    def add_folder(self, visitor: str, folder: Path, title: str = "") -> VisitorCheckpoint:
+        """Let a visitor open a folder of this machine, under its path."""
+        _require_visitor(visitor)
+        return self._add(visitor, VisitorCheckpoint(str(folder), title or folder.name or str(folder), folder))
+
+    def add_upload(self, visitor: str, title: str, extract: Extract, size: int = 0) -> VisitorCheckpoint:
+        """Take an upload, which `extract` checks and puts into a folder; it was sent as `size` bytes.
+
+        Raises CheckpointError where there is no room for it. Where `extract` raises, nothing is left.
+        """
+        _require_visitor(visitor)
+        allowed_bytes = self._reserve(visitor, size)
+        upload_dir = self._uploads_dir() / secrets.token_hex(16)
+        try:
+            upload_dir.mkdir(mode=0o700)
+            folder = extract(upload_dir, allowed_bytes)
+            slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40] or "checkpoint"
+            unpacked = sum(path.stat().st_size for path in upload_dir.rglob("*") if path.is_file())
+            name = f"{UPLOAD_PREFIX}{slug}-{secrets.token_urlsafe(16)}"
+            return self._add(visitor, VisitorCheckpoint(name, title, folder, upload_dir, unpacked))
+        except BaseException:
+            _delete(upload_dir)
+            raise
+        finally:
+            with self.lock:
+                del self.reserved[visitor]
+
+    def _add(self, visitor: str, checkpoint: VisitorCheckpoint) -> VisitorCheckpoint:
+        """Keep a checkpoint. A second one of the same title gets a number after it."""
+        with self.lock:
+            own = self.checkpoints.setdefault(visitor, {})
+            titles = {each.title for each in own.values() if each.name != checkpoint.name}
+            numbered = (f"{checkpoint.title} ({number})" for number in count(2))
+            title = next(title for title in chain([checkpoint.title], numbered) if title not in titles)
+            own[checkpoint.name] = kept = replace(checkpoint, title=title)
+            self.last_seen[visitor] = time()
+        return kept
+
+    def remove(self, visitor: str, name: str) -> VisitorCheckpoint | None:
+        """Forget a visitor's checkpoint; an upload is deleted."""
+        with self.lock:
+            checkpoint = self.checkpoints.get(visitor, {}).pop(name, None)
+        if checkpoint and checkpoint.upload_dir:
+            _delete(checkpoint.upload_dir)
+        return checkpoint
+
+    def mark_seen(self, visitor: str, session: str) -> None:
+        """A session of the page is a visitor's, who may have brought something."""
+        with self.lock:
+            if visitor in self.checkpoints:
+                self.sessions.setdefault(visitor, set()).add(session)
+                self.last_seen[visitor] = time()
+
+    def sweep(self, is_alive: Callable[[str], bool], now: float | None = None) -> tuple[VisitorCheckpoint, ...]:
+        """Delete what those brought who have left: none of their sessions is alive, for GRACE_SECONDS."""
+        now, departed = time() if now is None else now, []
+        with self.lock:
+            for visitor in list(self.checkpoints):
+                live_sessions = {session for session in self.sessions.get(visitor, ()) if is_alive(session)}
+                self.sessions[visitor] = live_sessions
+                if live_sessions:
+                    self.last_seen[visitor] = now
+                elif now - self.last_seen[visitor] > GRACE_SECONDS:
+                    departed.append(self._pop_visitor(visitor))
+        removed = [guest for checkpoints in departed for guest in checkpoints]
+        for checkpoint in removed:
+            if checkpoint.upload_dir:
+                _delete(checkpoint.upload_dir)
+        return tuple(removed)
+
+    def close(self) -> None:
+        """Delete all uploads."""
+        with self.lock:
+            for visitor in list(self.checkpoints):
+                self._pop_visitor(visitor)
+            uploads_dir, self.uploads_dir = self.uploads_dir, None
+            in_use, self.in_use = self.in_use, None
+        if uploads_dir and in_use:
+            in_use.release()
+            _delete(uploads_dir)
+
+    def _pop_visitor(self, visitor: str) -> list[VisitorCheckpoint]:
+        self.sessions.pop(visitor, None)
+        self.last_seen.pop(visitor, None)
+        return list(self.checkpoints.pop(visitor).values())
+
+    def _reserve(self, visitor: str, size: int) -> int:
+        """How many bytes an upload may unpack to, taken from what its visitor and all others may."""
+        free = shutil.disk_usage(tempfile.gettempdir()).free // 2
+        if free < self.limit:
+            raise CheckpointError(DISK_FULL)
+        with self.lock:
+            if visitor in self.reserved:
+                raise CheckpointError(ONE_AT_A_TIME)
+            uploads = {owner: _upload_sizes(own) for owner, own in self.checkpoints.items()}
+            own, everybodys = uploads.get(visitor, []), list(chain.from_iterable(uploads.values()))
+            remaining_own = self.visitor_limit - sum(own)
+            if len(own) >= MAX_PER_VISITOR or remaining_own < max(size, 1):
+                raise CheckpointError(self._visitor_full(len(own), sum(own), size))
+            remaining = self.limit * SERVER_FACTOR - sum(self.reserved.values()) - sum(everybodys)
+            if remaining < self.limit or len(everybodys) >= MAX_UPLOADS:
+                raise CheckpointError(SERVER_FULL)
+            self.reserved[visitor] = allowed_bytes = min(remaining_own, remaining, free)
+        return allowed_bytes
+
+    def _visitor_full(self, number: int, taken: int, size: int) -> str:
+        if number >= MAX_PER_VISITOR:
+            return f"You have {number} uploads, and may keep no more here. Remove one below, then send this one again."
+        return (
+            f"Your uploads take {_megabytes(taken)} of the {_megabytes(self.visitor_limit)} that you may keep here, "
+            f"and this one has {_megabytes(size)}. Remove one below, then send it again."
+        )
+
+    def _uploads_dir(self) -> Path:
+        with self.lock:
+            if self.uploads_dir is None:
+                self.uploads_dir = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
+                self.in_use = FileLock(self.uploads_dir / IN_USE)
+                self.in_use.acquire()
+            return self.uploads_dir
+
+
+@lru_cache(maxsize=1)
+def upload_store() -> UploadStore:
+    """The one register of this process."""
+    return UploadStore(settings().upload_limit << 20)
+
+
+def delete_abandoned(now: float | None = None) -> None:
+    """Delete what servers that were killed have left behind: nobody locks it any more."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
+        try:
+            is_new = (time() if now is None else now) - folder.stat().st_mtime < ABANDONED_SECONDS
+            if folder.is_symlink() or is_new:
+                continue
+            with FileLock(folder / IN_USE, timeout=0):
+                _delete(folder)
+        except (OSError, Timeout):
+            continue  # somebody else's, or of a server that runs
+
+
+def is_upload(name: str) -> bool:
+    """Whether a visitor's own checkpoint was uploaded; any other is a folder of their machine."""
+    return name.startswith(UPLOAD_PREFIX)
+
+
+def describe_ownership(name: str) -> str:
+    """How a visitor's own checkpoint came here, for lists of all models."""
+    return "your upload" if is_upload(name) else "opened from your disk"
+
+
+def _require_visitor(visitor: str) -> None:
+    if visitor == UNKNOWN_VISITOR:
+        raise CheckpointError(
+            "Your browser sends no cookie to this page, so nothing could be kept for you alone. "
+            "Allow cookies here (an embedded page may need a window of its own), and reload."
+        )
+
+
+def _upload_sizes(checkpoints: Mapping[str, VisitorCheckpoint]) -> list[int]:
+    return [each.size for each in checkpoints.values() if each.upload_dir]
+
+
+def _megabytes(size: int) -> str:
+    return f"{-(-size // (1 << 20)):,} MB"
+
+
+def _delete(root: Path) -> None:
+    shutil.rmtree(root, ignore_errors=True)

@@ -1,0 +1,35 @@
+"""The command `headlight`: serves the page, or runs one of the other verbs, those of `headlight.cli`.
+
+It stands beside the server and not in it: a verb may train a model or grade a learner's file, the server must not.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; gives the exit status: 0, or 2 with a sentence on standard error."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    # Before torch is imported. Threads that spin while they wait take the cores from whoever they wait for: beside one
+    # busy program training slowed down tenfold.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    if given and given[0] != "app" and not given[0].startswith("-"):
+        from headlight.cli.main import main as run_verb
+
+        return run_verb(given)
+    from headlight_app.server.launch import main as serve
+
+    return serve(given[1:] if given[:1] == ["app"] else given, _other_verbs if {"-h", "--help"} & set(given) else str)
+
+
+def _other_verbs() -> str:
+    from headlight.cli.main import usage  # which imports all that trains and exports; the page needs none of it
+
+    return usage()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

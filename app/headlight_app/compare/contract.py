@@ -1,0 +1,140 @@
+"""What Compare asks: two runs beside each other, and what the page shows at first."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta, Struct
+
+from headlight_app.contract.difference import Difference
+from headlight_app.contract.parts import AttentionGroupAnswer, ExampleAnswer, MaskArgument, PartChoices, Token
+from headlight_app.contract.question import Name, NumberOrUnset, Question, Variant
+from headlight_app.contract.request import Answer, OpenedRequest, Request
+from headlight_app.contract.state import Label
+
+PositionPair = tuple[int, int]
+Place = tuple[str, str | None]
+NamePairs = Annotated[tuple[tuple[Name, Name], ...], Meta(max_length=10_000)]
+
+
+class SideAnswer(Struct, frozen=True, kw_only=True):
+    """One of the two runs. Its notes say what should be known before believing it."""
+
+    tokens: tuple[Token, ...]
+    source_tokens: tuple[Token, ...] | None
+    attention_groups: tuple[AttentionGroupAnswer, ...]
+    notes: tuple[str, ...]
+
+
+class ComparedAttention(Struct, frozen=True, kw_only=True):
+    """Two attentions by their names in A and B, and the distance of each head, [layer][head].
+
+    A distance is None where no query and key of the two correspond.
+    """
+
+    left_name: str
+    right_name: str
+    title: str
+    distance: tuple[tuple[float | None, ...], ...]
+
+
+class ComparedCandidate(Struct, frozen=True, kw_only=True):
+    """A possible token or label: its probability in A (left) and in B; None where that side cannot predict it."""
+
+    text: str
+    left: float | None
+    right: float | None
+
+
+class ComparedPrediction(Struct, frozen=True, kw_only=True):
+    """What both sides predict at corresponding positions, and the Jensen-Shannon distance of that.
+
+    A place is the words in front of a token, and the token: None where the answer is about the whole text.
+    """
+
+    titles: tuple[str, str]
+    places: tuple[Place, Place]
+    positions: PositionPair
+    distance: float
+    candidates: tuple[ComparedCandidate, ...]
+
+
+class CompareAnswer(Answer, frozen=True, kw_only=True):
+    """Both sides, and how they correspond: pairs of positions in their texts, and in their sources where both have one.
+
+    The numbers are the byte codes of all heads, those of A before those of B.
+    """
+
+    sides: tuple[SideAnswer, SideAnswer]
+    alignment: str
+    alignments: dict[str, tuple[PositionPair, ...]]
+    attentions: tuple[ComparedAttention, ...]
+    predictions: tuple[ComparedPrediction, ...]
+    milliseconds: float
+
+
+class CompareRequest(Request[CompareAnswer], frozen=True, kw_only=True):
+    """Two questions compared; without an `alignment` the one that suits the texts. `query` is a position in A."""
+
+    route: ClassVar[str] = "compare"
+
+    sides: tuple[Question, Question]
+    alignment: Label = ""
+    query: NumberOrUnset = -1
+
+    def questions(self) -> tuple[Question, ...]:
+        """Both."""
+        return self.sides
+
+
+class Preset(Struct, frozen=True, kw_only=True):
+    """Something worth comparing: its title, the text of side A (None: the present one), and what is different in B."""
+
+    title: str
+    text: str | None = None
+    side_b: Difference = Difference()
+
+
+class ModelRow(Struct, frozen=True, kw_only=True):
+    """A model to choose for side B: `kind` is what all models like it do, `purpose` what this one does.
+
+    `trained` are the parts it was trained with; one that `has_source` has an encoder that reads a text of its own.
+    `trained_models` are, by positional encoding, models that were trained with it and are else alike.
+    """
+
+    name: str
+    title: str
+    kind: str
+    purpose: str
+    trained: Variant
+    has_source: bool
+    trained_models: dict[str, str]
+
+
+class ComparePageAnswer(Answer, frozen=True, kw_only=True):
+    """What the page shows before the first answer. `parts` are those that can be replaced, by the fields of a Variant.
+
+    `example` stands on side A until somebody types, and side B has the `default_side_b` until somebody chooses.
+    `alignments` are titles by name.
+    """
+
+    example: ExampleAnswer
+    default_side_b: Difference
+    presets: tuple[Preset, ...]
+    parts: dict[str, PartChoices]
+    alignments: dict[str, str]
+    mask_arguments: dict[str, MaskArgument]
+    writes_pdf: bool
+
+
+class ComparePageRequest(OpenedRequest[ComparePageAnswer], frozen=True, kw_only=True):
+    """All that Compare shows before the first answer.
+
+    `others` are names and titles of models that the open one can be compared with. `trained_models` are positional
+    encodings, each with the name of a model that was trained with it and is else like the open one.
+    """
+
+    route: ClassVar[str] = "compare_page"
+
+    others: NamePairs = ()
+    trained_models: NamePairs = ()

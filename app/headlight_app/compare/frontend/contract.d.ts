@@ -1,0 +1,136 @@
+// Written from headlight_app/compare/contract.py by tests/javascript/contracts.py.
+
+import type {
+  AttentionGroupAnswer,
+  Difference,
+  ExampleAnswer,
+  MaskArgument,
+  PartChoices,
+  Question,
+  Token,
+  Variant,
+} from "../../ui/frontend/contract.js";
+
+/** One of the two runs. Its notes say what should be known before believing it. */
+export interface SideAnswer {
+  tokens: Token[];
+  source_tokens: Token[] | null;
+  attention_groups: AttentionGroupAnswer[];
+  notes: string[];
+}
+
+/**
+ * Two attentions by their names in A and B, and the distance of each head, [layer][head].
+ *
+ * A distance is None where no query and key of the two correspond.
+ */
+export interface ComparedAttention {
+  left_name: string;
+  right_name: string;
+  title: string;
+  distance: (number | null)[][];
+}
+
+/** A possible token or label: its probability in A (left) and in B; None where that side cannot predict it. */
+export interface ComparedCandidate {
+  text: string;
+  left: number | null;
+  right: number | null;
+}
+
+/**
+ * What both sides predict at corresponding positions, and the Jensen-Shannon distance of that.
+ *
+ * A place is the words in front of a token, and the token: None where the answer is about the whole text.
+ */
+export interface ComparedPrediction {
+  titles: [string, string];
+  places: [[string, string | null], [string, string | null]];
+  positions: [number, number];
+  distance: number;
+  candidates: ComparedCandidate[];
+}
+
+/**
+ * Both sides, and how they correspond: pairs of positions in their texts, and in their sources where both have one.
+ *
+ * The numbers are the byte codes of all heads, those of A before those of B.
+ */
+export interface CompareAnswer {
+  sides: [SideAnswer, SideAnswer];
+  alignment: string;
+  alignments: Record<string, [number, number][]>;
+  attentions: ComparedAttention[];
+  predictions: ComparedPrediction[];
+  milliseconds: number;
+}
+
+/** Two questions compared; without an `alignment` the one that suits the texts. `query` is a position in A. */
+export interface CompareRequest {
+  client_id?: string;
+  request_number?: number;
+  sides: [Question, Question];
+  alignment?: string;
+  query?: number;
+}
+
+/** Something worth comparing: its title, the text of side A (None: the present one), and what is different in B. */
+export interface Preset {
+  title: string;
+  text: string | null;
+  side_b: Difference;
+}
+
+/**
+ * A model to choose for side B: `kind` is what all models like it do, `purpose` what this one does.
+ *
+ * `trained` are the parts it was trained with; one that `has_source` has an encoder that reads a text of its own.
+ * `trained_models` are, by positional encoding, models that were trained with it and are else alike.
+ */
+export interface ModelRow {
+  name: string;
+  title: string;
+  kind: string;
+  purpose: string;
+  trained: Variant;
+  has_source: boolean;
+  trained_models: Record<string, string>;
+}
+
+/**
+ * What the page shows before the first answer. `parts` are those that can be replaced, by the fields of a Variant.
+ *
+ * `example` stands on side A until somebody types, and side B has the `default_side_b` until somebody chooses.
+ * `alignments` are titles by name.
+ */
+export interface ComparePageAnswer {
+  example: ExampleAnswer;
+  default_side_b: Difference;
+  presets: Preset[];
+  parts: Record<string, PartChoices>;
+  alignments: Record<string, string>;
+  mask_arguments: Record<string, MaskArgument>;
+  writes_pdf: boolean;
+}
+
+/**
+ * All that Compare shows before the first answer.
+ *
+ * `others` are names and titles of models that the open one can be compared with. `trained_models` are positional
+ * encodings, each with the name of a model that was trained with it and is else like the open one.
+ */
+export interface ComparePageRequest {
+  client_id?: string;
+  request_number?: number;
+  model: string;
+  device?: string;
+  source?: string | null;
+  image?: string;
+  others?: [string, string][];
+  trained_models?: [string, string][];
+}
+
+/** What each route is asked, and what it answers. */
+export interface CompareRoutes {
+  compare: { request: CompareRequest; answer: CompareAnswer };
+}

@@ -1,0 +1,186 @@
+// What the Compare page shows, to be exported: the head of both sides, their difference, all distances, the predictions.
+
+import { addBars } from "../../ui/frontend/charts/figure_charts.js";
+import { addLines, fitText, LABEL_SIZE } from "../../ui/frontend/charts/figure_text.js";
+import {
+  addColourScale,
+  addHeatmap,
+  addPanels,
+  beginFigure,
+  colourNames,
+  MARGIN,
+  titled,
+} from "../../ui/frontend/charts/shapes.js";
+import { formatPercent, inlineText, visibleText } from "../../ui/frontend/dom/dom.js";
+import { numbered } from "../../ui/frontend/export/page_export.js";
+import { encodeWeight } from "../../ui/frontend/weight_code.js";
+import { distanceCodes } from "./comparison.js";
+import { weightDifference } from "./difference.js";
+import { sharedTokens } from "./heatmaps.js";
+
+/** @import { Box, Figure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
+/** @import { AttentionPair, Comparison } from "./comparison.js" */
+/** @import { ComparedPrediction, HeadIndex } from "./types.d.ts" */
+/** @typedef {{ rows: { text: string }[], columns: { text: string }[], values: Float32Array }} WeightMatrix [query key]; NaN: forbidden */
+/** @typedef {{ title: string, matrix: WeightMatrix, codes: Uint8Array, signed: boolean }} Panel */
+
+const SIDES = [0, 1];
+
+/**
+ * @param {{ comparison: Comparison, attention: AttentionPair, heads: HeadIndex[] }} shown
+ * @param {[string, string]} names of the sides, by what sets them apart @param {string} alignment in words
+ * @returns {ShownView}
+ */
+export function comparedView({ comparison, attention, heads }, names, alignment) {
+  const difference = weightDifference(comparison, attention, heads);
+  const weights = SIDES.map((side) => sideWeights(comparison, attention, side, heads[side]));
+  const { queries, keys } = attention.groups[0];
+  const shared = {
+    rows: sharedTokens(comparison, queries, difference.queries),
+    columns: sharedTokens(comparison, keys, difference.keys),
+    values: difference.numbers,
+  };
+  const title = headsTitle(heads);
+  /** @type {Panel[]} */
+  const panels = SIDES.map((side) => ({
+    title: `${"AB"[side]}${names[side] ? ` · ${names[side]}` : ""}`,
+    matrix: weights[side],
+    codes: Uint8Array.from(weights[side].values, encodeWeight),
+    signed: false,
+  }));
+  if (difference.codes.length) panels.push({ title: "B − A", matrix: shared, codes: difference.codes, signed: true });
+  return {
+    name: `compare-${fileWords(heads)}`,
+    shown: `${title} · attention weights of A and B, and B − A where tokens correspond (${alignment}); the Jensen–Shannon distance of each head; predictions`,
+    sides: SIDES.map((side) => describeSide(comparison, attention, side, heads[side])),
+    draw: (width, heading) => drawComparison(width, heading, title, panels, difference.extent, comparison, attention),
+    tables: {
+      "Weights of A": weightTable(`compare A ${fileWords(heads)}`, weights[0]),
+      "Weights of B": weightTable(`compare B ${fileWords(heads)}`, weights[1]),
+      ...(difference.codes.length ? { "B − A": weightTable(`compare B-A ${fileWords(heads)}`, shared) } : {}),
+      "Distance of each head": distanceTable(attention.distance),
+      ...Object.fromEntries(comparison.predictions.map((one, _, { length }) => predictionTable(one, length > 1))),
+    },
+  };
+}
+
+/** @param {HeadIndex[]} heads */
+function headsTitle([one, other]) {
+  const same = one.layer === other.layer && one.head === other.head;
+  const name = (/** @type {HeadIndex} */ { layer, head }) => `Layer ${layer} · Head ${head}`;
+  return same ? name(one) : `${name(one)} of A, ${name(other)} of B`;
+}
+
+/** @param {HeadIndex[]} heads */
+function fileWords([{ layer, head }]) {
+  return `layer${layer}-head${head}`;
+}
+
+/**
+ * @param {Comparison} comparison @param {AttentionPair} attention @param {number} side @param {HeadIndex} head
+ * @returns {WeightMatrix}
+ */
+function sideWeights(comparison, { groups }, side, head) {
+  const group = groups[side];
+  const weight = comparison.weights(side, group, head);
+  return {
+    rows: comparison.tokens(side, group.queries),
+    columns: comparison.tokens(side, group.keys),
+    values: Float32Array.from({ length: group.rows * group.columns }, (_, cell) =>
+      weight(Math.floor(cell / group.columns), cell % group.columns),
+    ),
+  };
+}
+
+/**
+ * @param {Comparison} comparison @param {AttentionPair} attention @param {number} side @param {HeadIndex} head
+ * @returns {ShownSide}
+ */
+function describeSide(comparison, { groups }, side, { layer, head }) {
+  const { source } = comparison.questions[side];
+  return {
+    question: { ...comparison.questions[side] },
+    attention_group: groups[side].name,
+    heads: [[layer, head]],
+    tokens: comparison.tokens(side, "text"),
+    source_tokens: source ? comparison.tokens(side, "source") : null,
+  };
+}
+
+/**
+ * @param {number} width @param {string} heading @param {string} title @param {Panel[]} panels @param {number} extent
+ * @param {Comparison} comparison @param {AttentionPair} attention
+ */
+function drawComparison(width, heading, title, panels, extent, comparison, { distance }) {
+  const { figure, y: top } = beginFigure(width, heading || title);
+  const palette = colourNames(true);
+  const across = width > 120 ? 3 : 2;
+  const maps = panels.map(({ title, matrix, codes, signed }) => {
+    const names = { rows: matrix.rows.map(({ text }) => text), columns: matrix.columns.map(({ text }) => text) };
+    const map = { ...names, codes, signed, ...(signed && { palette }) };
+    return titled(figure, title, (box) => addHeatmap(figure, map, box));
+  });
+  let y = addPanels(figure, top, maps, across);
+  y = addColourScale(figure, { low: "0", high: "1", words: "attention weight, square-root scale" }, MARGIN, y);
+  const ends = { low: `−${extent.toFixed(2)}`, high: `+${extent.toFixed(2)}` };
+  y = addColourScale(figure, { ...ends, words: "B − A, white at zero", palette }, MARGIN, y) + 1;
+  const about = "Jensen–Shannon distance of each head (H) of each layer (L)";
+  const more = [titled(figure, about, (box) => drawDistances(figure, distance, box))];
+  more.push(...comparison.predictions.map((one) => (/** @type {Box} */ box) => drawPrediction(figure, one, box)));
+  return { figure, y: addPanels(figure, y, more, width > 120 ? 2 : 1) };
+}
+
+/** @param {Figure} figure @param {(number | null)[][]} distance @param {Box} box */
+function drawDistances(figure, distance, box) {
+  const { codes, high } = distanceCodes(distance);
+  const rows = distance.map((_, layer) => `L${layer}`);
+  const columns = (distance[0] ?? []).map((_, head) => `H${head}`);
+  const end = addHeatmap(figure, { rows, columns, codes }, box);
+  return addColourScale(figure, { low: "0", high: high.toFixed(2), words: "" }, box.x, end);
+}
+
+/** @param {Figure} figure @param {ComparedPrediction} prediction @param {Box} box */
+function drawPrediction(figure, { titles, places, candidates, distance }, box) {
+  const title = titles[0] === titles[1] ? titles[0] : titles.join(" / ");
+  let y = addLines(figure, [title], box.x, box.y, { bold: true });
+  const where = places.map(
+    ([words, token], side) => `${"AB"[side]}: ${words}${token === null ? "" : `“${inlineText(token)}”`}`,
+  );
+  y = addLines(
+    figure,
+    [fitText(`${where.join(" · ")} · distance ${distance.toFixed(3)}`, LABEL_SIZE, box.width)],
+    box.x,
+    y,
+  );
+  const rows = candidates.map(({ text, left, right }) => ({ label: visibleText(text), values: [left, right] }));
+  return addBars(
+    figure,
+    { rows, kinds: ["A", "B"], most: 1, format: formatPercent, missing: "cannot" },
+    { ...box, y: y + 0.8 },
+  );
+}
+
+/** @param {string} name @param {WeightMatrix} matrix @returns {Table} */
+function weightTable(name, { rows, columns, values }) {
+  return { name, axes: ["query", "key"], labels: [numbered(rows), numbered(columns)], values };
+}
+
+/** @param {(number | null)[][]} distance @returns {Table} */
+function distanceTable(distance) {
+  const heads = (distance[0] ?? []).map((_, head) => String(head));
+  const values = Float32Array.from(distance.flat(), (number) => number ?? Number.NaN);
+  return {
+    name: "compare distances",
+    axes: ["layer", "head"],
+    labels: [distance.map((_, layer) => String(layer)), heads],
+    values,
+  };
+}
+
+/** @param {ComparedPrediction} prediction @param {boolean} several @returns {[string, Table]} */
+function predictionTable({ candidates, positions }, several) {
+  const values = Float32Array.from(candidates.flatMap(({ left, right }) => [left ?? Number.NaN, right ?? Number.NaN]));
+  const labels = [numbered(candidates), ["A", "B"]];
+  const title = several ? `Predictions at position ${positions[0]}` : "Predictions";
+  return [title, { name: `compare predictions ${positions[0]}`, axes: ["token", "side"], labels, values }];
+}

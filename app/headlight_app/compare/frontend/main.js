@@ -1,0 +1,359 @@
+// The Compare page: A is what the sidebar says, B the same but for what one changes here.
+
+import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.js";
+import { paintScale, SIGNED_COLOURS } from "../../ui/frontend/charts/colours.js";
+import { createElement, drawChoices, drawExampleButtons } from "../../ui/frontend/dom/dom.js";
+import { PageExport } from "../../ui/frontend/export/page_export.js";
+import { togglePresenter } from "../../ui/frontend/presenter.js";
+import { Questions, showProblem } from "../../ui/frontend/questions.js";
+import { isOff, switchHeads } from "../../ui/frontend/state/head_ablation.js";
+import { fitHeights, setText } from "../../ui/frontend/text_box.js";
+import { Comparison, mostDistantHead } from "./comparison.js";
+import { describeA, drawControlsB, hasSource, sideNames } from "./controls.js";
+import { findElements } from "./elements.js";
+import { comparedView } from "./export.js";
+import { HeadTables } from "./head_tables.js";
+import { Heatmaps } from "./heatmaps.js";
+import { drawPredictions } from "./predictions.js";
+import { patchDifference } from "./questions.js";
+import { drawReadout } from "./readout.js";
+import { fetchWeights } from "./server.js";
+import { CompareState } from "./state.js";
+import { TokenStrips } from "./token_strips.js";
+
+/** @import { AttentionPair } from "./comparison.js" */
+/** @typedef {{ comparison: Comparison, attention: AttentionPair, heads: HeadIndex[] }} Shown heads of each side */
+/** @import { AttentionGroupAnswer, Cell, Choice, CompareData, Difference, HeadIndex, Preset } from "./types.d.ts" */
+
+const EXACT_AFTER = 120; // milliseconds that a head is shown before its exact weights are fetched
+
+class ComparePage {
+  #elements;
+  #catalog;
+  #state;
+  #asking;
+  #reporter;
+  #headTables;
+  #heatmaps;
+  #strips;
+  #export;
+  #resized;
+  #asked = false;
+  /** @type {Comparison | null} */
+  #comparison = null;
+  /** What the maps show. @type {Shown | null} */
+  #shown = null;
+  /** @type {Cell | null} */
+  #hovered = null;
+  #problem = "";
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #exactTimer;
+
+  /** @param {HTMLElement} place @param {CompareData} data */
+  constructor(place, data) {
+    this.#elements = findElements(place);
+    this.#catalog = data;
+    this.#state = new CompareState(data.state, data.side_b, data.settings);
+    this.#asking = new Questions(data.api);
+    this.#reporter = new Reporter(() => this.#state.told);
+    const point = (/** @type {Cell | null} */ cell) => this.#point(cell);
+    const choose = (/** @type {Cell} */ cell) => this.#chooseQuery(cell);
+    this.#headTables = new HeadTables(this.#elements, {
+      chooseHead: (side, head) => this.#change(this.#state.chooseHead(side, head)),
+      chooseAttention: (attention) => this.#change(this.#state.change({ attention })),
+    });
+    this.#heatmaps = new Heatmaps(this.#elements, { point, choose, step: (step) => this.#stepQuery(step) });
+    this.#strips = new TokenStrips(this.#elements.strips, { point, choose });
+    this.#export = new PageExport(
+      place,
+      data.api,
+      () => this.#shown !== null,
+      () => this.#exported(),
+    );
+    this.#listen();
+    this.#resized = new ResizeObserver(() => {
+      fitHeights([...this.#elements.texts, ...this.#elements.sources]);
+      this.#paintPositions();
+    });
+    this.#resized.observe(this.#elements.root);
+    paintScale(this.#elements.distanceScale);
+    paintScale(this.#elements.differenceScale, SIGNED_COLOURS);
+  }
+
+  /** @param {CompareData} data @param {(name: string, value: unknown) => void} tell */
+  update(data, tell) {
+    this.#reporter.connect(tell);
+    const { root, texts, sources } = this.#elements;
+    togglePresenter(root, data.presenter === "1", [...texts, ...sources]);
+    this.#catalog = data;
+    this.#export.update(data);
+    const title = (/** @type {Preset} */ preset) => preset.title;
+    drawExampleButtons(this.#elements.presets, data.presets, title, ({ text, side_b }) => {
+      const choice = text === null ? { query: -1 } : { text, masked_positions: [], query: -1 };
+      this.#change(this.#state.followLargest().change(choice, side_b));
+    });
+    if (this.#adopt(data)) {
+      this.#drawQuestions();
+      this.#ask();
+    } else if (this.#problem) this.#showProblem(this.#problem);
+    else if (this.#comparison) this.#showComparison(this.#comparison); // the theme may have changed
+  }
+
+  unmount() {
+    this.#asking.stop();
+    this.#reporter.cancel();
+    clearTimeout(this.#exactTimer);
+    this.#resized.disconnect();
+    this.#export.end();
+  }
+
+  /** What is shown, with the exact weights of the chosen heads. */
+  async #exported() {
+    const shown = this.#shown;
+    if (!shown) throw new Error("These two have no attention in common that could be exported.");
+    await this.#fetchExact(shown);
+    const alignment = this.#state.alignment || shown.comparison.alignment;
+    const words = (this.#catalog.alignments[alignment] ?? alignment).toLowerCase();
+    return comparedView(shown, sideNames(this.#catalog, shown.comparison.questions), words);
+  }
+
+  /** Takes over what the address says. Whether the models are asked something else by it. @param {CompareData} data */
+  #adopt({ state, side_b, settings, serial }) {
+    const news = this.#reporter.news({ ...state, ...settings, side_b }, serial);
+    if (!news) return false;
+    const before = this.#state;
+    this.#state = new CompareState(pick(news, state), news.side_b, pick(news, settings));
+    return !this.#asked || !this.#state.asksSame(before);
+  }
+
+  /**
+   * The one way in which something changes: remember it, ask again where a model is concerned, repaint, report.
+   * @param {CompareState} state
+   */
+  #change(state) {
+    const same = state.asksSame(this.#state);
+    this.#state = state;
+    this.#hovered = null;
+    this.#drawQuestions();
+    if (!same) this.#ask();
+    else if (this.#comparison && !this.#problem) this.#drawHeads(this.#comparison);
+    this.#reporter.changed();
+  }
+
+  /** @param {Partial<Difference>} patch */
+  #differ(patch) {
+    this.#change(this.#state.change({}, patchDifference(this.#state.difference, patch)));
+  }
+
+  #listen() {
+    const { texts, sources, sameText, swap, linked } = this.#elements;
+    for (const box of [...texts, ...sources]) box.readOnly = false; // what is typed before somebody listens would be lost
+    texts[0].oninput = () =>
+      this.#change(this.#state.change({ text: texts[0].value, masked_positions: [], query: -1 }));
+    texts[1].oninput = () => this.#type({ text: texts[1].value });
+    sources[0].oninput = () => this.#change(this.#state.change({ source: sources[0].value }));
+    sources[1].oninput = () => this.#type({ source: sources[1].value });
+    sameText.onclick = () => this.#differ({ text: undefined, source: undefined, masked_positions: undefined });
+    swap.onclick = () => this.#change(this.#state.swapped());
+    linked.onchange = () => this.#change(this.#state.link(linked.checked));
+  }
+
+  /** @param {Partial<Difference>} typed into B's boxes */
+  #type(typed) {
+    this.#change(this.#state.change({}, { ...this.#state.difference, ...typed }));
+  }
+
+  async #ask() {
+    const { root } = this.#elements;
+    this.#asked = true;
+    root.classList.add("waiting");
+    root.dataset.state = "asking";
+    const { questions, request } = this.#state;
+    const found = await this.#asking.ask("compare", request, (sentence) => this.#showProblem(sentence));
+    if (!this.#asking.isAsking) root.classList.remove("waiting");
+    if (!found) return;
+    if ("problem" in found) this.#showProblem(found.problem);
+    else this.#showComparison(new Comparison(found.meta, new Uint8Array(found.buffer, found.start), questions));
+  }
+
+  /** The boxes say what is read; B's follows A's until somebody writes in it. */
+  #drawQuestions() {
+    const { texts, sources, sameText, variantA, variantB } = this.#elements;
+    const [a, b] = this.#state.questions;
+    const { difference } = this.#state;
+    [a, b].forEach(({ text, source, model }, side) => {
+      setText(texts[side], text);
+      setText(sources[side], source);
+      /** @type {HTMLElement} */ (sources[side].parentElement).hidden = !hasSource(this.#catalog, model);
+    });
+    const own = "text" in difference || "source" in difference;
+    sameText.hidden = !own;
+    texts[1].parentElement?.classList.toggle("same", !own);
+    fitHeights([...texts, ...sources]);
+    sideNames(this.#catalog, [a, b]).forEach((name, side) => {
+      for (const element of this.#elements.names[side]) element.textContent = name;
+    });
+    describeA(variantA, this.#catalog, a);
+    drawControlsB(variantB, this.#catalog, [a, b], difference, (patch) => this.#differ(patch));
+  }
+
+  /** @param {string} sentence */
+  #showProblem(sentence) {
+    this.#problem = sentence;
+    showProblem(this.#elements, sentence);
+    this.#showState();
+  }
+
+  /** @param {Comparison} comparison */
+  #showComparison(comparison) {
+    const { status, notes, predictions } = this.#elements;
+    this.#comparison = comparison;
+    this.#problem = "";
+    showProblem(this.#elements, "");
+    status.textContent = `${Math.round(comparison.milliseconds)} ms`;
+    notes.replaceChildren(
+      ...[0, 1].flatMap((side) =>
+        comparison.notes(side).map((note) => createElement("p", "", `${"AB"[side]} – ${note}`)),
+      ),
+    );
+    this.#followLargest(comparison);
+    this.#strips.draw(comparison, this.#state.choice.query);
+    this.#drawHeads(comparison);
+    drawPredictions(predictions, comparison.predictions);
+    this.#showState();
+  }
+
+  /** While nobody has chosen a head it is the one that differs most. @param {Comparison} comparison */
+  #followLargest(comparison) {
+    const attention = comparison.attention(this.#state.choice.attention);
+    if (attention && this.#state.followsLargest) this.#state = this.#state.change(mostDistantHead(attention));
+  }
+
+  /** Says, for whoever watches from outside, which question the picture on the screen answers. */
+  #showState() {
+    const { dataset } = this.#elements.root;
+    dataset.state = this.#asking.isAsking ? "asking" : "ready";
+    dataset.texts = JSON.stringify(this.#comparison?.questions.map(({ text }) => text) ?? []);
+  }
+
+  /** @param {Comparison} comparison */
+  #drawHeads(comparison) {
+    this.#headTables.draw(comparison, this.#state);
+    const attention = comparison.attention(this.#state.choice.attention);
+    this.#shown = attention && {
+      comparison,
+      attention,
+      heads: attention.groups.map((group, side) => this.#state.headOf(side, group)),
+    };
+    this.#elements.maps.hidden = !this.#shown;
+    clearTimeout(this.#exactTimer);
+    if (!this.#shown) return;
+    this.#drawHeadTitles(this.#shown);
+    const alignment = this.#state.alignment || comparison.alignment;
+    const options = Object.entries(this.#catalog.alignments);
+    drawChoices(this.#elements.alignment, "align", options, alignment, (chosen) => this.#differ({ alignment: chosen }));
+    this.#drawMaps(this.#shown);
+    this.#exactTimer = setTimeout(this.#fetchExact.bind(this, this.#shown), EXACT_AFTER);
+  }
+
+  /** @param {Shown} shown */
+  #drawMaps({ comparison, attention, heads }) {
+    this.#heatmaps.show(comparison, attention, heads);
+    this.#paintPositions();
+  }
+
+  /** @param {Shown} shown */
+  #drawHeadTitles({ attention, heads }) {
+    const { headTitle, linked, mapTitles } = this.#elements;
+    const [one, other] = heads;
+    const same = one.layer === other.layer && one.head === other.head;
+    headTitle.textContent = same ? `Layer ${one.layer} · Head ${one.head}` : "Two heads";
+    linked.checked = this.#state.linked;
+    heads.forEach((head, side) => {
+      mapTitles[side].textContent = `${"AB"[side]}${same ? "" : ` · layer ${head.layer}, head ${head.head}`}`;
+      this.#drawSwitch(side, attention.groups[side], head);
+    });
+  }
+
+  /**
+   * Turns the chosen head of one side off or on. What is off in A is off in B too, unless B has changes of its own.
+   * @param {number} side @param {AttentionGroupAnswer} group @param {HeadIndex} head
+   */
+  #drawSwitch(side, group, head) {
+    const button = this.#elements.switches[side];
+    const { edits } = this.#state.questions[side];
+    const off = isOff(edits, group, head.layer, head.head);
+    button.setAttribute("aria-checked", String(!off));
+    button.setAttribute("aria-label", `Head ${head.head} of layer ${head.layer} on side ${"AB"[side]}`);
+    /** @type {Element} */ (button.lastElementChild).textContent = off ? "off" : "on";
+    button.onclick = () => {
+      const changed = switchHeads(edits, group, [[head.layer, head.head]], !off);
+      if (side) this.#change(this.#state.change({}, { ...this.#state.difference, edits: changed }));
+      else this.#change(this.#state.change({ edits: changed }));
+    };
+  }
+
+  /** @param {Shown} shown */
+  async #fetchExact({ comparison, attention, heads }) {
+    const fetched = attention.groups.map((group, side) =>
+      comparison.fetchExact(side, group, heads[side], () =>
+        fetchWeights(this.#catalog.api, comparison.questions[side], group, heads[side]),
+      ),
+    );
+    const arrived = (await Promise.all(fetched)).some(Boolean);
+    if (arrived && this.#shown?.comparison === comparison) this.#drawMaps(this.#shown);
+  }
+
+  /** Marks the cell under the pointer, or the chosen query, on all that is drawn. */
+  #paintPositions() {
+    if (!this.#shown) return;
+    const { comparison, attention, heads } = this.#shown;
+    const positions = this.#positions(this.#shown);
+    this.#heatmaps.paint(positions);
+    this.#strips.shade(comparison, attention, heads, positions);
+    drawReadout(this.#elements.readout, comparison, attention, heads, positions);
+  }
+
+  /** @param {Shown} shown */
+  #positions({ comparison, attention }) {
+    if (this.#hovered) return comparison.onBothSides(attention, this.#hovered.side, this.#hovered);
+    const queries = comparison.queryPositions(this.#state.choice.query);
+    return attention.groups.map((group, side) => ({
+      query: group.queries === "text" ? queries[side] : null,
+      key: null,
+    }));
+  }
+
+  /** @param {Cell | null} cell */
+  #point(cell) {
+    if (JSON.stringify(this.#hovered) === JSON.stringify(cell)) return;
+    this.#hovered = cell;
+    this.#paintPositions();
+  }
+
+  /** Chooses the token that predictions and frames speak of; on side B its partner in A. @param {Cell} cell */
+  #chooseQuery({ side, query }) {
+    const comparison = this.#comparison;
+    if (!comparison) return;
+    const group = this.#shown?.attention.groups[side];
+    const position = side === 0 ? query : comparison.partner(1, "text", query);
+    if (group?.queries === "source" || position === null) return;
+    /** @type {Partial<Choice>} */
+    const choice = { query: position === comparison.lastPosition ? -1 : position };
+    this.#change(this.#state.change(choice));
+  }
+
+  /** @param {number} step */
+  #stepQuery(step) {
+    const comparison = this.#comparison;
+    if (!comparison) return;
+    const [position] = comparison.queryPositions(this.#state.choice.query);
+    this.#chooseQuery({ side: 0, query: Math.min(Math.max(position + step, 0), comparison.lastPosition), key: null });
+  }
+}
+
+export default defineComponent({
+  mount: (place, /** @type {CompareData} */ data) => new ComparePage(place, data),
+  update: (page, data, tell) => page.update(data, tell),
+  unmount: (page) => page.unmount(),
+});

@@ -1,0 +1,75 @@
+// The tokens of both sides as chips: without a partner dashed, shaded by what the query at hand attends to.
+
+import { createChip, createElement, listenToChip, updateChildren } from "../../ui/frontend/dom/dom.js";
+
+/** @import { AttentionPair, Comparison } from "./comparison.js" */
+/** @import { Cell, HeadIndex, QueryKey, Token } from "./types.d.ts" */
+
+/**
+ * @typedef {object} TokenStripActions
+ * @property {(cell: Cell | null) => void} point
+ * @property {(cell: Cell) => void} choose
+ */
+
+const MANY = 60; // tokens, from which on chips are small
+
+export class TokenStrips {
+  #strips;
+  #actions;
+
+  /** @param {HTMLElement[]} strips of both sides @param {TokenStripActions} actions */
+  constructor(strips, actions) {
+    this.#strips = strips;
+    this.#actions = actions;
+  }
+
+  /** @param {Comparison} comparison @param {number} query a position in A, or -1 */
+  draw(comparison, query) {
+    const focusable = comparison.queryPositions(query);
+    this.#strips.forEach((strip, side) => {
+      const tokens = comparison.tokens(side, "text");
+      strip.classList.toggle("many", tokens.length > MANY);
+      const letter = createElement("b", "letter", "AB"[side]);
+      letter.setAttribute("aria-hidden", "true");
+      const chips = tokens.map((token, position) => {
+        const alone = comparison.partner(side, "text", position) === null;
+        return this.#createChip(token, { side, query: position, key: null }, position === focusable[side], alone);
+      });
+      updateChildren(strip, letter, ...chips);
+    });
+  }
+
+  /**
+   * @param {Comparison} comparison @param {AttentionPair} attention @param {HeadIndex[]} heads of each side
+   * @param {QueryKey[]} positions on each side
+   */
+  shade(comparison, { groups }, heads, positions) {
+    this.#strips.forEach((strip, side) => {
+      const group = groups[side];
+      const { query } = positions[side];
+      const weight = comparison.weights(side, group, heads[side]);
+      strip.querySelectorAll("button").forEach((chip, position) => {
+        const share = query === null || group.keys !== "text" ? 0 : weight(query, position);
+        chip.style.setProperty("--shade", share > 0 ? `${Math.round(Math.sqrt(share) * 100)}%` : "0%");
+        chip.classList.toggle("query", position === query && group.queries === "text");
+      });
+    });
+  }
+
+  /**
+   * @param {Token} token @param {Cell} cell @param {boolean} focusable
+   * @param {boolean} alone whether the other side has no such token
+   */
+  #createChip(token, cell, focusable, alone) {
+    const chip = createChip(token, focusable);
+    chip.classList.toggle("alone", alone);
+    chip.title = alone ? "The other side has no such token" : "Click to ask what both sides make of this token";
+    listenToChip(
+      chip,
+      () => this.#actions.point(cell),
+      () => this.#actions.point(null),
+    );
+    chip.onclick = () => this.#actions.choose(cell);
+    return chip;
+  }
+}

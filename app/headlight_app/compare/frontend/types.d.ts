@@ -1,0 +1,77 @@
+// What the Compare page works on; what the server says is in the contracts.
+
+import type { Difference, Question, Variant } from "../../ui/frontend/contract.js";
+import type { ComparePageAnswer, ModelRow } from "./contract.js";
+
+export type {
+  AttentionGroupAnswer,
+  Difference,
+  MaskArgument,
+  Question,
+  Refusal,
+  Replaced,
+  Token,
+  Variant,
+} from "../../ui/frontend/contract.js";
+export type * from "./contract.js";
+
+/** Whose tokens an attention's queries or keys are. */
+export type Axis = "text" | "source";
+
+/** How the model is changed and run. */
+export type Settings = Pick<Question, "model" | "image" | "variant" | "device">;
+
+/** The part of a question that belongs to one text. */
+export type TextChoice = Pick<Question, "text" | "source" | "edits" | "masked_positions">;
+
+export type VariantField = keyof Variant;
+
+/** What is chosen for side A, and for both. */
+export interface Choice extends TextChoice {
+  /** An attention's name, or "" for the first. */
+  attention: string;
+  layer: number;
+  head: number;
+  /** A position in A, or -1 for the last. */
+  query: number;
+}
+
+/** What there is to choose from. */
+export interface Catalog extends Pick<ComparePageAnswer, "parts" | "alignments" | "mask_arguments"> {
+  models: ModelRow[];
+}
+
+/** What Streamlit says. */
+export interface CompareData extends Catalog, Pick<ComparePageAnswer, "presets" | "writes_pdf"> {
+  api: string;
+  state: Choice;
+  side_b: Difference;
+  settings: Settings;
+  presenter: string;
+  serial: number;
+}
+
+/** Values and titles. */
+export type Options = [string, string][];
+
+/** Corresponding positions in A and B. */
+export type PositionPair = [number, number];
+
+/** A head by its numbers. */
+export interface HeadIndex {
+  layer: number;
+  head: number;
+}
+
+/** A cell of an attention map on one side. */
+export interface Cell {
+  side: number;
+  query: number;
+  key: number | null;
+}
+
+/** A query, and perhaps a key, of one side. */
+export interface QueryKey {
+  query: number | null;
+  key: number | null;
+}

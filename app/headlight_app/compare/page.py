@@ -1,0 +1,96 @@
+"""The Compare page: two texts, models, masks or positional encodings side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import msgspec
+import streamlit as st
+
+from headlight_app.compare.contract import ComparePageRequest, ModelRow
+from headlight_app.contract.difference import Difference
+from headlight_app.contract.state import MAX_ADDRESS_LENGTH, State
+from headlight_app.engine.client import ask
+from headlight_app.engine.models import AvailableModel, available_models, own_titles, trained_with
+from headlight_app.state.session import apply_reports, report_serial
+from headlight_app.state.url import decode_side_b, encode_side_b
+from headlight_app.state.variants import trained_variant
+from headlight_app.ui import export_menu
+from headlight_app.ui.component import Component, Data, api_address, shared_styles
+
+TITLE, ICON, PATH = "Compare", ":material/balance:", "compare"
+COMPONENT = Component(
+    "compare",
+    module="compare/frontend/main.js",
+    html="compare/frontend/compare.html",
+    styles=(*shared_styles("compare/frontend/compare.css"), export_menu.STYLE),
+    parts=(export_menu.export_menu(),),
+)
+QUESTION_FIELDS = ("model", "image", "variant", "device")
+STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head", "query")
+MAX_OTHERS = 2  # models that presets compare the open one with
+
+
+def show(state: State, entry: AvailableModel) -> None:
+    """The page."""
+    models, titles = available_models(), own_titles()
+    known = ask(_page_request(state, entry, models, titles)).answer
+    example = known.example
+    question = state.question(example.text, example.source)
+    side_b = decode_side_b(state.side_b)
+    choice = {name: getattr(state, name) for name in STATE_FIELDS} | {"text": question.text, "source": question.source}
+    data = {
+        "presets": known.presets,
+        "parts": known.parts,
+        "alignments": known.alignments,
+        "mask_arguments": known.mask_arguments,
+        "writes_pdf": known.writes_pdf,
+        "api": api_address(),
+        "models": [_model_row(each, models, titles) for each in models],
+        "state": choice,
+        "side_b": known.default_side_b if side_b is None else side_b,
+        "settings": {name: getattr(question, name) for name in QUESTION_FIELDS},
+        "serial": report_serial(),
+        "presenter": state.presenter,
+    }
+    apply_reports(COMPONENT.key, example.text, example.source, partial(_read_report, known.default_side_b))
+    COMPONENT.mount(msgspec.to_builtins(data))
+    if len(state.side_b) > MAX_ADDRESS_LENGTH:
+        st.info("Text B is too long for an address; a copied link leaves it out.", icon=":material/link_off:")
+
+
+def _page_request(
+    state: State, entry: AvailableModel, models: Sequence[AvailableModel], titles: Mapping[str, str]
+) -> ComparePageRequest:
+    """What the page shows at first of this model, beside models that read the same."""
+    alike = [each.name for each in models if each.config.modalities == entry.config.modalities]
+    others = [name for name in alike if name != entry.name][:MAX_OTHERS]
+    return ComparePageRequest(
+        model=state.model,
+        device=state.device,
+        source=state.source,
+        image=state.image,
+        others=tuple((name, titles.get(name, name)) for name in others),
+        trained_models=tuple(trained_with(entry, models).items()),
+    )
+
+
+def _model_row(model: AvailableModel, models: Sequence[AvailableModel], titles: Mapping[str, str]) -> ModelRow:
+    return ModelRow(
+        name=model.name,
+        title=titles.get(model.name, model.name),
+        kind=model.kind,
+        purpose=model.purpose,
+        trained=trained_variant(model.config),
+        has_source=model.config.reads_source_text,
+        trained_models=trained_with(model, models),
+    )
+
+
+def _read_report(default_side_b: Difference, report: Data) -> Data:
+    """What the component reported as choices; the default difference is not written to the URL."""
+    if "side_b" not in report:
+        return report
+    side_b = msgspec.convert(report["side_b"], Difference)
+    return report | {"side_b": encode_side_b(side_b) if side_b != default_side_b else ""}

@@ -1,0 +1,76 @@
+"""A question to a model: which model, wired how, what it reads, and what is changed on the way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+UNCHANGED = ""  # the value of a part that is left as the model was trained
+DEVICES = ("auto", "cpu", "cuda", "mps")
+OWN_IMAGE_PREFIX = "own-"  # begins the names of pictures that visitors brought
+IMAGE_GONE = "This file is no longer here: an upload is kept for a while only. Choose it again."
+MAX_POSITION = 2**31 - 1
+
+
+def one_of(names: Iterable[str]) -> Meta:
+    """In a field's annotation: the field holds one of these names."""
+    listed = tuple(names)
+    description = "one of " + ", ".join(name or "nothing" for name in listed)
+    return Meta(pattern=rf"\A({'|'.join(map(re.escape, listed))})\Z", description=description)
+
+
+Position = Annotated[int, Meta(ge=0, le=MAX_POSITION, description="a whole number from 0, a position")]
+NumberOrUnset = Annotated[int, Meta(ge=-1, le=MAX_POSITION, description="a whole number from 0, or -1 for none")]
+Name = Annotated[str, Meta(max_length=4_000)]  # of a model, which may be a path, or of one of its parts
+Text = Annotated[str, Meta(max_length=1_000_000)]  # far more than any model reads, which says so in a sentence
+Edits = Annotated[tuple[Annotated[str, Meta(max_length=100_000)], ...], Meta(max_length=10_000)]
+Positions = Annotated[tuple[Position, ...], Meta(max_length=1_000_000)]
+Device = Annotated[str, one_of(DEVICES)]
+Flag = Annotated[str, one_of(("", "1"))]
+
+
+class Variant(Struct, frozen=True, forbid_unknown_fields=True):
+    """The parts that replace a model's own, by their names in the registries; empty where it stays as trained.
+
+    `masks` joins names by "+", `scale` is "on" or "off".
+    """
+
+    masks: Text = UNCHANGED
+    positional_encoding: Name = UNCHANGED
+    attention_function: Name = UNCHANGED
+    scale: Annotated[str, one_of(("", "on", "off"))] = UNCHANGED
+    pooling: Name = UNCHANGED
+
+    def __bool__(self) -> bool:
+        """Whether any part is replaced."""
+        return self != AS_TRAINED
+
+
+AS_TRAINED = Variant()
+
+
+class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What decides an answer besides the model and its texts. `image` is the name of a picture: empty is the first."""
+
+    image: Name = ""
+    variant: Variant = AS_TRAINED
+    device: Device = "auto"
+    edits: Edits = ()
+    masked_positions: Positions = ()
+
+
+class Question(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that decides what a model computes; two equal ones have the same answer."""
+
+    model: Name
+    text: Text = ""
+    source: Text = ""
+
+    @property
+    def as_trained(self) -> Question:
+        """The same input to the model as it was trained: no edit, no part replaced."""
+        return replace(self, variant=AS_TRAINED, edits=())

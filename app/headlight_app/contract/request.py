@@ -1,0 +1,97 @@
+"""A request: what it is called, which workers answer it, and which models and pictures it names."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from enum import StrEnum
+from typing import Annotated, ClassVar, Generic, TypeVar
+
+from msgspec import Meta, Struct
+
+from headlight_app.contract.question import Device, Name, Question, Text
+
+MAX_CLIENT_LENGTH = 64  # characters by which a part of a page is told from others of the same visitor
+LONG_TEXT = 4_000  # characters from which on an answer is long work
+
+
+class Lane(StrEnum):
+    """Which workers answer: those for letters, those for long work, or one that serves this visitor alone."""
+
+    SHORT, LONG, PRIVATE = "short", "long", "private"
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What an answer says beside its numbers, which follow it as bytes."""
+
+
+A_co = TypeVar("A_co", bound=Answer, covariant=True)
+
+
+class Request(Struct, Generic[A_co], frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something that the engine is asked, under the name `route`, for at most `seconds`.
+
+    Where `is_http`, components ask it as /api/ROUTE; all else is asked by pages alone. One that `is_local` reads or
+    writes files of the page's machine, so it is answered there, wherever the workers are. One that `is_private` depends
+    on what the visitor brought, though it does not name it. A newer request of a `client_id` replaces older ones.
+    """
+
+    route: ClassVar[str]
+    lane: ClassVar[Lane] = Lane.SHORT
+    seconds: ClassVar[float] = 10.0
+    is_http: ClassVar[bool] = True
+    is_local: ClassVar[bool] = False
+    is_private: ClassVar[bool] = False
+
+    client_id: Annotated[str, Meta(max_length=MAX_CLIENT_LENGTH)] = ""
+    request_number: Annotated[int, Meta(ge=0, lt=2**53)] = 0
+
+    @abstractmethod
+    def questions(self) -> tuple[Question, ...]:
+        """Every question inside, so that the server finds the models and pictures that it names."""
+
+    def models(self) -> tuple[str, ...]:
+        """The names of all models that the answer may need."""
+        return tuple(question.model for question in self.questions())
+
+    def images(self) -> tuple[str, ...]:
+        """The names of all pictures and recordings that the answer may need."""
+        return tuple(question.image for question in self.questions() if question.image)
+
+    def wanted_lane(self) -> Lane:
+        """The workers that answer it where it names nothing of the visitor's own: long texts are long work."""
+        texts = (text for question in self.questions() for text in (question.text, question.source))
+        return Lane.LONG if any(len(text) > LONG_TEXT for text in texts) else self.lane
+
+
+class QuestionRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):
+    """A request about one question."""
+
+    question: Question
+
+    def questions(self) -> tuple[Question, ...]:
+        """The one question."""
+        return (self.question,)
+
+
+class PageRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):
+    """A request that names no question: what pages and components ask of the server itself."""
+
+    def questions(self) -> tuple[Question, ...]:
+        """None."""
+        return ()
+
+
+class OpenedRequest(PageRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
+    """What decides what a page shows at first."""
+
+    is_http: ClassVar[bool] = False
+    seconds: ClassVar[float] = 60.0
+
+    model: Name
+    device: Device = "auto"
+    source: Text | None = None
+    image: Name = ""
+
+    def questions(self) -> tuple[Question, ...]:
+        """The model as it opens."""
+        return (Question(model=self.model, source=self.source or "", image=self.image, device=self.device),)

@@ -1,0 +1,144 @@
+"""State: everything that a person chose. One field is one parameter of the address; a variant's parts are one each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from headlight_app.contract.question import (
+    AS_TRAINED,
+    Asked,
+    Edits,
+    Flag,
+    Name,
+    NumberOrUnset,
+    Positions,
+    Question,
+    Text,
+    one_of,
+)
+
+MAX_ADDRESS_LENGTH = 1_500  # characters of text; what is longer does not survive every browser, chat and mail program
+UNITS = ("tokens", "words")
+HIDDEN_TOKENS = ("", "special", "first", "special+first")
+SEGMENT_PAIRS = ("", "a-a", "a-b", "b-a", "b-b")
+MAX_BEAMS = 8
+MAX_HEADS = 10_000  # that may be selected
+PANEL_SIZES = ("panel", "large")
+NEURON_PATTERN = r"\A(\d{1,5}(\.\d{1,9})?)?\Z"
+Label = Annotated[str, Meta(max_length=40)]
+HeadLabel = Annotated[str, Meta(max_length=24)]  # "2.3" is head 3 of layer 2
+Values = dict[str, Any]  # by the names of fields, each of a type of its own
+Encoded = Annotated[str, Meta(max_length=1_000_000)]  # text in which a page keeps what it alone reads
+
+
+def fitting_fields(kind: type[Struct], values: Mapping[str, Any]) -> Values:
+    """Those of the values that fit the fields of a struct in which every field has a default."""
+    fitting: Values = {}
+    for name, value in values.items():
+        with suppress(msgspec.ValidationError, UnicodeEncodeError):  # half a character has no UTF-8
+            fitting[name] = getattr(msgspec.convert({name: value}, kind, from_attributes=True), name)
+    return fitting
+
+
+class HeadChoice(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was chosen about heads.
+
+    `attention` names a stack and a kind ("decoder.self"); empty means the model's first. `layer` and `head` are -1
+    until somebody chose: pages begin with a head that is plain to see. `heads` are the selected ones, empty where only
+    the chosen one is looked at; `sort` is a row of HEAD_ORDERS or a head metric. `quantity` is what is shown:
+    `other_head` and `other_text` are subtracted in a difference, `target_token` (-1: the likeliest) is the gradient's.
+    `top_mass` is the share of each row, in percent, that its largest weights must make. `zoom` is what a map is zoomed
+    to: "10-20/0-30" are queries 10 to 19 and keys 0 to 29. `query` -1 means the last token, `key` -1 the most attended.
+    """
+
+    attention: Label = ""
+    layer: NumberOrUnset = -1
+    head: NumberOrUnset = -1
+    heads: Annotated[tuple[HeadLabel, ...], Meta(max_length=MAX_HEADS)] = ()
+    sort: Label = "layer"
+    quantity: Label = "weights"
+    other_head: HeadLabel = ""
+    other_text: Text = ""
+    head_reduction: Label = "mean"
+    unit: Annotated[str, one_of(UNITS)] = "tokens"
+    top_mass: Annotated[int, Meta(ge=1, le=100)] = 100
+    hide: Annotated[str, one_of(HIDDEN_TOKENS)] = ""
+    renormalize: Flag = ""  # "1": rows add up to one again after keys were hidden
+    segments: Annotated[str, one_of(SEGMENT_PAIRS)] = ""
+    zoom: Label = ""
+    plot: Label = ""
+    panel_size: Annotated[str, one_of(PANEL_SIZES)] = "panel"
+    colour_range: Label = "full"
+    query: NumberOrUnset = -1
+    key: NumberOrUnset = -1
+    pinned: Positions = ()
+    target_token: NumberOrUnset = -1
+
+
+class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is on the screen. `text` and `source` are None until somebody typed.
+
+    `step` is shown by the tab Step by step, `analysis` by the tab Layers; there `neuron` opens the feed-forward of a
+    layer ("3"), and one neuron of it ("3.120").
+    """
+
+    model: Name = ""
+    text: Text | None = None
+    source: Text | None = None
+    tab: Label = "heads"
+    step: Label = ""
+    analysis: Label = "logit_lens"
+    neuron: Annotated[str, Meta(pattern=NEURON_PATTERN)] = ""
+    token_ids: Flag = ""  # "1": under each token its number in the vocabulary
+    disabled_edits: Edits = ()  # edits put aside: they are listed, and act on nothing
+    task: Label = ""  # of Tasks, with the number of beams of its search
+    beam_width: Annotated[int, Meta(ge=1, le=MAX_BEAMS)] = 1
+    sampling: Encoded = ""  # of Generate
+    generated: Encoded = ""
+    blend: Literal["head", "layer", "all"] = "head"  # whose attention is shown there: a head's, or a mean's
+    side_b: Encoded = ""  # of Compare
+    chapter: Label = ""  # of the Course, and the screen that is looked at
+    screen: Label = ""
+    course_inputs: Encoded = ""  # what was changed on its screens, as in `look-up.sharpness=3`, encoded as a query is
+    presenter: Flag = ""  # "1": large type and fewer controls, for a projector
+    embedded: Flag = ""  # "1": nothing but the page's own component, for a frame within another page
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the texts are too long to stand in an address."""
+        return len(self.text or "") + len(self.source or "") + len(self.other_text) > MAX_ADDRESS_LENGTH
+
+    def change(self, /, **choices: Any) -> State:
+        """The same state with other choices; a value that does not fit its field is left out."""
+        return replace(self, **fitting_fields(State, choices))
+
+    def with_default_head(self, default_head: tuple[int, int]) -> State:
+        """The same with a head to look at: the one that pages begin with, where nobody has chosen another."""
+        layer, head = default_head if max(self.layer, self.head) < 0 else (max(self.layer, 0), max(self.head, 0))
+        return self.change(layer=layer, head=head)
+
+    def question(self, text: str, source: str = "") -> Question:
+        """What the model is asked, with the opening sentences where nobody typed yet."""
+        return Question(
+            **{name: getattr(self, name) for name in Asked.__struct_fields__},
+            model=self.model,
+            text=text if self.text is None else self.text,
+            source=source if self.source is None else self.source,
+        )
+
+
+DEFAULT_STATE = State()
+_OF_ONE_MODEL = (
+    *("edits", "disabled_edits", "masked_positions", "attention", "layer", "head", "heads", "other_head", "pinned"),
+    *("query", "target_token", "key", "neuron"),
+)
+# Of another model these choices begin anew.
+PER_MODEL_DEFAULTS: Values = {name: getattr(DEFAULT_STATE, name) for name in _OF_ONE_MODEL}
+# A model that takes the place of an unsuitable one opens as it was trained, with its own example.
+OPENING: Values = {**PER_MODEL_DEFAULTS, "variant": AS_TRAINED, "text": None, "source": None}

@@ -1,0 +1,84 @@
+"""The answers of the Course: the rows of a chapter, and what a screen computes from a learner's inputs."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import msgspec
+
+from headlight.course.chapters import CHAPTERS
+from headlight.course.controls import Control, RecordingControl
+from headlight.course.modalities.recording import decode_recording
+from headlight.course.pictures import plain
+from headlight.course.screen import Chapter, Screen
+from headlight_app.contract.reply import Reply
+from headlight_app.course import contract
+from headlight_app.course.contract import (
+    ChapterAnswer,
+    ChapterRequest,
+    ContentsEntry,
+    RunRequest,
+    ScreenAnswer,
+    ScreenCode,
+    ScreenLink,
+    ScreenRequest,
+    ScreenRow,
+    ScreenTitle,
+)
+from headlight_app.inference.images import own_file
+from headlight_app.inference.open_models import open_checkpoint
+from headlight_app.inference.source_code import source_of
+
+
+def answer_chapter(request: ChapterRequest) -> Reply[ChapterAnswer]:
+    """The contents of the course, and what its rows say of one chapter: the first, where none is named."""
+    name = request.chapter or next(iter(CHAPTERS))
+    answer = ChapterAnswer(
+        contents=tuple(_contents_entry(each, chapter) for each, chapter in CHAPTERS.items()),
+        chapter=name,
+        screens=tuple(_screen_row(each, screen) for each, screen in CHAPTERS[name].screens.items()),
+    )
+    return Reply(answer)
+
+
+def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
+    """What a screen shows for its inputs. Raises HeadlightError."""
+    screen = CHAPTERS[request.chapter].screens[request.screen]
+    values = screen.parse(request.inputs)
+    links = screen.links(values)
+    for name, control in screen.controls.items():
+        if isinstance(control, RecordingControl) and values[name] is not None:
+            values[name] = decode_recording(own_file(values[name]))
+    for name, model_control in screen.model_controls.items():
+        values[name] = open_checkpoint(values[name], request.device)
+        model_control.require(values[name].model.config)
+    return Reply(ScreenAnswer(rows=tuple(map(plain, screen.compute(**values))), links=links))
+
+
+def answer_run(request: RunRequest) -> Reply[ScreenAnswer]:
+    """The same of a screen that runs for seconds."""
+    return answer_screen(request)
+
+
+def _contents_entry(name: str, chapter: Chapter) -> ContentsEntry:
+    screens = (ScreenTitle(name=each, title=screen.title) for each, screen in chapter.screens.items())
+    return ContentsEntry(name=name, title=chapter.title, summary=chapter.summary, screens=tuple(screens))
+
+
+def _screen_row(name: str, screen: Screen) -> ScreenRow:
+    return ScreenRow(
+        name=name,
+        title=screen.title,
+        lesson=screen.lesson,
+        formulas=screen.formulas,
+        controls=tuple(_control_row(each, control) for each, control in screen.controls.items()),
+        code=tuple(ScreenCode(name=part.__qualname__, code=source_of(part)) for part in screen.code),
+        is_long=screen.is_long,
+        see_also=tuple(msgspec.convert(link, ScreenLink, from_attributes=True) for link in screen.see_also),
+    )
+
+
+def _control_row(name: str, control: Control) -> contract.Control:
+    values = {each.name: plain(getattr(control, each.name)) for each in fields(control)}
+    row: contract.Control = msgspec.convert({"kind": control.kind, "name": name} | values, contract.Control)
+    return row

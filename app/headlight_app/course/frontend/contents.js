@@ -1,0 +1,64 @@
+// The table of contents: all chapters, and the screens of the one that is open.
+
+import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
+
+/** @import { ContentsEntry } from "./contract.js" */
+/** @typedef {(chapter: string, screen: string) => void} Open */
+
+/**
+ * @param {HTMLElement} nav @param {ContentsEntry[]} contents @param {string} chapter that is open
+ * @param {string} screen that is looked at @param {Open} open
+ */
+export function drawContents(nav, contents, chapter, screen, open) {
+  const list = createElement("ol", "chapters");
+  list.append(
+    ...contents.map((entry) => {
+      const item = createElement("li");
+      item.append(
+        link(entry.title, entry.name === chapter && !screen, `chapter-${entry.name}`, () => open(entry.name, "")),
+      );
+      if (entry.name === chapter) item.append(screenList(entry, screen, open));
+      return item;
+    }),
+  );
+  updateChildren(nav, list);
+}
+
+/** @param {ContentsEntry} entry @param {string} chosen @param {Open} open */
+function screenList(entry, chosen, open) {
+  const list = createElement("ul");
+  list.append(
+    ...entry.screens.map(({ name, title }) => {
+      const item = createElement("li");
+      item.append(link(title, name === chosen, `contents-${name}`, () => open(entry.name, name)));
+      return item;
+    }),
+  );
+  return list;
+}
+
+/** @param {string} title @param {boolean} isCurrent @param {string} testId @param {() => void} follow */
+function link(title, isCurrent, testId, follow) {
+  const button = createElement("button", "", title);
+  button.dataset.testid = testId;
+  if (isCurrent) button.setAttribute("aria-current", "true");
+  button.onclick = follow;
+  return button;
+}
+
+/**
+ * The ways to the chapter before and the chapter after.
+ * @param {HTMLElement} footer @param {ContentsEntry[]} contents @param {string} chapter @param {Open} open
+ */
+export function drawTurns(footer, contents, chapter, open) {
+  const place = contents.findIndex(({ name }) => name === chapter);
+  const buttons = [-1, 1].flatMap((by) => {
+    const entry = contents[place + by];
+    if (!entry) return [];
+    const button = createElement("button", "act", by < 0 ? `← ${entry.title}` : `${entry.title} →`);
+    button.dataset.testid = by < 0 ? "previous-chapter" : "next-chapter";
+    button.onclick = () => open(entry.name, "");
+    return [button];
+  });
+  updateChildren(footer, ...buttons);
+}

@@ -1,0 +1,159 @@
+// The controls of a screen. What they hold are texts, as they stand in the address and as the server reads them.
+
+import { fillSelect, setValue } from "../../../ui/frontend/charts/charts.js";
+import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { lastPart } from "../inputs.js";
+import { createTitle, MatrixTable, resizedAxes, resizedTogether } from "./matrix_table.js";
+import { createRecording } from "./recording.js";
+
+/** @import { Inputs } from "../inputs.js" */
+/** @import { Axis, MatrixControl, ModelControl, TextControl } from "../contract.js" */
+/** @import { Control, CourseModel, RangeControl } from "../types.d.ts" */
+/** @typedef {{ element: HTMLElement, draw: (text: string) => void }} Drawn a control on the page */
+/** @typedef {(text: string) => void} Change */
+
+export class ControlBoard {
+  element = createElement("div", "controls");
+  #controls;
+  /** @type {Map<string, Drawn>} */
+  #drawn = new Map();
+  #change;
+  #api;
+  /** @type {Record<string, string>} */
+  #texts = {};
+
+  /**
+   * @param {Control[]} controls @param {CourseModel[]} models @param {string} api where files go
+   * @param {(patch: Inputs) => void} change
+   */
+  constructor(controls, models, api, change) {
+    this.#controls = controls;
+    this.#api = api;
+    this.#change = change;
+    for (const control of controls) this.#drawn.set(control.name, this.#create(control, models));
+    const [tables, others] = [controls.filter(isMatrix), controls.filter((control) => !isMatrix(control))];
+    for (const group of [tables, others]) {
+      if (!group.length) continue;
+      const box = createElement("div", group === tables ? "tables" : "settings");
+      box.append(...group.map(({ name }) => /** @type {Drawn} */ (this.#drawn.get(name)).element));
+      this.element.append(box);
+    }
+    this.#addReset();
+  }
+
+  /** Shows the text of each control. @param {Record<string, string>} texts */
+  draw(texts) {
+    this.#texts = texts;
+    for (const [name, control] of this.#drawn) control.draw(texts[name]);
+    this.#reset.hidden = this.#controls.every(({ name, default: begins }) => texts[name] === begins);
+  }
+
+  #reset = createElement("button", "small reset", "Back to the start values");
+
+  #addReset() {
+    this.#reset.dataset.testid = "reset";
+    this.#reset.onclick = () =>
+      this.#change(Object.fromEntries(this.#controls.map((control) => [control.name, control.default])));
+    if (this.#controls.length) this.element.append(this.#reset);
+  }
+
+  /** @param {Control} control @param {CourseModel[]} models @returns {Drawn} */
+  #create(control, models) {
+    const change = (/** @type {string} */ text) => this.#change({ [control.name]: text });
+    if (isMatrix(control)) {
+      const matrices = this.#controls.filter(isMatrix);
+      const resize = (/** @type {Axis} */ axis, /** @type {number} */ by) =>
+        this.#change(resizedTogether(matrices, this.#texts, axis, by));
+      return new MatrixTable(control, change, resizedAxes(matrices).get(control.name) ?? [], resize);
+    }
+    const most = () => lastPart(control, models, this.#texts.model);
+    if (isNumber(control)) return createNumber(control, change, most);
+    if (control.kind === "text") return createText(control, change);
+    if (control.kind === "recording") return createRecording(control, this.#api, change);
+    if (control.kind === "choice") return createSelect(control, Object.entries(control.options), change);
+    return createSelect(control, modelOptions(control, models), change);
+  }
+}
+
+/** The models that a screen can run on. @param {ModelControl} control @param {CourseModel[]} models */
+function modelOptions({ needs }, models) {
+  const found = models.filter(({ suits }) => suits.includes(needs));
+  return found.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
+}
+
+/** @param {Control} control @returns {control is MatrixControl} */
+function isMatrix(control) {
+  return control.kind === "matrix";
+}
+
+/** @param {Control} control @returns {control is RangeControl} */
+function isNumber(control) {
+  return control.kind === "number" || control.kind === "seed" || control.kind === "part";
+}
+
+/** @param {Control} control @param {HTMLElement[]} fields */
+function labelled(control, ...fields) {
+  const label = createElement("label", `control ${control.kind}`);
+  label.append(createTitle(control.title), ...fields);
+  return label;
+}
+
+/**
+ * @param {RangeControl} control @param {Change} change @param {() => number | null} most the largest
+ * value, where the model decides it @returns {Drawn}
+ */
+function createNumber(control, change, most) {
+  const [slider, field] = [createElement("input"), createElement("input", "figure")];
+  slider.type = "range";
+  field.type = "text";
+  field.inputMode = "decimal";
+  field.dataset.testid = `input-${control.name}`;
+  field.setAttribute("aria-label", control.title);
+  slider.setAttribute("aria-label", `${control.title}, slider`);
+  Object.assign(slider, { min: String(control.low), max: String(control.high), step: String(control.step) });
+  slider.oninput = () => change(slider.value);
+  field.oninput = () => change(field.value);
+  const parts = control.kind === "seed" ? [field, againButton(control, field, change)] : [slider, field];
+  const element = createElement("div", `control ${control.kind === "part" ? "number" : control.kind}`);
+  element.append(createTitle(control.title), ...parts);
+  return {
+    element,
+    draw: (text) => {
+      slider.max = String(most() ?? control.high);
+      setValue(slider, text);
+      setValue(field, text);
+    },
+  };
+}
+
+/** Another seed. @param {RangeControl} control @param {HTMLInputElement} field @param {Change} change */
+function againButton(control, field, change) {
+  const button = createElement("button", "small", "Draw again");
+  button.dataset.testid = `again-${control.name}`;
+  button.onclick = () => change(String(((Number(field.value) || 0) + 1) % (control.high + 1)));
+  return button;
+}
+
+/** @param {TextControl} control @param {Change} change @returns {Drawn} */
+function createText(control, change) {
+  const field = control.lines > 1 ? createElement("textarea") : createElement("input");
+  if (field instanceof HTMLTextAreaElement) field.rows = control.lines;
+  else field.type = "text";
+  field.dataset.testid = `input-${control.name}`;
+  field.oninput = () => change(field.value);
+  const element = labelled(control, field);
+  element.style.setProperty("--letters", String(control.title.length + control.default.length));
+  return {
+    element,
+    draw: (text) => {
+      if (field.value !== text) field.value = text;
+    },
+  };
+}
+
+/** @param {Control} control @param {[string, string][]} options @param {Change} change @returns {Drawn} */
+function createSelect(control, options, change) {
+  const select = createElement("select");
+  select.dataset.testid = `input-${control.name}`;
+  return { element: labelled(control, select), draw: (text) => fillSelect(select, options, text, change) };
+}

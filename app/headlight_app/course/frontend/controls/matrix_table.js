@@ -1,0 +1,190 @@
+// A matrix as a table of fields, which grows and shrinks by rows and columns.
+
+import { activeElement, createElement, createHeading } from "../../../ui/frontend/dom/dom.js";
+import { GRID_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { titleNodes } from "../formula.js";
+
+/** @import { Inputs } from "../inputs.js" */
+/** @import { Axis, MatrixControl } from "../contract.js" */
+/** @typedef {(axis: Axis, by: number) => void} Resize */
+
+export class MatrixTable {
+  element = createElement("div", "control matrix");
+  #control;
+  #change;
+  #table = createElement("table", "matrix-input");
+  #sizes = createElement("div", "sizes");
+  #resized;
+  #resize;
+  /** @type {string[][]} */
+  #cells = [];
+
+  /**
+   * @param {MatrixControl} control @param {(text: string) => void} change @param {Axis[]} resized the axes that grow and
+   * shrink by buttons of this table @param {Resize} resize
+   */
+  constructor(control, change, resized, resize) {
+    this.#control = control;
+    this.#resized = resized;
+    this.#change = change;
+    this.#resize = resize;
+    this.#table.dataset.testid = `input-${control.name}`;
+    this.#table.setAttribute("aria-label", control.title);
+    this.#table.onkeydown = (event) => this.#move(event);
+    this.element.append(createTitle(control.title), this.#table, this.#sizes);
+  }
+
+  /** @param {string} text */
+  draw(text) {
+    const cells = readCells(text);
+    const isSameShape = shapeOf(cells) === shapeOf(this.#cells);
+    this.#cells = cells;
+    if (!isSameShape) this.#build();
+    const fields = this.#table.querySelectorAll("input");
+    cells.flat().forEach((value, index) => {
+      const field = fields[index];
+      if (field.value !== value) field.value = value;
+      if (this.#control.switches) field.checked = value === "1";
+    });
+  }
+
+  #build() {
+    const { rows, columns } = this.#control;
+    const head = createElement("tr");
+    head.append(
+      createElement("td"),
+      ...(this.#cells[0] ?? []).map((_, column) => createHeading(labelOf(columns, column), "col")),
+    );
+    const lines = this.#cells.map((cells, row) => {
+      const line = createElement("tr");
+      line.append(createHeading(labelOf(rows, row), "row"), ...cells.map((_, column) => this.#createCell(row, column)));
+      return line;
+    });
+    this.#table.replaceChildren(head, ...lines);
+    this.#sizes.replaceChildren(
+      ...this.#resized.map((axis) => {
+        const count = axis.name === rows.name ? this.#cells.length : (this.#cells[0]?.length ?? 0);
+        return this.#sizeButtons(axis, count);
+      }),
+    );
+  }
+
+  /** @param {number} row @param {number} column */
+  #createCell(row, column) {
+    const { title, rows, columns, switches } = this.#control;
+    const cell = createElement("td");
+    const field = createElement("input");
+    field.type = switches ? "checkbox" : "text";
+    if (!switches) field.inputMode = "decimal";
+    field.autocomplete = "off";
+    field.setAttribute("aria-label", `${title}, row ${labelOf(rows, row)}, column ${labelOf(columns, column)}`);
+    const changed = () => this.#set(row, column, switches ? (field.checked ? "1" : "0") : field.value);
+    if (switches) field.onchange = changed;
+    else field.oninput = changed;
+    field.onfocus = () => field.select();
+    cell.append(field);
+    return cell;
+  }
+
+  /** A separator typed into a cell would cut it in two. @param {number} row @param {number} column @param {string} text */
+  #set(row, column, text) {
+    this.#cells[row][column] = text.replaceAll(",", ".").replaceAll(";", "");
+    this.#change(writeCells(this.#cells));
+  }
+
+  /** @param {Axis} axis @param {number} count */
+  #sizeButtons(axis, count) {
+    const buttons = [-1, 1].map((by) => {
+      const button = createElement("button", "small", by < 0 ? "−" : "+");
+      button.setAttribute("aria-label", `${by < 0 ? "Fewer" : "More"} ${axis.name}`);
+      button.title = `${by < 0 ? "Fewer" : "More"} ${axis.name}`;
+      button.disabled = by < 0 ? count <= axis.least : count >= axis.most;
+      button.onclick = () => this.#resize(axis, by);
+      return button;
+    });
+    const group = createElement("span", "size");
+    group.append(createElement("span", "", axis.name), ...buttons);
+    return group;
+  }
+
+  /** Arrow keys go from cell to cell: up and down always, sideways from the ends of a text. @param {KeyboardEvent} event */
+  #move(event) {
+    const [down, right] = GRID_STEPS[event.key] ?? [0, 0];
+    const fields = [...this.#table.querySelectorAll("input")];
+    const active = activeElement(this.#table);
+    const place = active instanceof HTMLInputElement ? fields.indexOf(active) : -1;
+    if (place < 0 || (!down && !right)) return;
+    const field = fields[place];
+    if (right && field.type === "text" && field.selectionStart === field.selectionEnd) {
+      if (field.selectionStart !== (right > 0 ? field.value.length : 0)) return;
+    }
+    const next = fields[place + right + down * this.#cells[0].length];
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+  }
+}
+
+/**
+ * What all matrices become that share an axis with the one that grows or shrinks by one.
+ * @param {MatrixControl[]} matrices @param {Record<string, string>} texts @param {Axis} axis @param {number} by
+ * @returns {Inputs}
+ */
+export function resizedTogether(matrices, texts, axis, by) {
+  /** @type {Record<string, string>} */
+  const patch = {};
+  for (const { name, rows, columns, switches } of matrices) {
+    let cells = readCells(texts[name]);
+    const filling = switches ? "1" : "0";
+    if (rows.name === axis.name) cells = by < 0 ? cells.slice(0, -1) : [...cells, cells[0].map(() => filling)];
+    if (columns.name === axis.name) cells = cells.map((row) => (by < 0 ? row.slice(0, -1) : [...row, filling]));
+    patch[name] = writeCells(cells);
+  }
+  return patch;
+}
+
+/** @param {string} text */
+export function readCells(text) {
+  return text.split(";").map((row) => row.split(","));
+}
+
+/** @param {string[][]} cells */
+export function writeCells(cells) {
+  return cells.map((row) => row.join(",")).join(";");
+}
+
+/** @param {string[][]} cells */
+function shapeOf(cells) {
+  return cells.map((row) => row.length).join();
+}
+
+/** @param {Axis} axis @param {number} index */
+function labelOf({ labels }, index) {
+  return labels[index] ?? String(index);
+}
+
+/** The title of a control. @param {string} title */
+export function createTitle(title) {
+  const element = createElement("span", "control-title");
+  element.append(...titleNodes(title));
+  return element;
+}
+
+/**
+ * The axes for which each matrix has buttons: those that no matrix before it has, and that can change at all.
+ * @param {MatrixControl[]} matrices @returns {Map<string, Axis[]>} by the matrix's name
+ */
+export function resizedAxes(matrices) {
+  /** @type {Set<string>} */
+  const known = new Set();
+  return new Map(
+    matrices.map(({ name, rows, columns }) => {
+      const axes = [rows, columns].filter((axis) => {
+        const isNew = axis.least !== axis.most && !known.has(axis.name);
+        known.add(axis.name);
+        return isNew;
+      });
+      return [name, axes];
+    }),
+  );
+}

@@ -1,0 +1,62 @@
+// A sound of the learner's own: the WAV file goes to the server once, and from then on has a name that is theirs alone.
+
+import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { failureText } from "../../../ui/frontend/server.js";
+import { unpack } from "../../../ui/frontend/wire.js";
+import { createTitle } from "./matrix_table.js";
+
+/** @import { ImageAnswer } from "../../../ui/frontend/contract.js" */
+/** @import { Refusable } from "../../../ui/frontend/types.js" */
+/** @import { Packed } from "../../../ui/frontend/wire.js" */
+/** @import { RecordingControl } from "../contract.js" */
+
+const MAX_FILE_SIZE = 8 << 20;
+
+/** @param {RecordingControl} control @param {string} api @param {(text: string) => void} change */
+export function createRecording(control, api, change) {
+  const element = createElement("div", "control recording");
+  const [label, file] = [createElement("label", "small file", "Choose a file"), createElement("input")];
+  const [clear, said] = [createElement("button", "small", "Back to the tones"), createElement("span", "quiet")];
+  Object.assign(file, { type: "file", accept: ".wav,audio/wav" });
+  file.dataset.testid = `input-${control.name}`;
+  file.setAttribute("aria-label", control.title);
+  said.setAttribute("role", "status");
+  clear.dataset.testid = `clear-${control.name}`;
+  clear.onclick = () => change("");
+  file.onchange = async () => {
+    const [chosen] = file.files ?? [];
+    file.value = ""; // the same file may be chosen again
+    if (!chosen) return;
+    said.textContent = "Uploading …";
+    try {
+      const name = await uploadRecording(api, chosen);
+      change(name);
+      said.textContent = chosen.name;
+    } catch (error) {
+      said.textContent = failureText(error);
+    }
+  };
+  label.append(file);
+  element.append(createTitle(control.title), label, clear, said);
+  return {
+    element,
+    draw: (/** @type {string} */ text) => {
+      clear.hidden = !text;
+      if (!text) said.textContent = "";
+    },
+  };
+}
+
+/** @param {string} api @param {File} file @returns {Promise<string>} the name by which this visitor finds it */
+async function uploadRecording(api, file) {
+  if (file.size > MAX_FILE_SIZE) throw new Error("A sound may have 8 MB; cut out a part of this one.");
+  const answer = await fetch(`${api}/image`, {
+    method: "POST",
+    body: await file.arrayBuffer(),
+    headers: { "Content-Type": "audio/wav" },
+  });
+  /** @type {Packed<Refusable<ImageAnswer>>} */
+  const { meta } = unpack(await answer.arrayBuffer());
+  if (meta.error) throw new Error(meta.error);
+  return meta.name;
+}

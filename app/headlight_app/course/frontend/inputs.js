@@ -1,0 +1,92 @@
+// What a learner has changed, by screen and control, as it stands in the address.
+
+/** @import { ScreenRow } from "./contract.js" */
+/** @import { Control, CourseModel } from "./types.d.ts" */
+/** @typedef {Readonly<Record<string, string>>} Inputs texts by the names of controls */
+
+const SHARED = "own"; // in place of a file that is its owner's alone: RecordingControl in Python
+
+/** What was changed on the screens of a chapter; the rest is as the rows say. */
+export class ChangedInputs {
+  /** @type {Map<string, Inputs>} */
+  #byScreen = new Map();
+  /** What nobody else can open, by screen and control. @type {Set<string>} */
+  #private = new Set();
+  #models;
+
+  /** @param {string} encoded as in an address: `look-up.sharpness=3` @param {CourseModel[]} models */
+  constructor(encoded = "", models = []) {
+    this.#models = models;
+    for (const [path, text] of new URLSearchParams(encoded)) {
+      const [screen, name] = path.split(".");
+      if (name) this.#byScreen.set(screen, { ...this.#byScreen.get(screen), [name]: text });
+    }
+  }
+
+  /** What was changed on a screen. @param {string} screen */
+  of(screen) {
+    return this.#byScreen.get(screen) ?? {};
+  }
+
+  /** The text of each control of a screen. @param {ScreenRow} screen @returns {Record<string, string>} */
+  all(screen) {
+    const changed = this.of(screen.name);
+    return { ...this.#fit(screen, { ...startValues(screen), ...changed }), ...changed };
+  }
+
+  /**
+   * Changes some inputs of a screen; what is as it began is forgotten. What was chosen for one model is made to fit the
+   * next; what is typed is left as it is.
+   * @param {ScreenRow} screen @param {Inputs} patch
+   */
+  change(screen, patch) {
+    for (const { name, kind } of screen.controls) if (kind === "recording") this.#private.add(`${screen.name}.${name}`);
+    const begins = startValues(screen);
+    const changed = { ...this.of(screen.name), ...patch };
+    const fitted = "model" in patch ? this.#fit(screen, { ...begins, ...changed }) : changed;
+    const kept = Object.keys(changed).filter((name) => fitted[name] !== begins[name]);
+    this.#byScreen.set(screen.name, Object.fromEntries(kept.map((name) => [name, fitted[name]])));
+  }
+
+  /** The texts, with the model's last layer or head for one that it has not. @param {ScreenRow} screen @param {Inputs} texts */
+  #fit(screen, texts) {
+    const last = (/** @type {Control} */ control) => lastPart(control, this.#models, texts.model) ?? Infinity;
+    const beyond = screen.controls.filter((control) => Number(texts[control.name]) > last(control));
+    return { ...texts, ...Object.fromEntries(beyond.map((control) => [control.name, String(last(control))])) };
+  }
+
+  /** All screens, as they stand in an address. */
+  encode() {
+    return encodeInputs(this.#byScreen, this.#private);
+  }
+}
+
+/**
+ * The last layer or head of a model that a control can choose; null for other controls, or where the model is unknown.
+ * @param {Control} control @param {CourseModel[]} models @param {string} chosen
+ */
+export function lastPart(control, models, chosen) {
+  const model = models.find(({ name }) => name === chosen);
+  return model && control.kind === "part" ? model.parts[control.part] - 1 : null;
+}
+
+/** @param {ScreenRow} screen @returns {Record<string, string>} */
+function startValues({ controls }) {
+  return Object.fromEntries(controls.map((control) => [control.name, control.default]));
+}
+
+/**
+ * Inputs by screen, as they stand in an address; of what is private it says that there was something.
+ * @param {ReadonlyMap<string, Inputs>} byScreen @param {ReadonlySet<string>} [hidden] by screen and control
+ */
+export function encodeInputs(byScreen, hidden = new Set()) {
+  const parameters = new URLSearchParams();
+  for (const [screen, inputs] of byScreen) {
+    for (const [name, text] of Object.entries(inputs)) {
+      const path = `${screen}.${name}`;
+      parameters.set(path, hidden.has(path) ? SHARED : text);
+    }
+  }
+  parameters.sort();
+  return parameters.toString();
+}

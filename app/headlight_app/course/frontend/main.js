@@ -1,0 +1,218 @@
+// The Course: a chapter's screens one below the other, each asking the server for itself once it comes near.
+
+import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
+import { listenToLeaving } from "../../ui/frontend/leaving.js";
+import { togglePresenter } from "../../ui/frontend/presenter.js";
+import { failureText } from "../../ui/frontend/server.js";
+import { isShortcut } from "../../ui/frontend/shortcut.js";
+import { drawContents, drawTurns } from "./contents.js";
+import { ChangedInputs } from "./inputs.js";
+import { keepInView } from "./keep_in_view.js";
+import { createLink } from "./links.js";
+import { ScreenView } from "./screen.js";
+import { fetchChapter } from "./server.js";
+
+/** @import { ChapterAnswer, ScreenRow } from "./contract.js" */
+/** @import { CourseChoice, CourseData } from "./types.d.ts" */
+
+const KEYS = /** @type {const} */ ([
+  ["j", 1],
+  ["k", -1],
+]); // to the next screen, and the one before
+const READING_LINE = 120; // pixels below the top of the window: the screen that is read has begun above it
+const NEAR = "600px"; // below the window, from where on a screen asks for its numbers
+
+class CoursePage {
+  #elements;
+  #data;
+  #reporter;
+  #endLeaving;
+  #endKeeping = () => {};
+  #observer;
+  /** @type {CourseChoice} */
+  #choice;
+  #inputs;
+  /** @type {ChapterAnswer | null} */
+  #chapter = null;
+  /** @type {ScreenView[]} */
+  #screens = [];
+
+  /** @param {HTMLElement} place @param {CourseData} data */
+  constructor(place, data) {
+    this.#elements = findElements(place);
+    this.#data = data;
+    this.#choice = data.state;
+    this.#inputs = new ChangedInputs(data.state.course_inputs, this.#data.models);
+    this.#reporter = new Reporter(() => ({ ...this.#choice }));
+    this.#endLeaving = listenToLeaving(place, this.#reporter);
+    this.#observer = new IntersectionObserver((seen) => this.#see(seen), { rootMargin: `${NEAR} 0px` });
+    document.addEventListener("keydown", this.#pressed);
+    this.#elements.predict.onchange = () => {
+      for (const screen of this.#screens) screen.draw();
+    };
+  }
+
+  /** @param {CourseData} data @param {(name: string, value: unknown) => void} tell */
+  update(data, tell) {
+    this.#reporter.connect(tell);
+    this.#data = data;
+    togglePresenter(this.#elements.root, data.presenter === "1", []);
+    const choice = this.#reporter.news({ ...data.state }, data.serial);
+    if (!choice) return;
+    this.#choice = choice;
+    this.#inputs = new ChangedInputs(choice.course_inputs, this.#data.models);
+    this.#open();
+  }
+
+  unmount() {
+    document.removeEventListener("keydown", this.#pressed);
+    for (const screen of this.#screens) screen.end();
+    this.#observer.disconnect();
+    this.#endLeaving();
+    this.#endKeeping();
+    this.#reporter.cancel();
+  }
+
+  /** Shows the chapter of the address, and the screen where one is named. */
+  async #open() {
+    const { chapter, screen } = this.#choice;
+    this.#elements.problem.hidden = true;
+    // Where a link names a chapter that is not here, the first one is shown, with the sentence that says so.
+    const answer = (await this.#fetch(chapter)) ?? (chapter ? await this.#fetch("") : null);
+    if (!answer || chapter !== this.#choice.chapter) return;
+    this.#chapter = answer;
+    this.#draw(answer);
+    if (screen) this.#show(screen);
+  }
+
+  /** Scrolls to a screen. @param {string} name */
+  #show(name) {
+    const found = this.#screens.find(({ row }) => row.name === name);
+    if (!found) return;
+    found.begin();
+    this.#endKeeping();
+    this.#endKeeping = keepInView(found.element, this.#elements.screens);
+  }
+
+  /** The rows of a chapter; null, with a sentence on the page, where there are none. @param {string} chapter */
+  async #fetch(chapter) {
+    const { problem } = this.#elements;
+    const show = (/** @type {string} */ sentence) => {
+      problem.textContent = sentence;
+      problem.hidden = false;
+    };
+    try {
+      const answer = await fetchChapter(this.#data.api, chapter, show);
+      problem.hidden = true;
+      return answer;
+    } catch (error) {
+      show(failureText(error));
+      return null;
+    }
+  }
+
+  /** @param {ChapterAnswer} answer */
+  #draw(answer) {
+    const { root, number, title, summary, screens, turns } = this.#elements;
+    const place = answer.contents.findIndex(({ name }) => name === answer.chapter);
+    number.textContent = `Chapter ${place + 1} of ${answer.contents.length}`;
+    title.textContent = answer.contents[place].title;
+    summary.textContent = answer.contents[place].summary;
+    for (const screen of this.#screens) screen.end();
+    this.#observer.disconnect();
+    this.#screens = answer.screens.map((row) => this.#createScreen(row, answer.chapter));
+    screens.replaceChildren(...this.#screens.map(({ element }) => element));
+    for (const { element } of this.#screens) this.#observer.observe(element);
+    this.#drawContents();
+    drawTurns(turns, answer.contents, answer.chapter, (chapter, screen) => this.#go(chapter, screen));
+    root.dataset.chapter = answer.chapter;
+  }
+
+  #drawContents() {
+    if (!this.#chapter) return;
+    const { contents, chapter } = this.#chapter;
+    drawContents(this.#elements.contents, contents, chapter, this.#choice.screen, (name, screen) =>
+      this.#go(name, screen),
+    );
+  }
+
+  /** @param {ScreenRow} row @param {string} chapter */
+  #createScreen(row, chapter) {
+    return new ScreenView(row, {
+      api: this.#data.api,
+      pages: this.#data.pages,
+      models: this.#data.models,
+      request: { chapter, device: this.#data.device },
+      inputs: () => this.#inputs.all(row),
+      change: (patch) => {
+        this.#inputs.change(row, patch);
+        this.#report({ chapter, screen: row.name });
+      },
+      linkTo: (link) => createLink(this.#chapter?.contents ?? [], link, (...place) => this.#go(...place)),
+      asksFirst: () => this.#elements.predict.checked,
+    });
+  }
+
+  /**
+   * Goes to a chapter, or to one of its screens, there on wish with inputs as an address has them.
+   * @param {string} chapter @param {string} screen @param {string} [inputs]
+   */
+  #go(chapter, screen, inputs = "") {
+    this.#endKeeping();
+    const isHere = chapter === this.#chapter?.chapter && !inputs;
+    if (!isHere) this.#inputs = new ChangedInputs(inputs, this.#data.models);
+    this.#report({ chapter, screen });
+    if (!isHere) {
+      this.#elements.root.scrollIntoView();
+      this.#open();
+    } else if (screen) this.#show(screen);
+    else this.#elements.root.scrollIntoView({ behavior: "smooth" });
+  }
+
+  #pressed = (/** @type {KeyboardEvent} */ event) => {
+    const by = KEYS.find(([key]) => isShortcut(event, key))?.[1];
+    if (!by) return;
+    const tops = this.#screens.map(({ element }) => element.getBoundingClientRect().top);
+    const read = tops.findLastIndex((top) => top < READING_LINE);
+    const next = this.#screens[read + by];
+    if (next && this.#chapter) this.#go(this.#chapter.chapter, next.row.name);
+  };
+
+  /** What was chosen goes into the address. @param {Partial<CourseChoice>} patch */
+  #report(patch) {
+    this.#choice = { ...this.#choice, ...patch, course_inputs: this.#inputs.encode() };
+    this.#drawContents();
+    this.#reporter.changed();
+  }
+
+  /** @param {IntersectionObserverEntry[]} seen */
+  #see(seen) {
+    for (const { isIntersecting, target } of seen) {
+      if (!isIntersecting) continue;
+      this.#observer.unobserve(target);
+      this.#screens.find(({ element }) => element === target)?.begin();
+    }
+  }
+}
+
+/** @param {HTMLElement} place */
+function findElements(place) {
+  return {
+    root: find(place, ".instrument"),
+    contents: findByTestId(place, "contents"),
+    number: findByTestId(place, "chapter-number"),
+    title: findByTestId(place, "chapter-title"),
+    summary: findByTestId(place, "chapter-summary"),
+    predict: findByTestId(place, "predict", HTMLInputElement),
+    problem: findByTestId(place, "course-problem"),
+    screens: findByTestId(place, "screens"),
+    turns: findByTestId(place, "turn-pages"),
+  };
+}
+
+export default defineComponent({
+  mount: (place, /** @type {CourseData} */ data) => new CoursePage(place, data),
+  update: (page, data, tell) => page.update(data, tell),
+  unmount: (page) => page.unmount(),
+});

@@ -1,0 +1,99 @@
+// Vectors in the plane.
+
+import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
+import { svg } from "../../../ui/frontend/charts/svg.js";
+import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { createPlane, SIZE } from "./drawing/plane.js";
+import { createLegend } from "./lines.js";
+import { isCovering, LETTER } from "./points.js";
+
+/** @import { ArrowsPicture } from "../types.d.ts" */
+/** @import { Box } from "./points.js" */
+
+const STEPS = [0, 0.2, 0.4, 0.6, 0.8, 0.9, 1]; // along an arrow
+// How far a name stands from the tip, along its arrow and across it.
+const PLACES = [
+  [12, 0],
+  [4, 15],
+  [4, -15],
+  [27, 0],
+  [42, 0],
+  [4, 30],
+  [4, -30],
+  [57, 0],
+];
+
+/** @param {ArrowsPicture} picture */
+export function createArrows({ arrows, groups }) {
+  const words = arrows.map(({ label, x, y }) => `${label} (${x.toFixed(2)}, ${y.toFixed(2)})`).join(", ");
+  const { sheet, place } = createPlane(
+    arrows.map(({ x, y }) => [x, y]),
+    words,
+  );
+  const tips = arrows.map(({ label, x, y }) => {
+    const [left, top] = place(x, y);
+    return { label, left, top };
+  });
+  const names = placeNames(tips, SIZE);
+  arrows.forEach(({ label, group, shade }, index) => {
+    const { left, top } = tips[index];
+    const colour = HEAD_COLOURS[group % 8];
+    const opacity = 0.25 + 0.75 * Math.min(Math.max(shade, 0), 1);
+    const style = { stroke: colour, "stroke-width": 3, "stroke-opacity": opacity, "stroke-linecap": "round" };
+    sheet.append(svg("line", { x1: SIZE / 2, y1: SIZE / 2, x2: left, y2: top, ...style }));
+    sheet.append(svg("path", { d: head(left, top), fill: colour, "fill-opacity": opacity }));
+    sheet.append(svg("text", { x: names[index].left, y: names[index].top, class: "name" }, [label]));
+  });
+  const box = createElement("div", "chart plane");
+  box.append(sheet, createLegend(groups));
+  return box;
+}
+
+/** @typedef {{ label: string, left: number, top: number }} Tip of an arrow that begins in the middle */
+
+/**
+ * Where the names of arrows stand: beyond their tips or beside them, on no other name and on no arrow where that is free.
+ * @param {Tip[]} tips @param {number} size of the sheet @returns {Box[]}
+ */
+export function placeNames(tips, size) {
+  const shafts = tips.flatMap(({ left, top }) =>
+    STEPS.map((share) => [size / 2 + share * (left - size / 2), size / 2 + share * (top - size / 2)]),
+  );
+  /** @type {Box[]} */
+  const placed = [];
+  for (const tip of tips) {
+    const boxes = boxesAround(tip, size);
+    const free = boxes.filter((box) => !placed.some((other) => isCovering(box, other)));
+    placed.push(free.find((box) => !shafts.some(([x, y]) => isWithin(box, x, y))) ?? free[0] ?? boxes[0]);
+  }
+  return placed;
+}
+
+/** Places of a name around its arrow's tip, the best first. @param {Tip} tip @param {number} size */
+function boxesAround({ label, left, top }, size) {
+  const length = Math.hypot(left - size / 2, top - size / 2);
+  const [x, y] = length < 1 ? [0, -1] : [(left - size / 2) / length, (top - size / 2) / length];
+  const width = LETTER * label.length;
+  return PLACES.map(([along, across]) => {
+    const middle = left + along * x - across * y + (x * width) / 2;
+    const line = top + along * y + across * x + 4;
+    return {
+      left: Math.min(Math.max(middle - width / 2, 2), size - width - 2),
+      top: Math.min(Math.max(line, 12), size - 4),
+      width,
+    };
+  });
+}
+
+/** @param {Box} box @param {number} x @param {number} y */
+function isWithin({ left, top, width }, x, y) {
+  return x > left - 2 && x < left + width + 2 && y > top - 12 && y < top + 4;
+}
+
+/** The head of an arrow that ends here. @param {number} left @param {number} top */
+function head(left, top) {
+  const angle = Math.atan2(top - SIZE / 2, left - SIZE / 2);
+  const corner = (/** @type {number} */ turn) =>
+    `${left - 11 * Math.cos(angle + turn)} ${top - 11 * Math.sin(angle + turn)}`;
+  return Math.hypot(left - SIZE / 2, top - SIZE / 2) < 1 ? "" : `M${left} ${top}L${corner(0.42)}L${corner(-0.42)}Z`;
+}

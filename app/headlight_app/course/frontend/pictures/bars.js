@@ -1,0 +1,48 @@
+// Bars to the right of their labels, with their numbers; of several series one below the other.
+
+import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
+import { createBar } from "../../../ui/frontend/charts/track.js";
+import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { formatFixed, largestSize } from "./drawing/numbers.js";
+
+/** @import { BarsPicture } from "../types.d.ts" */
+
+/** @param {BarsPicture} picture */
+export function createBars({ labels, series, high, digits }) {
+  const named = Object.entries(series);
+  const largest = high ?? largestSize(named.flatMap(([, values]) => values));
+  const signed = named.some(([, values]) => values.some((value) => Number(value) < 0));
+  const list = createElement("ul", "bar-list");
+  list.append(
+    ...labels.map((label, index) => {
+      const item = createElement("li");
+      item.append(createElement("span", "bar-label", label));
+      const bars = createElement("div", "bar-stack");
+      bars.append(
+        ...named.map(([name, values], place) =>
+          createLine(named.length > 1 ? name : "", Number(values[index]), largest, HEAD_COLOURS[place], signed, digits),
+        ),
+      );
+      item.append(bars);
+      return item;
+    }),
+  );
+  return list;
+}
+
+/**
+ * @param {string} name @param {number} value @param {number} largest @param {string} colour @param {boolean} signed
+ * whether bars may go to both sides @param {number} digits
+ */
+function createLine(name, value, largest, colour, signed, digits) {
+  const line = createElement("div", "bar-line");
+  const track = createElement("span", "bar-track");
+  const share = Number.isFinite(value) ? Math.min(Math.abs(value) / largest, 1) : 1;
+  const [room, zero] = signed ? [50, 50] : [100, 0];
+  const bar = createBar("", (share * room) / 100);
+  bar.style.left = `${value < 0 ? zero - share * room : zero}%`;
+  bar.style.background = colour;
+  track.append(bar);
+  line.append(track, createElement("span", "bar-number", `${name ? `${name} ` : ""}${formatFixed(value, digits)}`));
+  return line;
+}

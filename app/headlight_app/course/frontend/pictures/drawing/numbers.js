@@ -1,0 +1,27 @@
+// Numbers as they stand in pictures.
+
+import { extentOf, formatNumber } from "../../../../ui/frontend/charts/charts.js";
+
+/** @import { Numeric } from "../../types.d.ts" */
+
+const ROUNDING = 1e-6; // of a number of 32 bits: a cosine of 0.9999999 is 1
+
+/** A number with so many places behind the point; whole ones have none, so that 0 is nothing and 0.00 is not, and long ones have commas. @param {Numeric} value @param {number} digits */
+export function formatFixed(value, digits) {
+  const exact = Number(value);
+  if (Number.isNaN(exact)) return "NaN";
+  if (!Number.isFinite(exact)) return formatNumber(exact);
+  const nearest = Math.round(exact);
+  const number = nearest !== 0 && Math.abs(exact - nearest) < ROUNDING * Math.abs(nearest) ? nearest : exact;
+  if (Number.isInteger(number) && Math.abs(number) >= 10_000 && Math.abs(number) < 1e9)
+    return number.toLocaleString("en").replace("-", "−");
+  if (Math.abs(number) >= 100_000) return formatNumber(number, 2);
+  const text = Number.isInteger(number) ? String(number) : number.toFixed(digits);
+  return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
+}
+
+/** The largest size of what is finite; 1 where all are 0. @param {Iterable<Numeric>} values */
+export function largestSize(values) {
+  const sizes = Array.from(values, (value) => Math.abs(Number(value)));
+  return extentOf([sizes]).high;
+}

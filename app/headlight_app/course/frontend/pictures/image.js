@@ -1,0 +1,123 @@
+// An image under a grid of patches, as it is or with each patch as bright as its number.
+
+import { shadePatch } from "../../../ui/frontend/charts/colours.js";
+import { cellAtPointer } from "../../../ui/frontend/charts/heatmap.js";
+import { createElement, formatPercent, hidpiContext, onHover } from "../../../ui/frontend/dom/dom.js";
+
+/** @import { ImagePicture } from "../types.d.ts" */
+
+const [ALONE, ONE_OF_MANY] = [264, 132]; // pixels of the longer side, at most: a patch has whole ones
+const MARK = "#ffb224"; // seen on bright and on dark pixels, inside a black line
+
+/** @param {ImagePicture} picture */
+export function createImage(picture) {
+  const looks = Object.entries(picture.shades);
+  const box = createElement("div", "image-list");
+  const image = new Image();
+  const drawings = (looks.length ? looks : [/** @type {const} */ (["", []])]).map(([name, numbers]) =>
+    createDrawing(picture, image, name, numbers.map(Number), looks.length > 1 ? ONE_OF_MANY : ALONE),
+  );
+  box.append(...drawings.map(({ element }) => element));
+  image.onload = () => {
+    for (const { draw } of drawings) draw();
+  };
+  image.src = picture.source;
+  return box;
+}
+
+/**
+ * @param {ImagePicture} picture @param {HTMLImageElement} image @param {string} name @param {readonly number[]} numbers
+ * @param {number} longest
+ */
+function createDrawing(picture, image, name, numbers, longest) {
+  const { rows, columns } = picture;
+  const side = Math.max(1, Math.floor(longest / Math.max(rows, columns)));
+  const element = createElement("div", "image-drawing");
+  const canvas = createElement("canvas");
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", describe(picture, name, numbers));
+  Object.assign(canvas.style, { width: `${columns * side}px`, height: `${rows * side}px` });
+  const readout = createElement("span", "quiet readout", name || "\u00a0");
+  canvas.addEventListener("mousemove", (event) => {
+    readout.textContent = tell(picture, numbers, patchAt(canvas, event, rows, columns)) || name || "\u00a0";
+  });
+  onHover(
+    canvas,
+    () => {},
+    () => {
+      readout.textContent = name || "\u00a0";
+    },
+  );
+  element.append(canvas, readout);
+  return { element, draw: () => drawPatches(canvas, image, picture, numbers, side) };
+}
+
+/**
+ * @param {HTMLCanvasElement} canvas @param {HTMLImageElement} image @param {ImagePicture} picture
+ * @param {readonly number[]} numbers @param {number} side of a patch, in pixels
+ */
+function drawPatches(canvas, image, { rows, columns, marked }, numbers, side) {
+  const [width, height] = [columns * side, rows * side];
+  const context = hidpiContext(canvas, width, height);
+  context.imageSmoothingEnabled = image.naturalWidth > width;
+  context.drawImage(image, 0, 0, width, height);
+  const most = Math.max(...numbers, 1e-12);
+  for (const [patch, number] of numbers.entries())
+    shadePatch(context, boxOf(patch, columns, side), Math.sqrt(Math.max(number, 0) / most));
+  context.strokeStyle = "rgb(128 128 128 / 0.5)";
+  context.lineWidth = 1;
+  for (let row = 1; row < rows; row++) line(context, [0, row * side], [width, row * side]);
+  for (let column = 1; column < columns; column++) line(context, [column * side, 0], [column * side, height]);
+  for (const patch of marked) frame(context, boxOf(patch, columns, side));
+}
+
+/** @param {number} patch @param {number} columns @param {number} side @returns {[number, number, number, number]} */
+function boxOf(patch, columns, side) {
+  return [(patch % columns) * side, Math.floor(patch / columns) * side, side, side];
+}
+
+/** @param {CanvasRenderingContext2D} context @param {[number, number]} from @param {[number, number]} to */
+function line(context, from, to) {
+  context.beginPath();
+  context.moveTo(...from);
+  context.lineTo(...to);
+  context.stroke();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {[number, number, number, number]} box */
+function frame(context, [left, top, width, height]) {
+  for (const [colour, thick] of /** @type {const} */ ([
+    ["#000", 4],
+    [MARK, 2],
+  ])) {
+    context.strokeStyle = colour;
+    context.lineWidth = thick;
+    context.strokeRect(left + 2, top + 2, width - 4, height - 4);
+  }
+}
+
+/** @param {HTMLCanvasElement} canvas @param {MouseEvent} event @param {number} rows @param {number} columns */
+function patchAt(canvas, event, rows, columns) {
+  const { width, height } = canvas.getBoundingClientRect();
+  const cell = cellAtPointer(
+    canvas,
+    { rows, columns, x: 0, y: 0, width: width / columns, height: height / rows },
+    event,
+  );
+  return cell ? cell.query * columns + cell.key : -1;
+}
+
+/** A patch in words; "" where there is none. @param {ImagePicture} picture @param {readonly number[]} numbers @param {number} patch */
+function tell({ columns }, numbers, patch) {
+  if (patch < 0) return "";
+  const number = numbers.length ? `: ${formatPercent(numbers[patch])}` : ` (row ${Math.floor(patch / columns)})`;
+  return `patch ${patch}${number}`;
+}
+
+/** The picture for those who do not see it. @param {ImagePicture} picture @param {string} name @param {readonly number[]} numbers */
+function describe(picture, name, numbers) {
+  const { rows, columns, marked } = picture;
+  const grid = `${rows} × ${columns} patches${marked.length ? `, patch ${marked.join(", ")} framed` : ""}`;
+  if (!numbers.length) return grid;
+  return `${name}: ${grid}; most on ${tell(picture, numbers, numbers.indexOf(Math.max(...numbers)))}`;
+}

@@ -1,0 +1,48 @@
+// Lines over an axis, with a legend.
+
+import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
+import { addLineChart } from "../../../ui/frontend/charts/figure_charts.js";
+import { beginSheet } from "../../../ui/frontend/charts/shapes.js";
+import { figureSheet } from "../../../ui/frontend/charts/svg.js";
+import { createElement } from "../../../ui/frontend/dom/dom.js";
+
+/** @import { LinesPicture } from "../types.d.ts" */
+
+const [WIDTH, MARGIN] = [420, 6]; // pixels
+
+/** @param {LinesPicture} picture */
+export function createLines({ x, series, x_title, y_title, broken, log_x, log_y }) {
+  const names = Object.keys(series);
+  const figure = beginSheet(WIDTH, `${y_title} over ${x_title}: ${names.join(", ")}`);
+  const chart = {
+    series: names.map((name) => ({ name, values: series[name].map(Number), isBroken: broken.includes(name) })),
+    x: x.map(Number),
+    xTitle: x_title,
+    yTitle: y_title,
+    isLogX: log_x,
+    isLogY: log_y,
+    fromZero: true,
+    parts: 5,
+    hasLegend: false, // it is part of the page, where its words can be copied
+  };
+  figure.height = addLineChart(figure, chart, { x: MARGIN, y: 0, width: WIDTH - 3 * MARGIN }) + MARGIN;
+  const box = createElement("div", "chart");
+  box.append(figureSheet(figure), createLegend(names, broken));
+  return box;
+}
+
+/** The colour of each name. @param {string[]} names @param {string[]} [broken] */
+export function createLegend(names, broken = []) {
+  const legend = createElement("p", "legend");
+  legend.append(
+    ...names.map((name, index) => {
+      const entry = createElement("span", "legend-entry");
+      const line = createElement("i", broken.includes(name) ? "swatch-line broken" : "swatch-line");
+      line.style.borderColor = HEAD_COLOURS[index % 8];
+      entry.append(line, name);
+      return entry;
+    }),
+  );
+  legend.hidden = names.length < 2;
+  return legend;
+}

@@ -1,0 +1,72 @@
+// A matrix as a heat map whose cells hold their numbers.
+
+import { divergingColour } from "../../../ui/frontend/charts/charts.js";
+import { createElement, createHeading } from "../../../ui/frontend/dom/dom.js";
+import { formatFixed, largestSize } from "./drawing/numbers.js";
+
+/** @import { MatrixPicture } from "../types.d.ts" */
+
+/** @param {MatrixPicture} picture */
+export function createMatrix(picture) {
+  const box = createElement("div", "scroll");
+  const table = createElement("table", "heat");
+  if (picture.title) table.setAttribute("aria-label", picture.title);
+  const head = createHead(picture);
+  if (head) table.append(head);
+  const body = createElement("tbody");
+  body.append(...picture.values.map((_, row) => createLine(picture, row)));
+  table.append(body);
+  box.append(table);
+  return box;
+}
+
+/** @param {MatrixPicture} picture */
+function createHead({ values, rows, columns, row_axis, column_axis, row_sums }) {
+  if (!columns.length && !row_sums && !column_axis) return null;
+  const line = createElement("tr");
+  if (rows.length) line.append(createElement("td", "axes", axes(row_axis, column_axis)));
+  line.append(
+    ...values[0].map((_, column) =>
+      columns[column] ? createHeading(columns[column], "col") : createElement("td", "axes"),
+    ),
+  );
+  if (row_sums) line.append(createHeading("sum", "col"));
+  const head = createElement("thead");
+  head.append(line);
+  return head;
+}
+
+/** @param {string} row @param {string} column */
+function axes(row, column) {
+  return [row && `${row} ↓`, column && `${column} →`].filter(Boolean).join(" ");
+}
+
+/** @param {MatrixPicture} picture @param {number} row */
+function createLine(picture, row) {
+  const { values, rows, row_sums, digits } = picture;
+  const line = createElement("tr");
+  if (rows.length) line.append(createHeading(rows[row] ?? "", "row"));
+  line.append(...values[row].map((_, column) => createCell(picture, row, column)));
+  if (row_sums) {
+    const sum = values[row].reduce((/** @type {number} */ total, value) => total + Number(value), 0);
+    line.append(createElement("td", "sum", formatFixed(Math.round(sum * 1e6) / 1e6, digits)));
+  }
+  return line;
+}
+
+/** @param {MatrixPicture} picture @param {number} row @param {number} column */
+function createCell({ values, colours, crossed, marked, digits }, row, column) {
+  const value = Number(values[row][column]);
+  const cell = createElement("td", "", formatFixed(value, digits));
+  if (crossed?.[row][column]) cell.classList.add("crossed");
+  else if (colours !== "none" && Number.isFinite(value)) {
+    const largest = colours === "weights" ? 1 : largestSize(values.flat());
+    cell.style.background = divergingColour(value / largest);
+  }
+  cell.title = String(value);
+  cell.classList.toggle(
+    "marked",
+    marked.some(([markedRow, markedColumn]) => markedRow === row && markedColumn === column),
+  );
+  return cell;
+}

@@ -1,0 +1,45 @@
+// A model as a diagram, laid out for the room that there is.
+
+import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { layoutDiagram } from "../../../ui/frontend/model_diagram/diagram_layout.js";
+import { drawDiagram } from "../../../ui/frontend/model_diagram/diagram_svg.js";
+import { entranceChoice } from "../../../ui/frontend/model_diagram/entrances.js";
+
+/** @import { DiagramChoice, DiagramPlace } from "../../../ui/frontend/model_diagram/types.js" */
+/** @import { Link, ModelDiagramPicture } from "../types.d.ts" */
+
+const FONT_SIZE = 15; // pixels of the page's words, with which those of the diagram grow
+
+/** @param {ModelDiagramPicture} picture @param {Link} link */
+export function createModelDiagram({ diagram, enterable }, link) {
+  const paper = createElement("div", "chart diagram");
+  paper.classList.toggle("two", diagram.stacks.length > 1);
+  /** @param {DiagramPlace} place */
+  const entrance = (place) => {
+    const found = enterable && link ? entranceChoice({ predictions: diagram.head }, diagram, place) : null;
+    return found && { words: found.words, enter: () => location.assign(addressOf(found.choice, link ?? {})) };
+  };
+  let drawn = 0;
+  new ResizeObserver(() => {
+    const width = paper.clientWidth;
+    if (!width || width === drawn) return;
+    drawn = width;
+    const { fontFamily, fontSize } = getComputedStyle(paper);
+    const type = Number.parseFloat(fontSize) / FONT_SIZE;
+    const layout = layoutDiagram(diagram, width, type);
+    paper.replaceChildren(
+      drawDiagram(layout, { type, font: fontFamily }, (kind, stack, layer) => entrance({ kind, stack, layer })),
+    );
+  }).observe(paper);
+  return paper;
+}
+
+/**
+ * Where what is chosen can be seen: the page Explore, beside this one, or Positions, where nothing is chosen.
+ * @param {DiagramChoice | null} choice @param {Record<string, string>} link
+ */
+function addressOf(choice, link) {
+  if (!choice) return `positions?${new URLSearchParams({ model: link.model })}`;
+  const chosen = Object.entries(choice).map(([name, value]) => [name, String(value)]);
+  return `./?${new URLSearchParams({ ...link, ...Object.fromEntries(chosen) })}`;
+}

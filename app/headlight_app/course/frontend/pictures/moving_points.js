@@ -1,0 +1,108 @@
+// Named points that move from frame to frame, with a slider and a button that plays them.
+
+import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
+import { svg } from "../../../ui/frontend/charts/svg.js";
+import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { createPlane, LARGE } from "./drawing/plane.js";
+import { createLegend } from "./lines.js";
+
+/** @import { MovingPointsPicture } from "../types.d.ts" */
+
+const FRAME_MILLISECONDS = 90;
+
+/** @param {MovingPointsPicture} picture */
+export function createMovingPoints({ labels, frames, names, groups, group_titles }) {
+  const coordinates = frames.map((frame) =>
+    frame.map((point) => /** @type {[number, number]} */ ([Number(point[0]), Number(point[1])])),
+  );
+  const { sheet, place } = createPlane(coordinates.flat(), labels.join(", "), LARGE);
+  const colour = (/** @type {number} */ index) => HEAD_COLOURS[(groups[index] ?? index) % 8];
+  const points = labels.map((label, index) => {
+    const trail = svg("path", { fill: "none", stroke: colour(index), "stroke-width": 1.5, opacity: 0.35 });
+    const point = svg("g", {}, [
+      svg("circle", { r: 4.5, fill: colour(index) }),
+      svg("text", { x: 8, y: 4, class: "name" }, [label]),
+    ]);
+    return { trail, point, path: coordinates.map((frame) => place(...frame[index])) };
+  });
+  sheet.append(...points.map(({ trail }) => trail), ...points.map(({ point }) => point));
+
+  /** @param {number} frame */
+  const show = (frame) => {
+    slider.value = String(frame);
+    caption.textContent = names[frame];
+    for (const { trail, point, path } of points) {
+      const [left, top] = path[frame];
+      trail.setAttribute(
+        "d",
+        path
+          .slice(0, frame + 1)
+          .map(([x, y], step) => `${step ? "L" : "M"}${x} ${y}`)
+          .join(""),
+      );
+      point.setAttribute("transform", `translate(${left} ${top})`);
+    }
+  };
+  const slider = createElement("input");
+  Object.assign(slider, { type: "range", min: "0", max: String(frames.length - 1), step: "1" });
+  slider.setAttribute("aria-label", "Frame");
+  const caption = createElement("output", "quiet");
+  const play = createElement("button", "small", "Play");
+  const player = new Player(
+    frames.length,
+    () => Number(slider.value),
+    show,
+    (text) => {
+      play.textContent = text;
+    },
+  );
+  slider.oninput = () => {
+    player.stop();
+    show(Number(slider.value));
+  };
+  play.onclick = () => player.toggle();
+  const controls = createElement("div", "player");
+  controls.append(play, slider, caption);
+  const box = createElement("div", "chart plane large");
+  box.append(controls, sheet, createLegend(group_titles));
+  show(frames.length - 1);
+  return box;
+}
+
+/** Shows one frame after another, from the first if the last one is there. */
+class Player {
+  #frames;
+  #current;
+  #show;
+  #label;
+  #timer = 0;
+
+  /**
+   * @param {number} frames @param {() => number} current @param {(frame: number) => void} show
+   * @param {(text: string) => void} label
+   */
+  constructor(frames, current, show, label) {
+    this.#frames = frames;
+    this.#current = current;
+    this.#show = show;
+    this.#label = label;
+  }
+
+  toggle() {
+    if (this.#timer) return this.stop();
+    if (this.#current() === this.#frames - 1) this.#show(0);
+    this.#label("Stop");
+    this.#timer = window.setInterval(() => this.#step(), FRAME_MILLISECONDS);
+  }
+
+  stop() {
+    window.clearInterval(this.#timer);
+    this.#timer = 0;
+    this.#label("Play");
+  }
+
+  #step() {
+    if (this.#current() + 1 < this.#frames) this.#show(this.#current() + 1);
+    if (this.#current() === this.#frames - 1) this.stop();
+  }
+}

@@ -1,0 +1,86 @@
+// Tokens as chips, tables of texts, formulas with numbers in them, and verdicts.
+
+import { formatNumber } from "../../../ui/frontend/charts/charts.js";
+import { createElement, createHeading, inlineText, visibleText } from "../../../ui/frontend/dom/dom.js";
+import { fitFormulas } from "../fit_formulas.js";
+import { createFormula } from "../formula.js";
+
+/** @import { EquationsPicture, TablePicture, TokensPicture, VerdictPicture } from "../types.d.ts" */
+
+const LONG_WORD = /\S{20,}/; // may be broken anywhere, or it would leave no room to the other columns
+
+/** @param {TokensPicture} picture */
+export function createTokens({ tokens, shades, below }) {
+  const list = createElement("ol", "token-list");
+  list.append(
+    ...tokens.map((token, index) => {
+      const item = createElement("li");
+      const chip = createElement("bdi", "chip", visibleText(token));
+      if (shades.length) chip.style.setProperty("--shade", `${Math.min(Math.max(shades[index], 0), 1) * 100}%`);
+      item.append(chip);
+      if (below.length) item.append(createElement("span", "quiet", below[index]));
+      return item;
+    }),
+  );
+  return list;
+}
+
+/** @param {TablePicture} picture */
+export function createTable({ columns, rows, digits, addresses }) {
+  const box = createElement("div", "scroll");
+  const table = createElement("table", "facts");
+  const head = createElement("tr");
+  head.append(...columns.map((title) => createHeading(title, "col")));
+  table.append(
+    head,
+    ...rows.map(([name, ...cells], index) => {
+      const line = createElement("tr");
+      line.append(
+        createHeading(String(name), "row"),
+        ...cells.map((cell) => {
+          const number = typeof cell === "number" || /^(NaN|-?Infinity)$/.test(cell);
+          const style = number ? "figure" : LONG_WORD.test(String(cell)) ? "long" : "";
+          return createElement(
+            "td",
+            style,
+            number ? formatNumber(Number(cell), digits) : cell && inlineText(String(cell)),
+          );
+        }),
+      );
+      if (addresses[index]) linkCell(line.lastElementChild, addresses[index]);
+      return line;
+    }),
+  );
+  box.append(table);
+  return box;
+}
+
+/** What stands in a cell becomes a link out of this page, in a new tab. @param {Element | null} cell @param {string} address */
+function linkCell(cell, address) {
+  const link = createElement("a", "screen-link");
+  Object.assign(link, { href: address, target: "_blank", rel: "noopener noreferrer" });
+  link.append(...(cell?.childNodes ?? []));
+  cell?.append(link);
+}
+
+/** @param {EquationsPicture} picture */
+export function createEquations({ lines }) {
+  const box = createElement("div", "equations scroll");
+  box.append(
+    ...lines.map((line) => {
+      const paragraph = createElement("p");
+      paragraph.append(createFormula(line));
+      return paragraph;
+    }),
+  );
+  fitFormulas(box);
+  return box;
+}
+
+/** @param {VerdictPicture} picture */
+export function createVerdict({ text, good }) {
+  const sign = good === null ? "" : good ? "✓ " : "✗ ";
+  const verdict = createElement("p", "verdict", `${sign}${text}`);
+  if (good !== null) verdict.dataset.good = String(good);
+  return verdict;
+}

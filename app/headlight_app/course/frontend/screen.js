@@ -1,0 +1,196 @@
+// One screen: its lesson, its controls, and the pictures of what the server computed for them.
+
+import { createElement } from "../../ui/frontend/dom/dom.js";
+import { Questions, showProblem } from "../../ui/frontend/questions.js";
+import { ControlBoard } from "./controls/control_board.js";
+import { fitFormulas } from "./fit_formulas.js";
+import { createFormula, splitFormula } from "./formula.js";
+import { createRow } from "./row.js";
+
+/** @import { ScreenRequest, ScreenRow } from "./contract.js" */
+/** @import { Control, CourseModel, ScreenAnswer } from "./types.d.ts" */
+/** @import { Inputs } from "./inputs.js" */
+/** @import { LinkTo } from "./links.js" */
+
+/**
+ * What a screen needs of the page it is on.
+ * @typedef {object} ScreenPlace
+ * @property {string} api @property {string} pages the address of all pages @property {CourseModel[]} models
+ * @property {Pick<ScreenRequest, "chapter" | "device">} request
+ * @property {() => Record<string, string>} inputs the text of each control
+ * @property {(patch: Inputs) => void} change
+ * @property {LinkTo} linkTo a link to another screen
+ * @property {() => boolean} asksFirst whether the learner wants to be asked before a row is shown
+ */
+
+export class ScreenView {
+  row;
+  element;
+  #place;
+  #questions;
+  #board;
+  #parts;
+  /** @type {ScreenAnswer | null} */
+  #answer = null;
+  #running = false;
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  #clock;
+
+  /** @param {ScreenRow} row @param {ScreenPlace} place */
+  constructor(row, place) {
+    this.row = row;
+    this.#place = place;
+    this.#questions = new Questions(place.api);
+    this.#board = new ControlBoard(row.controls, place.models, place.api, (patch) => this.#change(patch));
+    this.#parts = createParts(row, place.linkTo);
+    this.element = this.#parts.element;
+    this.#parts.controls.replaceWith(this.#board.element);
+    this.#parts.run.onclick = () => (this.#running ? this.#stop() : this.#ask());
+    this.#board.draw(place.inputs());
+  }
+
+  /** The screen has come near: it asks for its numbers. */
+  begin() {
+    if (!this.#answer && !this.row.is_long) this.#ask();
+  }
+
+  end() {
+    this.#questions.stop();
+    clearInterval(this.#clock);
+  }
+
+  /** @param {Inputs} patch */
+  #change(patch) {
+    this.#place.change(patch);
+    this.#board.draw(this.#place.inputs());
+    if (this.row.is_long) this.#stop();
+    else this.#ask();
+  }
+
+  #stop() {
+    this.#questions.stop();
+    this.#setRunning(false);
+  }
+
+  async #ask() {
+    const inputs = this.#place.inputs();
+    this.#setRunning(true);
+    const asked = { ...this.#place.request, ...screenRequest(this.row, inputs) };
+    const found = await (this.row.is_long
+      ? this.#questions.ask("course_run", asked)
+      : this.#questions.ask("course_screen", asked, (sentence) => this.#showProblem(sentence)));
+    if (!found) return;
+    this.#setRunning(false);
+    this.#showProblem("problem" in found ? found.problem : "");
+    if ("problem" in found) return;
+    this.#answer = /** @type {ScreenAnswer} */ (/** @type {object} */ (found.meta));
+    this.draw();
+  }
+
+  /** @param {string} sentence "" where all is well */
+  #showProblem(sentence) {
+    showProblem({ problem: this.#parts.problem, answer: this.#parts.rows }, sentence);
+  }
+
+  /** @param {boolean} running */
+  #setRunning(running) {
+    this.#running = running;
+    this.#showElapsed(running);
+    this.element.dataset.state = running ? "asking" : "ready";
+    this.element.setAttribute("aria-busy", String(running));
+  }
+
+  /** What the button of long work says: what it does, and for how long the work has been going on. @param {boolean} running */
+  #showElapsed(running) {
+    const { run } = this.#parts;
+    const started = Date.now();
+    clearInterval(this.#clock);
+    const show = () => {
+      run.textContent = running ? `Stop · ${Math.round((Date.now() - started) / 1000)} s` : "Run";
+    };
+    show();
+    if (running && this.row.is_long) this.#clock = setInterval(show, 1000);
+  }
+
+  /** Draws the answer that is here. */
+  draw() {
+    if (!this.#answer) return;
+    const { rows, ways } = this.#parts;
+    const { asksFirst, linkTo, pages } = this.#place;
+    const { rows: shown, links } = this.#answer;
+    rows.replaceChildren(
+      ...shown.map((row) =>
+        createRow(row, asksFirst(), { width: rows.clientWidth || innerWidth, linkTo, explore: links.explore ?? null }),
+      ),
+    );
+    ways.replaceChildren(...Object.entries(links).map(([page, link]) => createPageLink(pages, page, link)));
+  }
+}
+
+/**
+ * What a screen is asked: its inputs, and which of them name a model, or a file that its owner alone may open.
+ * @param {ScreenRow} row @param {Record<string, string>} inputs
+ */
+export function screenRequest({ name, controls }, inputs) {
+  /** @param {Control["kind"]} wanted */
+  const named = (wanted) => controls.filter(({ kind }) => kind === wanted).map((control) => control.name);
+  return { screen: name, inputs, model_inputs: named("model"), file_inputs: named("recording") };
+}
+
+/**
+ * A link to another page, with what is chosen here.
+ * @param {string} pages @param {string} page @param {Record<string, string>} link
+ */
+function createPageLink(pages, page, link) {
+  const way = createElement("a", "act", `Continue in ${page[0].toUpperCase()}${page.slice(1)}`);
+  way.href = `${pages}${page === "explore" ? "" : page}?${new URLSearchParams(link)}`;
+  return way;
+}
+
+/** @param {ScreenRow} row @param {LinkTo} linkTo */
+function createParts(row, linkTo) {
+  const element = createElement("section", "panel screen");
+  element.dataset.testid = `screen-${row.name}`;
+  element.dataset.state = "new";
+  const title = createElement("h2", "", row.title);
+  const lesson = createElement("p", "lesson", row.lesson);
+  const formulas = createElement("div", "formulas");
+  formulas.append(...row.formulas.flatMap(splitFormula).map(createFormula));
+  fitFormulas(formulas);
+  const controls = createElement("div");
+  const run = createElement("button", "act run", "Run");
+  run.title = "Runs for some seconds";
+  run.hidden = !row.is_long;
+  const problem = createElement("p", "problem");
+  problem.setAttribute("role", "alert");
+  problem.dataset.testid = "screen-problem";
+  problem.hidden = true;
+  const rows = createElement("div", "rows");
+  const ways = createElement("span", "onward");
+  const others = createElement("span", "onward", row.see_also.length ? "See also " : "");
+  others.append(...row.see_also.map(linkTo));
+  const footer = createElement("footer", "screen-foot");
+  footer.append(ways, others, createCode(row));
+  element.append(title, lesson, formulas, controls, run, problem, rows, footer);
+  return { element, controls, run, problem, rows, ways };
+}
+
+/** @param {ScreenRow} row */
+function createCode(row) {
+  const details = createElement("details", "code");
+  details.hidden = row.code.length === 0;
+  details.append(createElement("summary", "", "The code that computes this"));
+  details.addEventListener(
+    "toggle",
+    () =>
+      details.append(
+        ...row.code.map(({ code }) => {
+          const text = createElement("pre", "", code);
+          text.tabIndex = 0;
+          return text;
+        }),
+      ),
+    { once: true },
+  );
+  return details;
+}

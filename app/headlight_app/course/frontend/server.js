@@ -1,0 +1,20 @@
+// What the Course asks the server for a chapter.
+
+import { post } from "../../ui/frontend/server.js";
+
+/** @import { Unanswered } from "../../ui/frontend/server.js" */
+/** @import { Refusable } from "../../ui/frontend/types.js" */
+/** @import { Packed } from "../../ui/frontend/wire.js" */
+/** @import { ChapterAnswer } from "./contract.js" */
+
+/**
+ * The rows of a chapter; the first one where none is named.
+ * @param {string} api @param {string} chapter @param {Unanswered} unanswered
+ * @returns {Promise<ChapterAnswer>}
+ */
+export async function fetchChapter(api, chapter, unanswered) {
+  /** @type {Packed<Refusable<ChapterAnswer>>} */
+  const { meta } = await post(api, "course_chapter", { chapter }, undefined, unanswered);
+  if (meta.error) throw new Error(meta.error);
+  return meta;
+}

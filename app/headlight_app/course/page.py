@@ -1,0 +1,51 @@
+"""The Course: chapters of screens, each of which runs on the learner's own numbers."""
+
+from __future__ import annotations
+
+from headlight.course.requirements import PARTS, REQUIREMENTS
+from headlight_app.contract.state import State
+from headlight_app.engine.models import AvailableModel, available_models, own_titles
+from headlight_app.state.session import apply_reports, report_serial
+from headlight_app.ui.component import Component, Data, api_address, shared_styles
+from headlight_app.ui.modules import base_path
+
+TITLE, ICON, PATH = "Course", ":material/school:", "course"
+CHOOSES_OWN_MODELS = True  # each screen its own
+COMPONENT = Component(
+    "course",
+    module="course/frontend/main.js",
+    html="course/frontend/course.html",
+    styles=(
+        *shared_styles("course/frontend/course.css"),
+        "course/frontend/pictures/pictures.css",
+        "ui/frontend/model_diagram/model_diagram.css",
+    ),
+)
+STATE_FIELDS = ("chapter", "screen", "course_inputs")
+
+
+def show(state: State, entry: AvailableModel) -> None:
+    """The page. What the chapters hold is asked by the component itself, so that it changes chapter without a rerun."""
+    apply_reports(COMPONENT.key, "", "")
+    COMPONENT.mount(_component_data(state))
+
+
+def _component_data(state: State) -> Data:
+    titles = own_titles()
+    return {
+        "api": api_address(),
+        "pages": f"{base_path()}/",
+        "state": {name: getattr(state, name) for name in STATE_FIELDS},
+        "models": [
+            {
+                "name": each.name,
+                "title": titles.get(each.name, each.name),
+                "suits": [name for name, row in REQUIREMENTS.items() if row.suits(each.config)],
+                "parts": {name: count(each.config) for name, count in PARTS.items()},
+            }
+            for each in available_models()
+        ],
+        "device": state.device,
+        "serial": report_serial(),
+        "presenter": state.presenter,
+    }

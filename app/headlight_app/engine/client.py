@@ -1,0 +1,89 @@
+"""Asks the engine in the name of the visitor for whom this thread works, and gives along what they brought."""
+
+from __future__ import annotations
+
+from concurrent.futures import CancelledError
+from functools import lru_cache
+from threading import Condition
+from time import monotonic
+from typing import Any, TypeVar
+
+import msgspec
+from cachetools import LRUCache, cached
+
+from headlight_app.access.images import image_store
+from headlight_app.access.settings import settings
+from headlight_app.access.uploads import upload_store
+from headlight_app.access.visitor import current_visitor
+from headlight_app.contract.reply import Reply, answer_type, decode_reply
+from headlight_app.contract.request import LONG_TEXT, Answer, Lane, Request
+from headlight_app.engine.contract import CheckImageRequest
+from headlight_app.engine.engine import Engine
+from headlight_app.engine.fair_queue import STOPPED
+from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream, VisitorFolder
+
+REFRESH_SECONDS = 10.0  # for which what the server offers is taken to be as it was
+
+A = TypeVar("A", bound=Answer)
+
+
+@lru_cache(maxsize=1)
+def engine() -> Engine:
+    """The one engine of this process; its workers start when they are first asked."""
+    chosen = settings()
+    return Engine(chosen.workers, chosen.upload_limit << 20, chosen.engine, is_shared=chosen.shared)
+
+
+def ask(request: Request[A]) -> Reply[A]:
+    """Ask and wait, as pages do. Raises HeadlightError with the sentence for the person where there is no answer."""
+    return decode_reply(answer_type(type(request)), _encoded_reply(request))
+
+
+def ask_shared(request: Request[A]) -> Reply[A]:
+    """The same where everybody gets the same answer: all who ask within REFRESH_SECONDS share one.
+
+    What concerns a visitor's own models, and what is too long to keep, is answered to them alone.
+    """
+    own = any(upload_store().find(current_visitor(), name) for name in request.models())
+    if own or len(msgspec.json.encode(request)) > LONG_TEXT:
+        return ask(request)
+    return decode_reply(answer_type(type(request)), _shared_reply(request, int(monotonic() / REFRESH_SECONDS)))
+
+
+@cached(LRUCache(256), condition=Condition())  # people who ask at the same time wait for one answer
+def _shared_reply(request: Request[Answer], tick: int) -> bytes:
+    return _encoded_reply(request)
+
+
+def _encoded_reply(request: Request[Answer]) -> bytes:
+    job = submit(request)
+    try:
+        return job.future.result()
+    except CancelledError as error:
+        raise EngineError(STOPPED) from error
+
+
+def submit(request: Request[Any], body: bytes = b"") -> Job:
+    """Put a request of the current visitor into the queue. Raises HeadlightError where it cannot be taken.
+
+    `body` is the request as it came, where it came as bytes. A request that names a visitor's own checkpoint or picture
+    is answered in a worker that holds no other visitor's.
+    """
+    visitor, models = current_visitor(), set(request.models())
+    for name in models:
+        upload_store().find(visitor, name)  # says so where an upload is gone
+    own = [one for one in upload_store().owned_by(visitor) if request.is_private or one.name in models]
+    images = {name: image.data for name, image in image_store().find_own(visitor, set(request.images())).items()}
+    is_private = bool(request.is_private or images or own)
+    folders = tuple(VisitorFolder(one.name, one.title, str(one.folder), str(one.upload_dir or "")) for one in own)
+    asked = EngineRequest(request.route, body or msgspec.json.encode(request), folders, images, request.is_local)
+    stream = Stream(request.client_id, request.request_number) if request.client_id else None
+    lane = Lane.PRIVATE if is_private else request.wanted_lane()
+    return engine().submit(visitor, asked, lane=lane, seconds=request.seconds, stream=stream)
+
+
+def check_image(data: bytes, *, recording: bool = False) -> None:
+    """Have somebody's picture, or their recording, read. Raises HeadlightError where it is none."""
+    request = CheckImageRequest(recording=recording)
+    asked = EngineRequest(request.route, msgspec.json.encode(request), images={"": data})
+    engine().submit(current_visitor(), asked, lane=Lane.PRIVATE, seconds=request.seconds).future.result()

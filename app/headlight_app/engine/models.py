@@ -1,0 +1,111 @@
+"""The models that a visitor can open, as the engine lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Condition
+from time import monotonic
+
+from cachetools import LRUCache, cached
+
+from headlight.config import Config
+from headlight.errors import CheckpointError
+from headlight.validation import from_plain
+from headlight_app.access.uploads import describe_ownership, upload_store
+from headlight_app.access.visitor import current_visitor
+from headlight_app.engine.client import REFRESH_SECONDS, ask
+from headlight_app.engine.contract import ListedModel, ModelsAnswer, ModelsRequest, OwnModelsRequest
+
+
+@dataclass(frozen=True)
+class AvailableModel:
+    """A model that can be opened, by its name; `purpose` says what it does, `kind` what all models like it do.
+
+    `series` is what it has in common with models that were trained alike but for one part.
+    """
+
+    name: str
+    title: str
+    kind: str
+    purpose: str
+    config: Config
+    series: str = ""
+
+
+@dataclass(frozen=True)
+class KnownModels:
+    """Models as the page lists them, what is broken too, and those of them that can be opened."""
+
+    listed: tuple[ListedModel, ...] = ()
+    available: tuple[AvailableModel, ...] = ()
+
+
+def available_models() -> tuple[AvailableModel, ...]:
+    """Everything that this visitor can open by name: what the server offers, then what they brought themselves."""
+    return (*_offered(_tick()).available, *_own_models().available)
+
+
+def trained_with(entry: AvailableModel, entries: Sequence[AvailableModel]) -> dict[str, str]:
+    """By positional encoding the name of another model of the series, which was trained with it and is else alike."""
+    encoding = entry.config.positional_encoding
+    return {
+        other.config.positional_encoding: other.name
+        for other in entries
+        if entry.series == other.series != ""
+        and other.config.positional_encoding != encoding
+        and other.config.replace(positional_encoding=encoding) == entry.config
+    }
+
+
+def listed_models(*, refresh: bool = False) -> tuple[ListedModel, ...]:
+    """All that this server offers, in the catalogue's order; what is broken too. `refresh` looks again at once."""
+    if refresh:
+        _offered.cache_clear()
+    return _offered(_tick()).listed
+
+
+def own_models() -> tuple[ListedModel, ...]:
+    """What this visitor brought."""
+    return _own_models().listed
+
+
+def own_titles() -> dict[str, str]:
+    """The titles of the visitor's own checkpoints by their names, in lists of all models."""
+    return {listed.name: f"{listed.title} ({describe_ownership(listed.name)})" for listed in own_models()}
+
+
+def _tick() -> int:
+    """A number that changes when what is known of the models is too old."""
+    return int(monotonic() / REFRESH_SECONDS)
+
+
+def _own_models() -> KnownModels:
+    names = tuple(checkpoint.name for checkpoint in upload_store().owned_by(current_visitor()))
+    return _own(current_visitor(), names, _tick()) if names else KnownModels()
+
+
+@cached(LRUCache(2), condition=Condition())  # people who come at the same time wait for the first one's answer
+def _offered(tick: int) -> KnownModels:
+    return _known(ask(ModelsRequest()).answer)
+
+
+@cached(LRUCache(128), condition=Condition())
+def _own(visitor: str, names: tuple[str, ...], tick: int) -> KnownModels:
+    return _known(ask(OwnModelsRequest()).answer)
+
+
+def _known(answer: ModelsAnswer) -> KnownModels:
+    available = (
+        AvailableModel(
+            one.name,
+            one.title,
+            one.kind,
+            one.purpose,
+            from_plain(Config, one.config, "config", CheckpointError),
+            one.series,
+        )
+        for one in answer.models
+        if one.config is not None
+    )
+    return KnownModels(answer.models, tuple(available))

@@ -1,0 +1,332 @@
+"""Workers on the machines of a Ray cluster: an actor on each looks after a worker process like those of the page's.
+
+What a stranger's file does to such a process its actor survives, and says in a sentence; so an actor that is gone has
+lost its machine, and its question is asked again on another.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from concurrent.futures import wait
+from contextlib import suppress
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+import msgspec
+import psutil
+import ray
+from ray.exceptions import RayError, RayTaskError
+
+from headlight.errors import HeadlightError
+from headlight_app.engine.fair_queue import STOPPED, SUPERSEDED, Superseded
+from headlight_app.engine.job import EngineError, EngineRequest, Job, VisitorFolder
+from headlight_app.engine.worker_process import (
+    ANSWER,
+    CANCEL,
+    CANCEL_SECONDS,
+    POLL_SECONDS,
+    SENTENCE,
+    START_SECONDS,
+    STARVED_SECONDS,
+    WorkerLimits,
+    WorkerProcess,
+)
+
+FOLDER_PREFIX = "headlight-engine-"  # of an actor's folder for what its visitor brought; its process's number follows
+ATTEMPTS = 5  # machines on which a question is begun, one after the other
+PLACE_CPUS = 0.001  # of a processor: with none at all Ray may leave the choice of a node to one that is gone
+NODE_LABEL = "ray.io/node-id"
+CHUNK_BYTES = 64 << 20  # of a file that travel at once
+CLOSE_SECONDS = 3.0  # in which an actor ends its process and deletes its files
+UNREACHABLE = "The machines that answer cannot be reached. Try again in a moment."
+TOO_LARGE = "This is more than travels to the machines that answer here. Open a smaller checkpoint."
+NO_ROOM = "The machines that answer have no room for this checkpoint now. Try again in a few minutes."
+
+
+class RayCluster:
+    """A cluster by its address, as `ray.init` takes it: ray://HOST:PORT, or HOST:PORT where this machine belongs to it.
+
+    Every machine of it has this version of Headlight, and whoever may speak to one may run anything on all.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.lock = Lock()
+
+    def connect(self) -> None:
+        """Make sure that the cluster can be spoken to. Raises EngineError where it cannot be reached."""
+        with self.lock:
+            if ray.is_initialized():
+                return
+            ray.shutdown()  # what is left of a connection that broke
+            try:
+                ray.init(self.address, log_to_driver=False, logging_level=logging.ERROR)
+            except (OSError, RayError, RuntimeError, ValueError) as error:
+                raise EngineError(f"There is no Ray cluster at {self.address!r} that can be reached.") from error
+
+    def worker(self, limits: WorkerLimits) -> RayWorker:
+        """A worker somewhere in the cluster."""
+        return RayWorker(self, limits)
+
+    def new_actor(self, limits: WorkerLimits, lost_node: str) -> Any:
+        """An actor on some machine, with its share of the GPUs where there are any.
+
+        A node that was lost a moment ago still counts as there, so the actor is sent elsewhere if there is any other.
+        """
+        self.connect()
+        environment = {name: value for name, value in os.environ.items() if name.startswith("HEADLIGHT_")}
+        share = gpu_share(ray.cluster_resources().get("GPU", 0.0), limits.gpu_workers)
+        free = ray.available_resources().get("GPU", 0.0) >= share
+        elsewhere = {"label_selector": {NODE_LABEL: f"!{lost_node}"}, "fallback_strategy": [{"label_selector": {}}]}
+        options = {
+            "num_cpus": PLACE_CPUS,
+            "num_gpus": share if free else 0,
+            "max_concurrency": 2,  # a question, and whoever wants it no more
+            "scheduling_strategy": "SPREAD",
+            **(elsewhere if lost_node else {}),
+        }
+        return ray.remote(WorkerActor).options(**options).remote(limits, environment)
+
+
+class RayWorker:
+    """A worker that is there when it is asked, wherever in the cluster; used by one thread."""
+
+    def __init__(self, cluster: RayCluster, limits: WorkerLimits) -> None:
+        self.cluster, self.limits = cluster, limits
+        self.local = WorkerProcess(limits)
+        self.actor: Any = None
+        self.places: dict[str, str] = {}  # where on the actor's machine what was sent lies
+        self.asked = 0
+        self.node = self.lost_node = ""
+        self.has_ended = False
+
+    def answer(self, job: Job) -> bytes:
+        """The answer to a job. Raises HeadlightError with the sentence for the person where there is none."""
+        if job.request.is_local:
+            try:
+                return self.local.answer(job)
+            finally:
+                self.local.stop()
+        for _ in range(ATTEMPTS):
+            try:
+                self._start()
+                return self._converse(job)
+            except RayTaskError:
+                raise
+            except (RayError, ConnectionError) as error:
+                logging.getLogger(__name__).warning("A machine was lost: %s", error)
+                self._forget()
+                self.lost_node = self.node
+                if job.cancelled.is_set():
+                    raise Superseded(SUPERSEDED) from error
+        raise EngineError(UNREACHABLE)
+
+    def stop(self) -> None:
+        """End it at once, with what was sent to it; it is started again when it is asked."""
+        self.local.stop()
+        if self.actor is not None:
+            with suppress(RayError, ConnectionError):
+                ray.wait([self.actor.close.remote()], timeout=CLOSE_SECONDS)
+        self._forget()
+
+    def end(self) -> None:
+        """End it for good, from another thread: what it is answering fails, and it does not start again."""
+        self.has_ended = True
+        self.local.end()
+        actor = self.actor
+        if actor is not None:
+            with suppress(RayError, ConnectionError):
+                actor.close.remote()
+
+    def _forget(self) -> None:
+        """Let the actor go, which may be gone already."""
+        if self.actor is not None:
+            with suppress(RayError, ConnectionError):
+                ray.kill(self.actor)
+        self.actor = None
+        self.places.clear()
+
+    def _start(self) -> None:
+        if self.has_ended:
+            raise EngineError(STOPPED)
+        if self.actor is not None:
+            return
+        self.actor = self.cluster.new_actor(self.limits, self.lost_node)
+        self.node, problem = self._wait_for(self.actor.start.remote(), START_SECONDS)
+        if problem:
+            self.stop()
+            raise EngineError(problem)
+
+    def _converse(self, job: Job) -> bytes:
+        request = msgspec.msgpack.encode(self._send_files(job))
+        self.asked += 1
+        reference = self.actor.answer.remote(self.asked, request, job.seconds)
+        # The actor keeps the time; this is for a machine that says nothing more, its process' own start included.
+        message: bytes = self._wait_for(reference, START_SECONDS + job.seconds + STARVED_SECONDS, job)
+        if message[:1] == CANCEL or job.cancelled.is_set():
+            raise Superseded(SUPERSEDED)
+        if message[:1] == SENTENCE:
+            raise EngineError(message[1:].decode("utf-8", "replace"))
+        return message[1:]
+
+    def _wait_for(self, reference: Any, seconds: float, job: Job | None = None) -> Any:
+        """What an actor's method gives. Raises EngineError where it takes too long, and stops the actor then."""
+        deadline, said = monotonic() + seconds, reference.future()
+        while not wait([said], POLL_SECONDS).done:
+            if self.has_ended:
+                raise EngineError(STOPPED)
+            if job and job.cancelled.is_set():
+                self.actor.cancel.remote(self.asked)
+                deadline = min(deadline, monotonic() + 2 * CANCEL_SECONDS)
+            if monotonic() > deadline:
+                self.stop()
+                raise EngineError(UNREACHABLE)
+        return said.result()
+
+    def _send_files(self, job: Job) -> EngineRequest:
+        """The request with folders as the actor's machine knows them; what it does not have is sent."""
+        found = {checkpoint: files for checkpoint in job.request.checkpoints if (files := _files(checkpoint))}
+        if sum(path.stat().st_size for files in found.values() for path in files) > self.local.limits.memory_bytes:
+            raise EngineError(TOO_LARGE)
+        keys = {checkpoint: _fingerprint(files) for checkpoint, files in found.items()}
+        missing = {checkpoint: key for checkpoint, key in keys.items() if key not in self.places}
+        if missing:
+            ray.get(self.actor.keep.remote([key for key in keys.values() if key in self.places]))
+            self.places = {key: place for key, place in self.places.items() if key in keys.values()}
+        for checkpoint, key in missing.items():
+            self.places[key] = self._send(checkpoint, key, found[checkpoint], job)
+        folders = tuple(
+            msgspec.structs.replace(checkpoint, folder=f"{self.places[key]}/{_inside(checkpoint)}", sent="")
+            for checkpoint, key in keys.items()
+        )
+        return msgspec.structs.replace(job.request, checkpoints=folders)
+
+    def _send(self, checkpoint: VisitorFolder, key: str, files: list[Path], job: Job) -> str:
+        """Have files written on the actor's machine; gives the folder there."""
+        place = ""
+        for path in files:
+            for data in _chunks(path):
+                if job.cancelled.is_set():
+                    raise Superseded(SUPERSEDED)
+                name = path.relative_to(_root(checkpoint)).as_posix()
+                place = ray.get(self.actor.write.remote(key, name, data))
+                if not place:
+                    raise EngineError(NO_ROOM)
+        return place
+
+
+class WorkerActor:
+    """Looks after a worker process on its machine, and after what that process's visitor has brought."""
+
+    def __init__(self, limits: WorkerLimits, environment: dict[str, str]) -> None:
+        threads = str(max(1, (os.cpu_count() or 1) // 2))
+        os.environ.update(environment, OMP_NUM_THREADS=threads, OMP_WAIT_POLICY="passive")
+        _delete_orphans()
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-"))
+        self.worker = WorkerProcess(limits)
+        self.number, self.job = 0, Job("", EngineRequest("", b""), 0.0)
+
+    def start(self) -> tuple[str, str]:
+        """Start the process; gives the node, and a sentence where it does not come up."""
+        problem = ""
+        try:
+            self.worker.start()
+        except HeadlightError as error:
+            problem = str(error)
+        return ray.get_runtime_context().get_node_id(), problem
+
+    def answer(self, number: int, request: bytes, seconds: float) -> bytes:
+        """ANSWER and the answer, SENTENCE and the sentence that says why there is none, or CANCEL."""
+        job = Job("", msgspec.msgpack.decode(request, type=EngineRequest), seconds)
+        self.number, self.job = number, job
+        try:
+            return ANSWER + self.worker.answer(job)
+        except Superseded:
+            return CANCEL
+        except HeadlightError as error:
+            return SENTENCE + str(error).encode("utf-8", "replace")
+
+    def cancel(self, number: int) -> None:
+        """Let go of a question; whoever asked says so until there is an answer."""
+        if number == self.number:
+            self.job.cancel()
+
+    def keep(self, keys: list[str]) -> None:
+        """Delete all that was sent but these."""
+        for folder in self.folder.iterdir():
+            if folder.name not in keys:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def write(self, key: str, name: str, data: bytes) -> str:
+        """Append to a file of a checkpoint; gives the checkpoint's folder, nothing where there is no room."""
+        path = self.folder / key / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("ab") as file:
+                file.write(data)
+        except OSError:
+            return ""
+        return str(self.folder / key)
+
+    def close(self) -> None:
+        """End the process, and delete what was sent."""
+        self.worker.end()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def gpu_share(gpus: float, workers: int) -> float:
+    """The part of a GPU that each of so many workers has, at most a whole one: Ray counts in ten-thousandths."""
+    return min(10_000, int(gpus * 10_000 / workers)) / 10_000 if workers else 0.0
+
+
+def _delete_orphans() -> None:
+    """Delete what actors that were killed have left on this machine."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
+        number = folder.name.removeprefix(FOLDER_PREFIX).partition("-")[0]
+        if number.isdecimal() and not psutil.pid_exists(int(number)) and not folder.is_symlink():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _root(checkpoint: VisitorFolder) -> Path:
+    """The folder from which a checkpoint's files travel."""
+    folder = Path(checkpoint.sent or checkpoint.folder)
+    return folder.parent if folder.is_file() else folder
+
+
+def _inside(checkpoint: VisitorFolder) -> str:
+    """What is opened, as seen from there."""
+    return Path(checkpoint.folder).relative_to(_root(checkpoint)).as_posix()
+
+
+def _files(checkpoint: VisitorFolder) -> list[Path]:
+    """All of an upload; of a folder that was opened what lies in it; a file with what tells of its tokens."""
+    found: Iterable[Path]
+    if checkpoint.sent:
+        found = Path(checkpoint.sent).rglob("*")
+    elif (opened := Path(checkpoint.folder)).is_file():
+        found = chain([opened], opened.parent.glob("token*"))
+    else:
+        found = opened.glob("*")
+    return sorted(path for path in found if path.is_file())
+
+
+def _fingerprint(files: list[Path]) -> str:
+    """What tells files from what they were before."""
+    told = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    """A file in pieces, of which an empty one has one."""
+    with path.open("rb") as file:
+        yield file.read(CHUNK_BYTES)
+        while data := file.read(CHUNK_BYTES):
+            yield data

@@ -1,0 +1,208 @@
+"""One worker process from the outside: it is started, asked, watched, stopped and started again.
+
+Only bytes cross the pipe, never pickles: what a worker says may come from a stranger's file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from time import monotonic
+
+import msgspec
+import psutil
+
+from headlight_app.engine.fair_queue import STOPPED, SUPERSEDED, Superseded
+from headlight_app.engine.job import EngineError, Job
+
+POLL_SECONDS = 0.05  # between two looks at what a worker at work takes
+CANCEL_SECONDS = 1.0  # in which a worker must let go of a job that was cancelled
+START_SECONDS = 60.0  # in which a worker must be ready, on a very busy machine
+STARVED_SECONDS = 60.0  # that a question may take besides, while others have the processors
+ANSWER, SENTENCE, READY = b"A", b"S", b"R"  # the first byte of what a worker says
+ASK, CANCEL = b"Q", b"C"  # and of what it is told
+DIED = (
+    "The process that was answering ended, so this has no answer. What was open is being opened again: try once more. "
+    "If it happens again, the model's files are the cause."
+)
+
+
+@dataclass(frozen=True)
+class WorkerLimits:
+    """What a worker may take: bytes of memory in all (0: nine tenths of its machine's), its place behind others (nice).
+
+    Among `gpu_workers` the GPUs of a cluster are shared out; it gets none where that is 0.
+    `module` is what it runs, by name alone: nothing here imports it.
+    """
+
+    memory_bytes: int = 0
+    niceness: int = 0
+    gpu_workers: int = 0
+    module: str = "headlight_app.worker.serve"
+
+    def to_json(self) -> str:
+        """As text for a command line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> WorkerLimits:
+        """From the text of a command line."""
+        return cls(**json.loads(text))
+
+
+class WorkerProcess:
+    """A worker that is there when it is asked; used by one thread."""
+
+    def __init__(self, limits: WorkerLimits) -> None:
+        self.limits = replace(limits, memory_bytes=limits.memory_bytes or psutil.virtual_memory().total * 9 // 10)
+        self.process: subprocess.Popen[bytes] | None = None
+        self.connection: Connection | None = None
+        self.asked, self.has_ended = 0, False
+
+    def start(self) -> None:
+        """Make sure that it runs. Raises EngineError where it does not come up."""
+        if self.process is not None and self.process.poll() is None:
+            return
+        self.stop()
+        self.connection, theirs = Pipe()
+        self.process = _start_process(theirs, self.limits)
+        theirs.close()
+        if self.has_ended:
+            self.end()
+        if not _is_ready(self.connection):
+            self.stop()
+            raise EngineError(STOPPED if self.has_ended else "The engine does not start; the server's log says why.")
+
+    def answer(self, job: Job) -> bytes:
+        """The answer to a job. Raises HeadlightError with the sentence for the person where there is none."""
+        try:
+            self.start()
+            return self._converse(job)
+        except (EOFError, OSError) as error:
+            self.stop()
+            raise EngineError(DIED) from error
+
+    def stop(self) -> None:
+        """End it at once; it is started again when it is asked."""
+        if self.connection is not None:
+            self.connection.close()
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+        self.process = self.connection = None
+
+    def end(self) -> None:
+        """End it for good, from another thread: what it is answering fails, and it does not start again."""
+        self.has_ended = True
+        process = self.process
+        if process is not None:
+            process.kill()
+
+    def _converse(self, job: Job) -> bytes:
+        assert self.connection is not None and self.process is not None
+        self.asked += 1
+        number = self.asked.to_bytes(8, "little")
+        self.connection.send_bytes(ASK + number + msgspec.msgpack.encode(job.request))
+        begun, cancelled_at = monotonic(), 0.0
+        watched = psutil.Process(self.process.pid)
+        computed = _processor_seconds(watched)
+        while True:
+            if self.connection.poll(POLL_SECONDS):
+                message = self.connection.recv_bytes()
+                if message[1:9] == number:
+                    break
+            elif (over := monotonic() - begun - job.seconds) > 0 and (
+                over > STARVED_SECONDS or _processor_seconds(watched) - computed > job.seconds
+            ):
+                self.stop()
+                raise EngineError(_too_slow(job.seconds))
+            elif cancelled_at and monotonic() - cancelled_at > CANCEL_SECONDS:
+                self.stop()
+                break
+            elif job.cancelled.is_set() and not cancelled_at:
+                cancelled_at = monotonic()
+                self.connection.send_bytes(CANCEL + number)
+            elif watched.memory_info().rss > self.limits.memory_bytes:
+                self.stop()
+                raise EngineError(_too_large(self.limits.memory_bytes))
+        if job.cancelled.is_set():
+            raise Superseded(SUPERSEDED)
+        if message[:1] == SENTENCE:
+            raise EngineError(message[9:].decode("utf-8", "replace"))
+        return message[9:]
+
+
+def _is_ready(connection: Connection) -> bool:
+    """Whether a worker says so in time."""
+    try:
+        return connection.poll(START_SECONDS) and connection.recv_bytes() == READY
+    except (EOFError, OSError):
+        return False
+
+
+def _processor_seconds(process: psutil.Process) -> float:
+    """What a process has computed, all its threads together."""
+    times = process.cpu_times()
+    return times.user + times.system
+
+
+def _too_slow(seconds: float) -> str:
+    return (
+        f"This took longer than the {seconds:.0f} seconds that a question may take here, and was stopped. "
+        "Shorten the text, or choose a smaller model."
+    )
+
+
+def _too_large(limit: int) -> str:
+    return (
+        f"This needed more than the {limit / 1e9:.1f} GB of memory that a question may take here, and was stopped. "
+        "Shorten the text, or choose a smaller model."
+    )
+
+
+def _start_process(connection: Connection, limits: WorkerLimits) -> subprocess.Popen[bytes]:
+    """A new interpreter, which has this one's path and the other end of the pipe.
+
+    Not a process of `multiprocessing`: that one imports the main module again, which may be Streamlit's script.
+    """
+    handle = connection.fileno()
+    os.set_inheritable(handle, True)
+    command = [sys.executable, "-P", "-m", "headlight_app.engine.worker_process", str(handle), limits.to_json()]
+    path = os.pathsep.join(filter(None, sys.path))
+    environment = os.environ | {"PYTHONPATH": path}
+    if sys.platform == "win32":
+        return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, close_fds=False)
+    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, pass_fds=[handle])
+
+
+def main(arguments: Sequence[str]) -> None:
+    """What a worker process does: live within its limits, and serve."""
+    handle, limits = int(arguments[0]), WorkerLimits.from_json(arguments[1])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the server's to hear
+    if sys.platform != "win32":
+        _confine(limits)
+    serve: Callable[[Connection], None] = import_module(limits.module).serve
+    serve(Connection(handle))
+
+
+def _confine(limits: WorkerLimits) -> None:
+    import ctypes
+    import resource
+
+    os.nice(limits.niceness)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_bytes, limits.memory_bytes))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: nobody is left behind when the server is killed
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

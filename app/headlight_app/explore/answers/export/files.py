@@ -1,0 +1,121 @@
+"""What the page exports: links, numbers, one file that draws itself, figures, programs."""
+
+from __future__ import annotations
+
+import base64
+from urllib.parse import urlencode
+
+import msgspec
+
+from headlight.rendering.html import WEIGHTS_QUANTITY, HtmlView, choices_json, patches_json, show_trace
+from headlight.rendering.plots import COLOUR_RANGES
+from headlight.rendering.provenance import Provenance, describe_provenance, provenance_json
+from headlight_app.contract.reply import FileAnswer, Reply
+from headlight_app.contract.state import State
+from headlight_app.explore.answers.arrays import displayed_array, neuron_array, value_array
+from headlight_app.explore.answers.export.code import python_code, shell_code
+from headlight_app.explore.answers.export.worksheet import worksheet
+from headlight_app.explore.answers.head_view import head_view
+from headlight_app.explore.answers.heads import head_view_reply, trace_reply
+from headlight_app.explore.answers.neurons import attributed_neurons
+from headlight_app.explore.answers.quantities import quantity_json
+from headlight_app.explore.contract import (
+    CodeAnswer,
+    ExportCodeRequest,
+    ExportNeuronsRequest,
+    ExportNumbersRequest,
+    ExportPageRequest,
+    ExportProvenanceRequest,
+    ExportWorksheetRequest,
+    LinkAnswer,
+    LinkRequest,
+    ProvenanceAnswer,
+)
+from headlight_app.export.answers.number_files import FILE_FORMATS, number_file
+from headlight_app.inference.head_selection import selected_attention, selected_heads
+from headlight_app.inference.open_models import model_title
+from headlight_app.inference.origin import question_provenance
+from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
+from headlight_app.state.url import encode_state
+
+
+def answer_link(request: LinkRequest) -> Reply[LinkAnswer]:
+    """The address of a state, as parameters, and the names of what is too long to stand in one."""
+    query = encode_state(request.state)
+    everything = encode_state(request.state, omit=False)
+    return Reply(LinkAnswer(query=urlencode(query), omitted=tuple(name for name in everything if name not in query)))
+
+
+def answer_export_numbers(request: ExportNumbersRequest) -> Reply[FileAnswer]:
+    """Numbers as a file: of the value at `path`, or, without one, of the picture itself."""
+    resolved, file_format = resolve(request.question), FILE_FORMATS[request.format]
+    if request.path.strip():
+        array = value_array(resolved, request.path, file_format.max_values)
+    else:
+        array = displayed_array(resolved, request.state, file_format.max_values)
+    made_from = question_provenance(resolved, array.description, array.heads, array.attention_group)
+    return number_file(array, request.format, made_from)
+
+
+def answer_export_neurons(request: ExportNeuronsRequest) -> Reply[FileAnswer]:
+    """Every neuron of a layer's feed-forward as a file: its activation, its weight towards an answer, what it adds."""
+    resolved, file_format = resolve(request.question), FILE_FORMATS[request.format]
+    asked = attributed_neurons(resolved, request.layer, request.query, request.token)
+    array = neuron_array(resolved, asked, file_format.max_values)
+    return number_file(array, request.format, question_provenance(resolved, array.description))
+
+
+def answer_export_provenance(request: ExportProvenanceRequest) -> Reply[ProvenanceAnswer]:
+    """Where a figure is from, as fields and in words: that of the chosen heads, or of `all_heads`."""
+    made_from = _heads_provenance if request.all_heads else _view_provenance
+    fields = made_from(resolve(request.question), request.state)
+    return Reply(ProvenanceAnswer(provenance=dict(fields), provenance_parts=tuple(describe_provenance(fields))))
+
+
+def _heads_provenance(resolved: ResolvedQuestion, state: State) -> Provenance:
+    shown = f"attention weights of all heads, {COLOUR_RANGES[state.colour_range].description}; numbers of each layer"
+    group = selected_attention(resolved.config, state.attention)
+    return question_provenance(resolved, shown, attention_group=group.name)
+
+
+def _view_provenance(resolved: ResolvedQuestion, state: State) -> Provenance:
+    group = selected_attention(resolved.config, state.attention)
+    view, colour_range = head_view(resolved, state), COLOUR_RANGES[state.colour_range]
+    is_fitted = colour_range.quantile is not None and view.quantity.scale == "probability"
+    rules = (*view.rules, colour_range.description) if is_fitted else view.rules
+    return question_provenance(resolved, "; ".join(rules), selected_heads(state, group), group.name)
+
+
+def answer_export_page(request: ExportPageRequest) -> Reply[FileAnswer]:
+    """All heads, and the picture on the screen with its exact numbers, as one HTML file that needs no network."""
+    resolved, state = resolve(request.question), request.state
+    question, traced = resolved.question, resolved.trace
+    reply = trace_reply(resolved, state.query)
+    meta, numbers = msgspec.to_builtins(reply.answer), reply.numbers
+    if any(path.endswith(".weights") for path in traced.values):  # a long text's are not kept: it has the overview
+        document = show_trace(traced)
+        meta, numbers = meta | {"attention_groups": document.meta["attention_groups"]}, document.numbers
+    view = head_view_reply(head_view(resolved, state), with_heads=True).encode()
+    extra = {
+        "quantities": [WEIGHTS_QUANTITY, *([quantity_json(state.quantity)] if state.quantity != "weights" else [])],
+        **choices_json(traced.config.modalities),
+        "patches": patches_json(traced, with_image=True),
+        "state": msgspec.to_builtins(state) | {"text": question.text, "source": question.source},
+        "saved_views": {f"view {request.view_key}": base64.b64encode(view).decode("ascii")},
+        **provenance_json(_view_provenance(resolved, state)),
+    }
+    html_view = HtmlView(f"Headlight: {model_title(question.model)}", meta | extra, numbers)
+    return Reply(FileAnswer(name="headlight.html", type="text/html"), html_view.document().encode("utf-8"))
+
+
+def answer_export_worksheet(request: ExportWorksheetRequest) -> Reply[FileAnswer]:
+    """The view as a page to print for a class, with questions that fit it and their answers."""
+    html = worksheet(resolve(request.question), request)
+    name = "headlight-worksheet.html"
+    return Reply(FileAnswer(name=name, type="text/html"), html.encode("utf-8", "replace"))
+
+
+def answer_export_code(request: ExportCodeRequest) -> Reply[CodeAnswer]:
+    """The view as Python and as lines for a shell."""
+    resolved, state = resolve(request.question), request.state
+    return Reply(CodeAnswer(python=python_code(resolved, state), shell=shell_code(resolved, state)))

@@ -1,0 +1,127 @@
+"""A worksheet: one printed page with picture, questions and link for a class, and the answers on a second one."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from string import Template
+
+import numpy as np
+import segno
+
+from headlight.analysis.head_metrics import head_metrics, head_metrics_for
+from headlight.config import Config
+from headlight.exercise import Exercise
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.nn.masks import MASKS
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.tasks import task_of
+from headlight_app.contract.state import State
+from headlight_app.explore.contract import ExportWorksheetRequest
+from headlight_app.inference.attention_payload import predictions
+from headlight_app.inference.head_selection import selected_attention, selected_heads
+from headlight_app.inference.open_models import model_title
+from headlight_app.inference.resolved_question import ResolvedQuestion
+
+TEMPLATE = Path(__file__).with_name("worksheet.html")
+MAX_EXERCISES = 3
+LARGE_SHARE = 0.35  # of a head's attention, from which on a metric describes it
+MAX_CODE = 900  # characters of a link whose code can still be photographed from paper
+MAX_NAMED = 3  # answers of the model
+LINES = 2  # to write on, below each question
+
+
+def worksheet(resolved: ResolvedQuestion, parts: ExportWorksheetRequest) -> str:
+    """The page as HTML: it needs no network, and every text on it can be changed before it is printed."""
+    state = parts.state
+    exercises = list(choose_exercises(resolved, state))[:MAX_EXERCISES]
+    figure = base64.b64encode(parts.figure.encode("utf-8", "replace")).decode("ascii")
+    fields = {
+        "title": escape(_title(resolved, state)),
+        "sentence": "".join(f'<p class="sentence" dir="auto">{escape(text)}</p>' for text in _texts(resolved)),
+        "figure": f"data:image/svg+xml;base64,{figure}",
+        "questions": "".join(_question(exercise.question) for exercise in exercises),
+        "answers": "".join(f"<li contenteditable>{escape(exercise.answer)}</li>" for exercise in exercises),
+        "likeliest": escape(_likeliest(resolved, state)),
+        "link": escape(parts.link),
+        "omitted": escape(parts.omitted),
+        "code": link_code(parts.link),
+        "line": escape(parts.line),
+    }
+    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(fields)
+
+
+def choose_exercises(resolved: ResolvedQuestion, state: State) -> Iterator[Exercise]:
+    """Those that fit what is shown: the head's pattern, what is wired otherwise than trained, the answer, the rest."""
+    config, trained = resolved.config, resolved.as_trained.config
+    rows = (head_exercise(resolved, state), *_wiring(config, trained), task_of(config).exercise, *_wiring(config, None))
+    seen: list[Exercise] = []
+    for exercise in rows:
+        if exercise is not None and exercise not in seen:
+            seen.append(exercise)
+            yield exercise
+
+
+def head_exercise(resolved: ResolvedQuestion, state: State) -> Exercise | None:
+    """That of the pattern which has most of the chosen head's attention, with its share here; None where none has."""
+    group = selected_attention(resolved.config, state.attention)
+    if resolved.is_long or group.kind != "self" or state.quantity != "weights":
+        return None
+    layer, head = selected_heads(state, group)[0]
+    rows = head_metrics_for(
+        resolved.config.predicts_from_image or (resolved.config.reads_image and group.stack == "encoder")
+    )
+    measured = head_metrics(resolved.trace, group.stack, group.kind)
+    shares = {name: float(measured[name][layer, head]) for name, row in rows.items() if row.exercise}
+    name, share = max(shares.items(), key=lambda item: -1.0 if np.isnan(item[1]) else item[1], default=("", 0.0))
+    exercise = rows[name].exercise if share >= LARGE_SHARE else None
+    if exercise is None:
+        return None
+    here = f"Here {share:.0%} of the attention of layer {layer}, head {head} goes to {rows[name].description}."
+    return Exercise(exercise.question, f"{exercise.answer} {here}")
+
+
+def _wiring(config: Config, trained: Config | None) -> Iterator[Exercise | None]:
+    """Of mask, positional encoding and attention function; with `trained` only of those that differ from it."""
+    if trained is None or config.masks != trained.masks:
+        yield from (MASKS[name.partition(":")[0]].exercise for name in reversed(config.masks))
+    if trained is None or config.positional_encoding != trained.positional_encoding:
+        yield POSITIONAL_ENCODINGS[config.positional_encoding].exercise
+    if trained is None or config.attention_function != trained.attention_function:
+        yield ATTENTION_FUNCTIONS[config.attention_function].exercise
+
+
+def link_code(link: str) -> str:
+    """The QR code of a link as SVG; a sentence for one that is too long to be photographed."""
+    if len(link) > MAX_CODE:
+        return "<p>The link is too long for a code.</p>"
+    written = io.BytesIO()
+    segno.make(link, micro=False).save(written, kind="svg", light="#fff", xmldecl=False, omitsize=True)
+    return written.getvalue().decode()
+
+
+def _title(resolved: ResolvedQuestion, state: State) -> str:
+    heads = selected_heads(state, selected_attention(resolved.config, state.attention))
+    shown = f"layer {heads[0][0]}, head {heads[0][1]}" if len(heads) == 1 else f"{len(heads)} heads"
+    return f"What does {model_title(resolved.question.model)} look at? {shown[:1].upper()}{shown[1:]}"
+
+
+def _texts(resolved: ResolvedQuestion) -> list[str]:
+    return [text for text in (resolved.question.source, resolved.question.text) if text]
+
+
+def _question(question: str) -> str:
+    lines = '<div class="line"></div>' * LINES
+    return f"<li><p contenteditable>{escape(question)}</p>{lines}</li>"
+
+
+def _likeliest(resolved: ResolvedQuestion, state: State) -> str:
+    """What the model itself answers."""
+    found = predictions(resolved, state.query)[:1]
+    if not found:
+        return ""
+    named = ", ".join(f"“{one.text.strip()}” {one.after:.0%}" for one in found[0].candidates[:MAX_NAMED])
+    return f"What the model finds likeliest ({found[0].title.lower()}): {named}."

@@ -1,0 +1,188 @@
+"""Pictures of heads as answers to a request: a header, and numbers for the browser to paint."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import msgspec
+import numpy as np
+from msgspec import structs
+
+from headlight.attention_groups import AttentionGroup, attention_groups
+from headlight.errors import EditError
+from headlight.rendering.html import patches_json
+from headlight.tasks import task_of
+from headlight.text.tokenizer import Tokenizer
+from headlight.text.word_groups import sentence_numbers
+from headlight.tracing.indices import require_position
+from headlight.tracing.trace import NOT_FINITE, Trace
+from headlight_app.contract.parts import AttentionGroupAnswer, Patches
+from headlight_app.contract.reply import Reply
+from headlight_app.explore.answers.arrays import value_array
+from headlight_app.explore.answers.head_view import HeadView, head_qk_projection, head_view
+from headlight_app.explore.contract import (
+    HeadMatrixAnswer,
+    HeadMatrixRequest,
+    HeadMetricsAnswer,
+    HeadMetricsRequest,
+    HeadViewAnswer,
+    HeadViewRequest,
+    MatrixAxis,
+    QkProjectionAnswer,
+    QkProjectionRequest,
+    QueryKeyWeightsAnswer,
+    QueryKeyWeightsRequest,
+    ThumbnailsAnswer,
+    ThumbnailsRequest,
+    TraceAnswer,
+    TraceRequest,
+)
+from headlight_app.inference.attention_payload import (
+    group_answers,
+    group_metrics,
+    has_weights,
+    metrics_are_cheap,
+    notes,
+    predictions,
+    quantized_layer_weights,
+    sequence_lengths,
+    token_answers,
+)
+from headlight_app.inference.examples import write_target
+from headlight_app.inference.head_selection import selected_attention
+from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
+
+HEAD_MATRIX_HOOK_POINTS = ("weights", "scores")
+MAX_MATRIX_CELLS = 1 << 24  # numbers of one head: 64 MB
+
+
+def answer_trace(request: TraceRequest) -> Reply[TraceAnswer]:
+    """All heads as bytes, tokens and predictions."""
+    start = perf_counter()
+    resolved = resolve(request.question)
+    if request.writes_target:  # the target that an encoder-decoder writes is that of the model as trained
+        target = write_target(resolved.checkpoint, resolved.location, resolved.source or "")
+        resolved = resolved.with_input(text=target)
+    reply = trace_reply(resolved, request.query)
+    milliseconds = (perf_counter() - start) * 1_000
+    return Reply(structs.replace(reply.answer, milliseconds=milliseconds), reply.numbers)
+
+
+def trace_reply(resolved: ResolvedQuestion, query: int = -1) -> Reply[TraceAnswer]:
+    """All that Explore paints, and the byte codes of all heads.
+
+    Raises HeadlightError where the question has no answer; its text is what the person should read.
+    """
+    traced, tokenizer = resolved.trace, resolved.tokenizer
+    groups, codes = group_answers(traced, resolved.question.edits)
+    found_predictions, patches = predictions(resolved, query), patches_json(traced)
+    pairs = zip(groups, attention_groups(traced.config), strict=True)
+    answer = TraceAnswer(
+        tokens=token_answers(traced.text, tokenizer),
+        source_tokens=token_answers(traced.source, tokenizer) if traced.source else None,
+        maskable=tokenizer.mask_id is not None and task_of(traced.config).fills_masks,
+        context=traced.config.context_length,
+        patches=msgspec.convert(patches, Patches) if patches else None,
+        attention_groups=tuple(_with_metrics(answer, group, traced, tokenizer) for answer, group in pairs),
+        predictions=found_predictions,
+        changed=resolved.is_changed,
+        no_prediction_reason="" if found_predictions else task_of(traced.config).no_prediction or NOT_FINITE,
+        notes=notes(resolved),
+        question=resolved.question,
+        query=query,
+    )
+    return Reply(answer, codes)
+
+
+def _with_metrics(
+    answer: AttentionGroupAnswer, group: AttentionGroup, traced: Trace, tokenizer: Tokenizer
+) -> AttentionGroupAnswer:
+    """The same with its metrics where they are as good as free, and whether its text is a pair of sentences."""
+    text = traced.source if group.queries == "source" and traced.source else traced.text
+    return structs.replace(
+        answer,
+        metrics=group_metrics(traced, group) if metrics_are_cheap(traced, group) else None,
+        has_segments=group.queries == group.keys and max(sentence_numbers(text, tokenizer.end_id)) > 0,
+    )
+
+
+def answer_head_matrix(request: HeadMatrixRequest) -> Reply[HeadMatrixAnswer]:
+    """The exact float32 numbers of one head at one hook point of an attention, [query key], row by row."""
+    path = request.path
+    if path.rpartition(".")[2] not in HEAD_MATRIX_HOOK_POINTS:
+        raise EditError(
+            f"{path!r} cannot be asked for; possible are {', '.join(HEAD_MATRIX_HOOK_POINTS)} of an attention."
+        )
+    matrix = value_array(resolve(request.question), f"{path}[{request.head}]", MAX_MATRIX_CELLS).values.astype("<f4")
+    return Reply(HeadMatrixAnswer(rows=matrix.shape[0], columns=matrix.shape[1]), matrix.tobytes())
+
+
+def answer_head_view(request: HeadViewRequest) -> Reply[HeadViewAnswer]:
+    """The view of the chosen heads; `per_head` asks for each head by itself besides."""
+    return head_view_reply(head_view(resolve(request.question), request.choice), request.per_head)
+
+
+def head_view_reply(view: HeadView, with_heads: bool) -> Reply[HeadViewAnswer]:
+    """A view as float32 [row column], and last a byte of state for each cell.
+
+    Where it is `with_heads`, every head by itself follows the numbers, float32 [head row column].
+    """
+    per_head = view.per_head if with_heads else view.per_head[:0]
+    low, high = view.colour_limits
+    answer = HeadViewAnswer(
+        rows=MatrixAxis(labels=view.rows.labels, tokens=view.rows.tokens),
+        columns=MatrixAxis(labels=view.columns.labels, tokens=view.columns.tokens),
+        signed=view.quantity.signed,
+        scale=view.quantity.scale,
+        low=low,
+        high=high,
+        per_head=len(per_head),
+        rules=view.rules,
+    )
+    numbers = np.concatenate([view.values.ravel(), per_head.ravel()]).astype("<f4")
+    return Reply(answer, numbers.tobytes() + view.cell_states.tobytes())
+
+
+def answer_thumbnails(request: ThumbnailsRequest) -> Reply[ThumbnailsAnswer]:
+    """The byte codes of all heads of one layer of a long text, [head row column], as `trace` gives them of others."""
+    resolved, layer = resolve(request.question), request.layer
+    group = selected_attention(resolved.config, request.attention)
+    if layer >= group.layers:
+        raise EditError(f"There is no layer {layer}; this attention has {group.layers}, counted from 0.")
+    codes = quantized_layer_weights(resolved, group, layer)
+    return Reply(ThumbnailsAnswer(layer=layer, pooled_shape=(codes.shape[-2], codes.shape[-1])), codes.tobytes())
+
+
+def answer_qk_projection(request: QkProjectionRequest) -> Reply[QkProjectionAnswer]:
+    """Queries and then keys of the chosen head in one plane, float32 [token axis], and what part its axes hold."""
+    resolved = resolve(request.question)
+    group = selected_attention(resolved.config, request.attention)
+    projection = head_qk_projection(resolved, group, request.layer, request.head)
+    numbers = np.concatenate([projection.queries, projection.keys]).astype("<f4")
+    answer = QkProjectionAnswer(queries=len(projection.queries), explained_variance=projection.explained_variance)
+    return Reply(answer, numbers.tobytes())
+
+
+def answer_head_metrics(request: HeadMetricsRequest) -> Reply[HeadMetricsAnswer]:
+    """The metrics of all heads of one attention, for texts so long that no answer carries them along."""
+    resolved = resolve(request.question)
+    group, traced = selected_attention(resolved.config, request.attention), resolved.trace
+    if not has_weights(traced, group):
+        raise EditError("What heads do is measured from all weights at once; this text is too long for that.")
+    return Reply(HeadMetricsAnswer(metrics=group_metrics(traced, group)))
+
+
+def answer_query_key_weights(request: QueryKeyWeightsRequest) -> Reply[QueryKeyWeightsAnswer]:
+    """The weight from `query` to `key` in all heads of one attention, float32 [layer head]; NaN where it is masked."""
+    resolved = resolve(request.question)
+    group = selected_attention(resolved.config, request.attention)
+    places = (request.query, request.key)
+    for place, length in zip(places, sequence_lengths(resolved.trace, group), strict=True):
+        require_position(place, length)
+    query, key = (range(place, place + 1) for place in places)
+    heads, paths = range(group.heads), [group.path(layer) for layer in range(group.layers)]
+    weights, allowed = (
+        np.stack([resolved.head_values(f"{path}.{name}", heads, query, key)[:, 0, 0] for path in paths])
+        for name in ("weights", "mask")
+    )
+    return Reply(QueryKeyWeightsAnswer(), np.where(allowed > 0, weights, np.nan).astype("<f4").tobytes())

@@ -1,0 +1,326 @@
+"""What the Layers tab asks: logit lens, logit attribution, information flow and head ablation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from time import monotonic
+
+import msgspec
+import numpy as np
+
+from headlight.analysis import head_ablation, information_flow, logit_lens
+from headlight.analysis.attribution import logit_attribution
+from headlight.analysis.head_ablation import HeadSearch
+from headlight.array_types import Float
+from headlight.cancellation import check_cancelled
+from headlight.config import Config
+from headlight.errors import TextError
+from headlight.nn.block import NORM_PLACEMENTS
+from headlight.nn.output_heads import POOLINGS
+from headlight.nn.transformer import Transformer, attention_at
+from headlight.tasks import label_text, require_token_task, task_of
+from headlight.text.tokenizer import Tokenizer
+from headlight.tracing.run import encode_input
+from headlight.tracing.trace import Trace
+from headlight_app.contract.reply import Reply
+from headlight_app.explore.contract import (
+    ComponentAnswer,
+    HeadAblationAnswer,
+    HeadAblationRequest,
+    HeadSearchAnswer,
+    HeadSearchRequest,
+    HeadSearchState,
+    InformationFlowAnswer,
+    InformationFlowRequest,
+    LogitAttributionAnswer,
+    LogitAttributionRequest,
+    LogitLensAnswer,
+    LogitLensRequest,
+    NegativeLogLikelihoodAnswer,
+    NegativeLogLikelihoodRequest,
+    PromotedToken,
+    PromotedTokens,
+    ResidualNormsAnswer,
+    ResidualNormsRequest,
+)
+from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
+
+# All that the tab needs besides what every question keeps: one forward pass for all of its plots.
+KEEP_PATTERNS = tuple(sorted({*logit_lens.KEEP, *logit_attribution.KEEP, *information_flow.KEEP, *head_ablation.KEEP}))
+TOP_TOKENS = 5  # tokens for one depth, and tokens that a feed-forward promotes
+MAX_LABELS = 10  # for one depth
+MAX_LENS_TOKENS = 32  # tokens of the logit lens in one answer
+MAX_MULTIPLICATIONS = 10**10  # multiplications that an answer may take where logits are made for it
+EDGE_KINDS = ("residual", "self", "cross", "feed_forward")  # of edges, by the number that stands for them
+HEADS_PER_EDGE = 3  # of one edge
+MAX_HEADS_OFF = 10  # heads that a search switches off
+SEARCH_SECONDS = 0.5  # of a search in one answer, so that people see it go on
+NATS_PER_BIT = float(np.log(2))
+
+
+def answer_logit_lens(request: LogitLensRequest) -> Reply[LogitLensAnswer]:
+    """The logit lens for `count` tokens from `first` on, behind a column for the text where that is what is labelled.
+
+    Numbers: for each depth and column the likeliest answers, their shares, the true token's rank and its surprisal.
+    """
+    resolved = resolve(request.question)
+    logit_lens.require_output_head(resolved.model)
+    traced = extended_trace(resolved)
+    length = len(traced.text.ids)
+    first = min(request.first, length - 1)
+    tokens = slice(first, min(first + MAX_LENS_TOKENS, length))
+    targets = logit_lens.target_tokens(traced, _target_ids(resolved))
+    numbers = np.stack(list(_lens_of_each_depth(resolved.model, traced, targets, tokens)))
+    top_k = (numbers.shape[-1] - 2) // 2
+    answers = {*map(int, np.unique(numbers[..., :top_k])), *targets[tokens]} - {-1}
+    answer = LogitLensAnswer(
+        first=first,
+        count=tokens.stop - first,
+        columns=numbers.shape[1],
+        depths=len(numbers),
+        top_k=top_k,
+        targets=tuple(targets[tokens]),
+        answer_texts={answer: answer_text(traced, resolved.tokenizer, answer) for answer in sorted(answers)},
+        predicts_labels=task_of(traced.config).predicts_labels,
+        explanation=lens_explanation(traced.config),
+    )
+    return Reply(answer, numbers.astype("<f4").tobytes())
+
+
+def _lens_of_each_depth(
+    model: Transformer, traced: Trace, targets: Sequence[int], tokens: slice
+) -> Iterator[Float[np.ndarray, "column number"]]:
+    task = task_of(traced.config)
+    count = MAX_LABELS if task.predicts_labels else TOP_TOKENS
+    for depth in range(traced.config.num_layers(traced.config.stacks[-1]) + 1):
+        of_tokens = _lens_rows(logit_lens.lens_at(model, traced, depth, targets, count, tokens))
+        if task.whole_text:
+            yield np.vstack((_lens_rows(logit_lens.lens_of_text(model, traced, depth, count)), of_tokens))
+        else:
+            yield of_tokens
+
+
+def _lens_rows(found: logit_lens.LensOutput) -> np.ndarray:
+    surprisal = found.negative_log_likelihood / NATS_PER_BIT
+    return np.hstack((found.answers, found.probabilities, found.rank[:, None], surprisal[:, None]))
+
+
+def lens_explanation(config: Config) -> str:
+    """What the lens applies to each layer, and what its columns say, in the page's words."""
+    task, placement = task_of(config), NORM_PLACEMENTS[config.norm_placement]
+    norm = "the final norm and " if config.final_norm and not placement.output_is_normed else ""
+    if task.predicts_tokens:
+        return (
+            f"What the model would predict if it stopped after each layer: {norm}the language-model head, applied "
+            "early. #1 is the rank of the true token."
+        )
+    early = f"would give if it stopped after each layer: {norm}the label head, applied early."
+    if not task.whole_text:
+        return f"The label that the model {early}"
+    transform = config.output_head_config.transform or "none"
+    dense = f", through a dense layer ({config.output_head_config.activation})" if transform != "none" else ""
+    whole = "image" if config.predicts_from_image else "text"
+    return (
+        f"The label that the model {early} The head reads the {POOLINGS[config.pooling].title.lower()}{dense}: that is "
+        f"the column “whole {whole}”. Under a single token stands what the head would say if it read that token alone."
+    )
+
+
+def answer_residual_norms(request: ResidualNormsRequest) -> Reply[ResidualNormsAnswer]:
+    """The norm of the residual stream, [depth token]."""
+    norms = logit_lens.residual_norms(extended_trace(resolve(request.question)))
+    return Reply(ResidualNormsAnswer(depths=norms.shape[0], tokens=norms.shape[1]), norms.astype("<f4").tobytes())
+
+
+def answer_negative_log_likelihood(request: NegativeLogLikelihoodRequest) -> Reply[NegativeLogLikelihoodAnswer]:
+    """How surprising each true token was to the whole model (bits, NaN where none is known), from `first` on.
+
+    The answer has the tokens that take a moment to compute; the next request asks from `first` + `count` on. `shifted`
+    says that the true token of a position is the one after it.
+    """
+    resolved = resolve(request.question)
+    model, traced = resolved.model, extended_trace(resolved)
+    require_token_task(model.config)
+    length, first = len(traced.text.ids), request.first
+    max_tokens = (
+        length
+        if traced.logits is not None
+        else max(1, MAX_MULTIPLICATIONS // (model.config.vocabulary_size * model.config.d_model))
+    )
+    tokens = slice(min(first, length - 1), min(first + max_tokens, length))
+    last = traced.config.num_layers(traced.config.stacks[-1])
+    targets = logit_lens.target_tokens(traced, _target_ids(resolved))
+    losses = logit_lens.lens_at(model, traced, last, targets, 1, tokens).negative_log_likelihood
+    shifted = not task_of(traced.config).fills_masks
+    answer = NegativeLogLikelihoodAnswer(first=tokens.start, count=len(losses), shifted=shifted)
+    return Reply(answer, (losses / NATS_PER_BIT).astype("<f4").tobytes())
+
+
+def answer_logit_attribution(request: LogitAttributionRequest) -> Reply[LogitAttributionAnswer]:
+    """What each part adds to the logit of a token at a position, and what each feed-forward promotes there."""
+    resolved = resolve(request.question)
+    model, traced, tokenizer = resolved.model, extended_trace(resolved), resolved.tokenizer
+    attribution = logit_attribution.attribute_logits(model, traced, _position(request.query, traced))
+    position, token, logits_here = target_answer(resolved, request.query, request.token)
+    logits = attribution.logits(np.array([token]))[:, 0]
+    layers = [component.layer for component in attribution.components if component.kind == "feed_forward"]
+    promoted = attribution.vocabulary_logits("feed_forward")
+    answer = LogitAttributionAnswer(
+        position=position,
+        token=token,
+        text=answer_text(traced, tokenizer, token),
+        logit=float(logits_here[token]),
+        components=tuple(ComponentAnswer(**asdict(component)) for component in attribution.components),
+        assumptions=tuple(attribution_assumptions(traced.config)),
+        promoted=tuple(
+            PromotedTokens(
+                layer=layer,
+                promoted=extreme_logits(row, 1, traced, tokenizer),
+                suppressed=extreme_logits(row, -1, traced, tokenizer),
+            )
+            for layer, row in zip(layers, promoted, strict=True)
+        ),
+    )
+    return Reply(answer, logits.astype("<f4").tobytes())
+
+
+def answer_information_flow(request: InformationFlowRequest) -> Reply[InformationFlowAnswer]:
+    """The edges of the flow graph to one token: layer, kind, target, source, share, and its largest heads' shares."""
+    resolved = resolve(request.question)
+    model, traced = resolved.model, extended_trace(resolved)
+    position = _position(request.query, traced)
+    edges = information_flow.information_flow(model, traced, position, request.threshold)
+    rows = np.full((len(edges), 5 + 2 * HEADS_PER_EDGE), -1, dtype="<f4")
+    for row, edge in zip(rows, edges, strict=True):
+        row[:5] = edge.layer, EDGE_KINDS.index(edge.kind), edge.target, edge.source, edge.importance
+        heads = [number for head in edge.heads[:HEADS_PER_EDGE] for number in head]
+        row[5 : 5 + len(heads)] = heads
+    answer = InformationFlowAnswer(
+        position=position,
+        edges=len(edges),
+        columns=rows.shape[1],
+        edge_kinds=EDGE_KINDS,
+        layers=traced.config.num_layers(traced.config.stacks[-1]),
+        threshold=request.threshold,
+    )
+    return Reply(answer, rows.tobytes())
+
+
+def answer_head_ablation(request: HeadAblationRequest) -> Reply[HeadAblationAnswer]:
+    """By how much the log-probability (bits) of an answer changes without head `first` of an attention, and the next.
+
+    The answer has the heads that one batch holds; the next request asks from `first` + `count` on.
+    """
+    resolved = resolve(request.question)
+    model, traced, tokenizer = resolved.model, extended_trace(resolved), resolved.tokenizer
+    head_ablation.require_prediction(model)
+    attention, first = request.attention, request.first
+    heads = attention_at(model, attention)[0].heads
+    position, token, logits = target_answer(resolved, request.query, request.token)
+    count = min(head_ablation.heads_per_batch(traced), heads - first)
+    found = head_ablation.ablate_heads(model, traced, attention, position, token, first, count)
+    before = float(logits[token] - np.logaddexp.reduce(logits)) / NATS_PER_BIT
+    answer = HeadAblationAnswer(
+        first=first,
+        count=count,
+        heads=heads,
+        position=position,
+        token=token,
+        before=before,
+        text=answer_text(traced, tokenizer, token),
+    )
+    return Reply(answer, (found / NATS_PER_BIT - before).astype("<f4").tobytes())
+
+
+def answer_head_search(request: HeadSearchRequest) -> Reply[HeadSearchAnswer]:
+    """Heads without which the likeliest answer at `query` is another one: a search goes on for SEARCH_SECONDS.
+
+    The answer holds how far it has come, and the next request hands that back until it is done.
+    """
+    resolved = resolve(request.question)
+    model, search = resolved.model, msgspec.convert(request.search, HeadSearch, from_attributes=True)
+    head_ablation.require_prediction(model)
+    position, token, _ = target_answer(resolved, request.query)
+    until = monotonic() + SEARCH_SECONDS
+    while not search.is_done(MAX_HEADS_OFF):
+        check_cancelled()
+        edited = resolved.with_input(edits=(*resolved.question.edits, *search.edits))
+        search = head_ablation.advance_search(model, edited.trace_of(*head_ablation.KEEP), search, position, token)
+        if monotonic() > until:
+            break
+    likeliest = search.leads[-1].likeliest if search.leads else token
+    answer = HeadSearchAnswer(
+        search=msgspec.convert(search, HeadSearchState, from_attributes=True),
+        position=position,
+        heads=len(head_ablation.all_heads(model)),
+        most=MAX_HEADS_OFF,
+        done=search.is_done(MAX_HEADS_OFF),
+        changed=search.is_changed,
+        text=answer_text(resolved.trace, resolved.tokenizer, token),
+        likeliest=answer_text(resolved.trace, resolved.tokenizer, likeliest),
+    )
+    return Reply(answer)
+
+
+def attribution_assumptions(config: Config) -> list[str]:
+    """What must be held still for parts to add up, in the page's words."""
+    sentences = []
+    if (
+        config.final_norm
+        or NORM_PLACEMENTS[config.norm_placement].output_is_normed
+        or NORM_PLACEMENTS[config.norm_placement].norm_after
+    ):
+        sentences.append("Norms are held: each part is divided by the length that the whole stream has in this text.")
+    if task_of(config).fills_masks or (config.output_head_config.transform or "none") != "none":
+        sentences.append(
+            "The answer's own layer bends what it reads; each of its channels keeps the slope it has here."
+        )
+    if config.output_head_config.logit_soft_cap:
+        sentences.append("The logits are capped; each part shrinks as the whole does.")
+    if config.has_cross_attention:
+        sentences.append("What the encoder did is inside the cross-attention heads that fetched it.")
+    return sentences
+
+
+def extended_trace(resolved: ResolvedQuestion) -> Trace:
+    """A trace that holds what every question keeps and what this tab needs."""
+    return replace(resolved.trace, values={**resolved.trace_of(*KEEP_PATTERNS).values, **resolved.trace.values})
+
+
+def _target_ids(resolved: ResolvedQuestion) -> tuple[int, ...]:
+    """The tokens as they were typed, whatever a click masked; -1 where a mask was typed, and at special tokens."""
+    if not task_of(resolved.config).fills_masks:
+        return resolved.trace.text.ids
+    unmasked = encode_input(resolved.model, resolved.tokenizer, resolved.question.text)
+    known = zip(unmasked.ids, unmasked.special_mask, strict=True)
+    return tuple(-1 if special or token == resolved.tokenizer.mask_id else token for token, special in known)
+
+
+def _position(query: int, traced: Trace) -> int:
+    length = len(traced.text.ids)
+    return query if 0 <= query < length else length - 1
+
+
+def target_answer(resolved: ResolvedQuestion, query: int, token: int = -1) -> tuple[int, int, np.ndarray]:
+    """The position, the token (or label) whose logit is meant, and all logits there; token -1 is the likeliest."""
+    position = _position(query, resolved.trace)
+    logits = resolved.logits(position)
+    if token >= len(logits):
+        raise TextError(f"There is no answer {token}; this model chooses among {len(logits):,}.")
+    return position, token if token >= 0 else int(logits.argmax()), logits.astype(np.float64)
+
+
+def answer_text(traced: Trace, tokenizer: Tokenizer, token: int) -> str:
+    """A token as text, or a label by its name."""
+    return label_text(traced.config, token) if task_of(traced.config).predicts_labels else tokenizer.token_text(token)
+
+
+def extreme_logits(row: np.ndarray, sign: int, traced: Trace, tokenizer: Tokenizer) -> tuple[PromotedToken, ...]:
+    """The largest numbers of a row (the smallest where `sign` is -1), with the tokens they belong to."""
+    signed, count = -sign * row, min(TOP_TOKENS, len(row))
+    extreme = np.argpartition(signed, count - 1)[:count]
+    ranked = extreme[np.argsort(signed[extreme], kind="stable")]
+    return tuple(
+        PromotedToken(text=answer_text(traced, tokenizer, int(token)), logit=float(row[token])) for token in ranked
+    )

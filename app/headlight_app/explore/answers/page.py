@@ -1,0 +1,126 @@
+"""What the Explore page needs to know of the model: examples, the first head, the registries' rows, and its charts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from headlight.attention_groups import attention_groups
+from headlight.errors import HeadlightError
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.rendering.html import choices_json
+from headlight.rendering.plots import COLOUR_RANGES, ColourRange
+from headlight.tasks import task_of
+from headlight.vision.shipped_images import shipped_image_names
+from headlight_app.contract.parts import Catalogue, ExampleAnswer
+from headlight_app.contract.reply import Reply
+from headlight_app.contract.request import OpenedRequest
+from headlight_app.contract.state import HeadChoice
+from headlight_app.explore.answers.head_view import SHOWN, HeadView, head_view
+from headlight_app.explore.answers.quantities import QUANTITIES, quantity_json
+from headlight_app.explore.answers.token_filter import Axis
+from headlight_app.explore.contract import (
+    AttentionFunctionRow,
+    ChartAxis,
+    ExploreChartsAnswer,
+    ExploreChartsRequest,
+    ExplorePageAnswer,
+    ExplorePageRequest,
+    HeadChart,
+    SourceCodeAnswer,
+    SourceCodeRequest,
+)
+from headlight_app.export.answers.pdf import writes_pdf
+from headlight_app.inference.attention_payload import predictions
+from headlight_app.inference.examples import opening, opening_examples
+from headlight_app.inference.head_selection import default_head, selected_attention, selected_heads
+from headlight_app.inference.open_models import find_model
+from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
+from headlight_app.inference.source_code import code_sections
+
+
+def answer_explore_page(request: ExplorePageRequest) -> Reply[ExplorePageAnswer]:
+    """All that the page shows before the first answer."""
+    return Reply(page_answer(request))
+
+
+def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
+    """What the instrument shows of a model before the first answer."""
+    entry = find_model(request.model)
+    config, examples = entry.config, opening_examples(entry, request.device)
+    functions = ATTENTION_FUNCTIONS.items()
+    return ExplorePageAnswer(
+        examples=tuple(ExampleAnswer(**asdict(example)) for example in examples),
+        opening=ExampleAnswer(**asdict(opening(entry, request, examples[0]))),
+        default_head=default_head(entry, request.device),
+        has_source=config.has_cross_attention,
+        has_feed_forward=config.has_feed_forward,
+        writes_target=config.has_cross_attention and task_of(config).continues_text,
+        images=tuple(shipped_image_names(config)) if config.reads_image else None,
+        attention_functions=tuple(
+            AttentionFunctionRow(name=name, has_temperature=row.has_temperature) for name, row in functions
+        ),
+        catalogue=catalogue(config.modalities),
+        writes_pdf=writes_pdf(),
+    )
+
+
+def catalogue(modalities: Sequence[str]) -> Catalogue:
+    """What there is to choose from, for what a model reads."""
+    quantities = [quantity_json(name) for name in QUANTITIES]
+    return msgspec.convert(choices_json(modalities) | {"quantities": quantities}, Catalogue)
+
+
+def answer_explore_charts(request: ExploreChartsRequest) -> Reply[ExploreChartsAnswer]:
+    """The chosen heads and the predictions as exact numbers."""
+    resolved, choice = resolve(request.question), request.choice
+    try:
+        chart, numbers = _head_chart(resolved, choice)
+    except HeadlightError:
+        chart, numbers = None, b""  # the picture above says why
+    answer = ExploreChartsAnswer(
+        predictions=predictions(resolved, choice.query),
+        changed=resolved.is_changed,
+        answers="all labels" if task_of(resolved.config).predicts_labels else "the whole vocabulary",
+        head=chart,
+    )
+    return Reply(answer, numbers)
+
+
+def _head_chart(resolved: ResolvedQuestion, choice: HeadChoice) -> tuple[HeadChart | None, bytes]:
+    if not attention_groups(resolved.config):
+        return None, b""
+    group = selected_attention(resolved.config, choice.attention)
+    view, heads = head_view(resolved, choice), selected_heads(choice, group)
+    chart = HeadChart(
+        title=f"Layer {heads[0][0]}, head {heads[0][1]}" if len(heads) == 1 else f"{len(heads)} heads",
+        quantity=view.quantity.title,
+        rows=_chart_axis(view.rows),
+        columns=_chart_axis(view.columns),
+        limits=_colour_limits(view, COLOUR_RANGES[choice.colour_range]),
+        signed=view.quantity.signed,
+        square_root_scale=view.quantity.scale != "linear",
+        rules=view.rules if view.rules[1:] or choice.quantity != "weights" else (),
+    )
+    return chart, np.where(view.cell_states == SHOWN, view.values, np.nan).astype("<f4").tobytes()
+
+
+def _chart_axis(axis: Axis) -> ChartAxis:
+    return ChartAxis(labels=axis.labels, positions=tuple(tokens[0] for tokens in axis.tokens))
+
+
+def answer_source_code(request: SourceCodeRequest) -> Reply[SourceCodeAnswer]:
+    """The parts that computed the answer to a question."""
+    return Reply(SourceCodeAnswer(sections=code_sections(resolve(request.question).config)))
+
+
+def _colour_limits(view: HeadView, colour_range: ColourRange) -> tuple[float, float]:
+    """The numbers at the two ends of the colours; those of weights end where the page's do."""
+    shown = view.values[view.cell_states == SHOWN]
+    if colour_range.quantile is None or view.quantity.scale != "probability" or not shown.any():
+        return view.colour_limits
+    return 0.0, float(np.quantile(shown, colour_range.quantile, method="higher"))

@@ -1,0 +1,244 @@
+"""The quantities that a head's view can show: for each query and key a number, and whether the mask allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from headlight.analysis.gradients import attention_gradient
+from headlight.analysis.rollout import attention_rollout
+from headlight.analysis.value_norms import weighted_value_norm
+from headlight.attention_groups import AttentionGroup
+from headlight.errors import EditError
+from headlight.registry import Registry
+from headlight_app.inference.resolved_question import ResolvedQuestion
+
+HeadArrays = tuple[np.ndarray, np.ndarray]  # numbers and allowed cells, both [head query key]
+Compute = Callable[["QuantityRequest", int], HeadArrays]  # of all heads of a layer
+
+
+@dataclass(frozen=True)
+class QuantityRequest:
+    """What a quantity is computed from: a question, and one kind of attention in it.
+
+    A difference subtracts `other_text` or `other_head` (layer, head); a gradient is that of the probability of `token`
+    at `position`.
+    """
+
+    resolved: ResolvedQuestion
+    attention_group: AttentionGroup
+    other_text: str = ""
+    other_head: tuple[int, int] = (0, 0)
+    position: int = -1
+    token: int = 0
+
+    @property
+    def about_other_text(self) -> ResolvedQuestion:
+        """The same question about the other text (of a picture: the other picture's name); nothing is masked in it."""
+        config = self.resolved.config
+        is_image = config.predicts_from_image or (config.reads_image and self.attention_group.keys == "source")
+        field = "image" if is_image else "source" if self.attention_group.keys == "source" else "text"
+        return self.resolved.with_input(masked_positions=(), **{field: self.other_text})
+
+
+@dataclass(frozen=True)
+class Expression:
+    """How Python writes a quantity for `head` of the attention at `path`, from `trace`.
+
+    `imports` is a line of Python; a trace that does not hold everything must hold the `hook_points`. `other` is the
+    question whose trace the code calls `other`. A <word> in the code stands for a number of the request.
+    """
+
+    code: str
+    imports: str = ""
+    hook_points: tuple[str, ...] = ("weights",)
+    other: Callable[[QuantityRequest], ResolvedQuestion] | None = None
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity: its title in the menu, its description in half a sentence, and how it is computed for a layer.
+
+    `signed` numbers have a sign that matters. `scale` is "probability" (0 to 1, painted by its square root), "sqrt" or
+    "linear". An `additive` quantity may be summed over the tokens of a word, and cut to its largest. One that is the
+    value of a `hook_point` can be recomputed for one region of a long text; others need all heads of a layer.
+    """
+
+    title: str
+    description: str
+    compute: Compute
+    expression: Expression
+    signed: bool = False
+    scale: Literal["probability", "sqrt", "linear"] = "linear"
+    additive: bool = True
+    hook_point: str = ""
+    is_masked: bool = True
+
+
+def _recorded(hook_point: str, is_masked: bool = True) -> Compute:
+    """The values of a hook point; those before the mask show what it takes away."""
+
+    def compute(request: QuantityRequest, layer: int) -> HeadArrays:
+        values = request.resolved.value(f"{request.attention_group.path(layer)}.{hook_point}")
+        if not is_masked:
+            return values, np.ones(values.shape, dtype=bool)
+        allowed = request.resolved.value(f"{request.attention_group.path(layer)}.mask") > 0
+        return values, np.broadcast_to(allowed, values.shape)
+
+    return compute
+
+
+_weights = _recorded("weights")
+
+
+def _value_norm(request: QuantityRequest, layer: int) -> HeadArrays:
+    path = request.attention_group.path(layer)
+    traced = request.resolved.trace_of(f"{path}.weights", f"{path}.v")
+    return weighted_value_norm(request.resolved.model, traced, path), _weights(request, layer)[1]
+
+
+def _rollout(request: QuantityRequest, layer: int) -> HeadArrays:
+    if request.attention_group.kind != "self":
+        raise EditError("Rollout follows a text through its own attention; attention to another text has none.")
+    rollout_weights = attention_rollout(request.resolved.trace.attention(stack=request.attention_group.stack))[layer]
+    per_head = np.broadcast_to(rollout_weights, (request.attention_group.heads, *rollout_weights.shape))
+    return per_head, per_head > 0
+
+
+def _gradient(request: QuantityRequest, layer: int) -> HeadArrays:
+    weights, allowed = _weights(request, layer)
+    gradients = attention_gradient(
+        request.resolved.model,
+        request.resolved.trace,
+        request.attention_group.path(layer),
+        request.position,
+        request.token,
+    )
+    return weights * gradients, allowed
+
+
+def _minus_head(request: QuantityRequest, layer: int) -> HeadArrays:
+    other_layer, head = request.other_head
+    return _subtract(_weights(request, layer), _single_head(_weights(request, other_layer), head))
+
+
+def _minus_trained(request: QuantityRequest, layer: int) -> HeadArrays:
+    if not request.resolved.is_changed:
+        raise EditError("Nothing is changed yet. Switch a head off or exchange a part; then this shows the difference.")
+    trained = replace(request, resolved=request.resolved.as_trained)
+    return _subtract(_weights(request, layer), _weights(trained, layer))
+
+
+def _minus_text(request: QuantityRequest, layer: int) -> HeadArrays:
+    if not request.other_text.strip():
+        raise EditError("Type the text to compare with; it must have as many tokens as this one.")
+    weights = _weights(request, layer)
+    other_weights = _weights(replace(request, resolved=request.about_other_text), layer)
+    if weights[0].shape != other_weights[0].shape:
+        counts = f"this one has {weights[0].shape[-1]} and the other {other_weights[0].shape[-1]}"
+        raise EditError(f"Two texts are compared token by token, so they must have equally many: {counts}.")
+    return _subtract(weights, other_weights)
+
+
+def _single_head(heads: HeadArrays, head: int) -> HeadArrays:
+    return heads[0][head : head + 1], heads[1][head : head + 1]
+
+
+def _subtract(minuend: HeadArrays, subtrahend: HeadArrays) -> HeadArrays:
+    return minuend[0] - subtrahend[0], minuend[1] | subtrahend[1]
+
+
+_WEIGHTS, _OTHER_WEIGHTS = 'trace[f"{path}.weights"][head]', 'other[f"{path}.weights"][head]'
+
+QUANTITIES: Registry[Quantity] = Registry(
+    "quantity",
+    {
+        "weights": Quantity(
+            "Weights", "attention weight", _weights, Expression(_WEIGHTS), scale="probability", hook_point="weights"
+        ),
+        "scores": Quantity(
+            "Scores",
+            "score q·k before mask and softmax",
+            _recorded("scores", is_masked=False),
+            Expression('trace[f"{path}.scores"][head]', hook_points=("scores",)),
+            additive=False,
+            hook_point="scores",
+            is_masked=False,
+        ),
+        "masked_scores": Quantity(
+            "Masked scores",
+            "score where the mask allows it",
+            _recorded("masked_scores"),
+            Expression('trace[f"{path}.masked_scores"][head]', hook_points=("masked_scores",)),
+            additive=False,
+            hook_point="masked_scores",
+        ),
+        "value_norm": Quantity(
+            "Weight × value",
+            "length of weight × value × output projection (Kobayashi et al. 2020)",
+            _value_norm,
+            Expression(
+                "weighted_value_norm(model, trace, path)[head]",
+                "from headlight.analysis.value_norms import weighted_value_norm",
+                ("weights", "v"),
+            ),
+            scale="sqrt",
+        ),
+        "rollout": Quantity(
+            "Rollout",
+            "rollout of all heads up to this layer (Abnar & Zuidema 2020)",
+            _rollout,
+            Expression(
+                'attention_rollout(trace.attention(stack="<stack>"))[layer]',
+                "from headlight.analysis.rollout import attention_rollout",
+            ),
+            scale="probability",
+        ),
+        "gradient": Quantity(
+            "Gradient × weight",
+            "weight × gradient",
+            _gradient,
+            Expression(
+                f"{_WEIGHTS} * attention_gradient(model, trace, path, <position>, <token>)[head]",
+                "from headlight.analysis.gradients import attention_gradient",
+            ),
+            signed=True,
+        ),
+        "minus_head": Quantity(
+            "Minus another head",
+            "weight minus that of",
+            _minus_head,
+            Expression(f'{_WEIGHTS} - trace["<other_path>"][<other_head>]'),
+            signed=True,
+        ),
+        "minus_trained": Quantity(
+            "Minus as trained",
+            "weight minus that of the model as trained",
+            _minus_trained,
+            Expression(f"{_WEIGHTS} - {_OTHER_WEIGHTS}", other=lambda request: request.resolved.as_trained),
+            signed=True,
+        ),
+        "minus_text": Quantity(
+            "Minus another text",
+            "weight minus that in the other text",
+            _minus_text,
+            Expression(f"{_WEIGHTS} - {_OTHER_WEIGHTS}", other=lambda request: request.about_other_text),
+            signed=True,
+        ),
+    },
+)
+
+
+def quantity_json(name: str) -> dict[str, str | bool]:
+    """What the browser needs to know of a quantity."""
+    quantity = QUANTITIES[name]
+    return {
+        "name": name,
+        "title": quantity.title,
+        "description": quantity.description,
+        "scale": quantity.scale,
+        "additive": quantity.additive,
+    }

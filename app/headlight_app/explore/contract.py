@@ -1,0 +1,714 @@
+"""What Explore asks: the heads of a text, one head closely, what the layers do, and files of what is shown."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Generic, Literal, TypeVar
+
+from msgspec import Meta, Struct
+
+from headlight_app.contract.diagram import ModelDiagramAnswer
+from headlight_app.contract.parts import (
+    AttentionGroupAnswer,
+    Catalogue,
+    CodeSection,
+    ExampleAnswer,
+    Fields,
+    LayerHead,
+    Metrics,
+    Patches,
+    Prediction,
+    Token,
+)
+from headlight_app.contract.question import NumberOrUnset, Position, Question
+from headlight_app.contract.reply import FileAnswer
+from headlight_app.contract.request import Answer, Lane, OpenedRequest, PageRequest, QuestionRequest
+from headlight_app.contract.state import HeadChoice, Label, State
+
+A_co = TypeVar("A_co", bound=Answer, covariant=True)
+
+Path = Annotated[str, Meta(max_length=200, description="a path such as decoder.1.self.weights")]
+Index = Annotated[int, Meta(ge=0, le=1_000_000, description="a whole number from 0")]
+Logit = Annotated[float, Meta(ge=-1e9, le=1e9)]
+Format = Annotated[str, Meta(max_length=20, description="the name of a file format")]
+MAX_VIEW_KEY_LENGTH = 20_000  # characters by which a saved page finds its picture again
+MAX_FIGURE_LENGTH = 2 << 20  # of a picture as SVG
+MAX_LINE_LENGTH = 20_000
+
+
+class QueryRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
+    """A request about a question at one position; -1 is the last."""
+
+    query: NumberOrUnset = -1
+
+
+class TargetRequest(QueryRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
+    """The same about one possible answer there, a token or a label; -1 is the likeliest."""
+
+    token: NumberOrUnset = -1
+
+
+# --- all heads -------------------------------------------------------------------------------------------------------
+
+
+class TraceAnswer(Answer, frozen=True, kw_only=True):
+    """All that Explore paints at each letter; the numbers are the byte codes of each attention group in turn.
+
+    It is `changed` where there is a before and an after. A token is `maskable` where the model has a mask token.
+    `context` is how many tokens the model reads at most.
+    """
+
+    tokens: tuple[Token, ...]
+    source_tokens: tuple[Token, ...] | None
+    maskable: bool
+    context: int
+    patches: Patches | None
+    attention_groups: tuple[AttentionGroupAnswer, ...]
+    predictions: tuple[Prediction, ...]
+    changed: bool
+    no_prediction_reason: str
+    notes: tuple[str, ...]
+    question: Question
+    query: int
+    milliseconds: float = 0.0
+
+
+class TraceRequest(QueryRequest[TraceAnswer], frozen=True, kw_only=True):
+    """All heads as bytes, tokens and predictions. Where it `writes_target`, the model writes the text itself."""
+
+    route: ClassVar[str] = "trace"
+
+    writes_target: bool = False
+
+
+class HeadMatrixAnswer(Answer, frozen=True, kw_only=True):
+    """The shape of the float32 numbers of one head."""
+
+    rows: int
+    columns: int
+
+
+class HeadMatrixRequest(QuestionRequest[HeadMatrixAnswer], frozen=True, kw_only=True):
+    """The exact numbers of one head at one hook point of an attention, [query key], row by row."""
+
+    route: ClassVar[str] = "head_matrix"
+
+    path: Path
+    head: Index = 0
+
+
+class MatrixAxis(Struct, frozen=True, kw_only=True):
+    """The rows or columns of a view: what each reads, and which tokens it stands for."""
+
+    labels: tuple[str, ...]
+    tokens: tuple[tuple[int, ...], ...]
+
+
+class HeadViewAnswer(Answer, frozen=True, kw_only=True):
+    """How a view is drawn, from `low` to `high`. Float32 numbers [row column] follow, `per_head` heads, then states.
+
+    `rules` say in words how it was made.
+    """
+
+    rows: MatrixAxis
+    columns: MatrixAxis
+    signed: bool
+    scale: Literal["probability", "sqrt", "linear"]
+    low: float
+    high: float
+    per_head: int
+    rules: tuple[str, ...]
+
+
+class HeadViewRequest(QuestionRequest[HeadViewAnswer], frozen=True, kw_only=True):
+    """The view of the chosen heads; `per_head` asks for each head by itself besides."""
+
+    route: ClassVar[str] = "head_view"
+
+    choice: HeadChoice
+    per_head: bool = False
+
+    def images(self) -> tuple[str, ...]:
+        """The difference to another picture names that one as its other text."""
+        return (*QuestionRequest.images(self), *filter(None, [self.choice.other_text]))
+
+
+class ThumbnailsAnswer(Answer, frozen=True, kw_only=True):
+    """The layer, and how many cells the byte codes of each of its heads have."""
+
+    layer: int
+    pooled_shape: tuple[int, int]
+
+
+class ThumbnailsRequest(QuestionRequest[ThumbnailsAnswer], frozen=True, kw_only=True):
+    """The byte codes of all heads of one layer of a long text, [head row column]."""
+
+    route: ClassVar[str] = "thumbnails"
+
+    attention: Label = ""
+    layer: Index = 0
+
+
+class QkProjectionAnswer(Answer, frozen=True, kw_only=True):
+    """How many of the points are queries, and what part of the variance both axes hold."""
+
+    queries: int
+    explained_variance: tuple[float, float]
+
+
+class QkProjectionRequest(QuestionRequest[QkProjectionAnswer], frozen=True, kw_only=True):
+    """Queries and then keys of a head in one plane, float32 [token axis]."""
+
+    route: ClassVar[str] = "qk_projection"
+
+    attention: Label = ""
+    layer: Index = 0
+    head: Index = 0
+
+
+class HeadMetricsAnswer(Answer, frozen=True, kw_only=True):
+    """Every metric of every head, layer after layer."""
+
+    metrics: Metrics
+
+
+class HeadMetricsRequest(QuestionRequest[HeadMetricsAnswer], frozen=True, kw_only=True):
+    """The metrics of all heads of one attention, for texts so long that no answer carries them along."""
+
+    route: ClassVar[str] = "head_metrics"
+
+    attention: Label = ""
+
+
+class QueryKeyWeightsAnswer(Answer, frozen=True, kw_only=True):
+    """The numbers say it all: float32 [layer head], NaN where the mask forbids the key."""
+
+
+class QueryKeyWeightsRequest(QuestionRequest[QueryKeyWeightsAnswer], frozen=True, kw_only=True):
+    """The weight from one query to one key in all heads of one attention."""
+
+    route: ClassVar[str] = "query_key_weights"
+
+    attention: Label = ""
+    query: Position
+    key: Position
+
+
+# --- step by step ----------------------------------------------------------------------------------------------------
+
+
+class StepValueAnswer(Struct, frozen=True, kw_only=True):
+    """A value of one step; its numbers follow those of the value before."""
+
+    symbol: str
+    axis: str | None
+    count: int
+
+
+class StepShape(Struct, frozen=True, kw_only=True):
+    """The axes of a recorded value, and how long each is."""
+
+    hook_point: str
+    axes: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+
+class StepAnswer(Struct, frozen=True, kw_only=True):
+    """One step of the chosen head, or of the prediction."""
+
+    name: str
+    title: str
+    explanation: str
+    part: Literal["head", "prediction"]
+    formula: str
+    edited: bool
+    shapes: tuple[StepShape, ...]
+    values: tuple[StepValueAnswer, ...]
+
+
+class NamedAnswer(Struct, frozen=True, kw_only=True):
+    """A token or label by its number, and its text."""
+
+    id: int
+    text: str
+
+
+class WalkthroughAnswer(Answer, frozen=True, kw_only=True):
+    """The steps, and the likeliest answers with the index of the chosen one: -1 where no prediction follows."""
+
+    query: int
+    key: int
+    answer: int
+    answers: tuple[NamedAnswer, ...]
+    steps: tuple[StepAnswer, ...]
+
+
+class WalkthroughRequest(TargetRequest[WalkthroughAnswer], frozen=True, kw_only=True):
+    """The steps of one head between two tokens, then those of the prediction; a `key` of -1 is the most attended."""
+
+    route: ClassVar[str] = "walkthrough"
+
+    attention: Path = ""
+    head: Index = 0
+    key: NumberOrUnset = -1
+
+
+class CodeExcerptAnswer(Struct, frozen=True, kw_only=True):
+    """Lines of the program that ran, and where they stand."""
+
+    location: str
+    code: str
+
+
+class StepCodeAnswer(Answer, frozen=True, kw_only=True):
+    """The lines that each step runs, by its name."""
+
+    code: dict[str, tuple[CodeExcerptAnswer, ...]]
+
+
+class StepCodeRequest(QuestionRequest[StepCodeAnswer], frozen=True, kw_only=True):
+    """The lines that each step of an attention and of the prediction runs."""
+
+    route: ClassVar[str] = "step_code"
+
+    attention: Path = ""
+
+
+# --- layers ----------------------------------------------------------------------------------------------------------
+
+
+class LogitLensAnswer(Answer, frozen=True, kw_only=True):
+    """For each depth and column the likeliest answers, their probabilities, the true token's rank and its surprisal.
+
+    A column is a token; where the whole text is labelled, that has one more in front. A target is -1 where the true
+    token is unknown.
+    """
+
+    first: int
+    count: int
+    columns: int
+    depths: int
+    top_k: int
+    targets: tuple[int, ...]
+    answer_texts: dict[int, str]
+    predicts_labels: bool
+    explanation: str
+
+
+class LogitLensRequest(QuestionRequest[LogitLensAnswer], frozen=True, kw_only=True):
+    """The logit lens for the tokens from `first` on."""
+
+    route: ClassVar[str] = "logit_lens"
+
+    first: Position = 0
+
+
+class ResidualNormsAnswer(Answer, frozen=True, kw_only=True):
+    """The shape of the norms, float32 [depth token]."""
+
+    depths: int
+    tokens: int
+
+
+class ResidualNormsRequest(QuestionRequest[ResidualNormsAnswer], frozen=True, kw_only=True):
+    """The norm of the residual stream after each layer at each token."""
+
+    route: ClassVar[str] = "residual_norms"
+
+
+class NegativeLogLikelihoodAnswer(Answer, frozen=True, kw_only=True):
+    """Of `count` tokens from `first` on; `shifted` where the true token of a position is the one after it."""
+
+    first: int
+    count: int
+    shifted: bool
+
+
+class NegativeLogLikelihoodRequest(QuestionRequest[NegativeLogLikelihoodAnswer], frozen=True, kw_only=True):
+    """The surprisal of each true token in bits, NaN where none is known, for as many as take a moment to compute."""
+
+    route: ClassVar[str] = "negative_log_likelihood"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
+
+    first: Position = 0
+
+
+class ComponentAnswer(Struct, frozen=True, kw_only=True):
+    """A part of a logit: a head, a feed-forward, an embedding, biases."""
+
+    kind: str
+    layer: int
+    head: int
+
+
+class PromotedToken(Struct, frozen=True, kw_only=True):
+    """A token, and what is added to its logit."""
+
+    text: str
+    logit: float
+
+
+class PromotedTokens(Struct, frozen=True, kw_only=True):
+    """The tokens that the feed-forward of a layer promotes most, and suppresses most."""
+
+    layer: int
+    promoted: tuple[PromotedToken, ...]
+    suppressed: tuple[PromotedToken, ...]
+
+
+class LogitAttributionAnswer(Answer, frozen=True, kw_only=True):
+    """What each component adds to the logit of an answer; `assumptions` say what is kept as it is for that."""
+
+    position: int
+    token: int
+    text: str
+    logit: float
+    components: tuple[ComponentAnswer, ...]
+    assumptions: tuple[str, ...]
+    promoted: tuple[PromotedTokens, ...]
+
+
+class LogitAttributionRequest(TargetRequest[LogitAttributionAnswer], frozen=True, kw_only=True):
+    """What each part adds to the logit of an answer, and what each feed-forward promotes there."""
+
+    route: ClassVar[str] = "logit_attribution"
+
+
+class InformationFlowAnswer(Answer, frozen=True, kw_only=True):
+    """The shape of the edges: layer, kind, target, source, share, and the largest heads with their shares."""
+
+    position: int
+    edges: int
+    columns: int
+    edge_kinds: tuple[str, ...]
+    layers: int
+    threshold: float
+
+
+class InformationFlowRequest(QueryRequest[InformationFlowAnswer], frozen=True, kw_only=True):
+    """The edges of the flow graph to one token that carry at least a share of `threshold`."""
+
+    route: ClassVar[str] = "information_flow"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
+
+    threshold: Annotated[float, Meta(gt=0, le=1, description="a number above 0 and at most 1")] = 0.04
+
+
+class HeadAblationAnswer(Answer, frozen=True, kw_only=True):
+    """Of `count` heads from `first` on; `before` is the log-probability of the answer with all heads, in bits."""
+
+    first: int
+    count: int
+    heads: int
+    position: int
+    token: int
+    before: float
+    text: str
+
+
+class HeadAblationRequest(TargetRequest[HeadAblationAnswer], frozen=True, kw_only=True):
+    """By how many bits the log-probability of an answer changes without each head of an attention, from `first` on."""
+
+    route: ClassVar[str] = "head_ablation"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
+
+    attention: Path = ""
+    first: Index = 0
+
+
+class AblatedHead(Struct, frozen=True, kw_only=True):
+    """A head that is switched off, and the margin that this leaves."""
+
+    path: Path
+    head: Index
+    margin: Logit
+
+
+class AnswerLead(Struct, frozen=True, kw_only=True):
+    """How an answer stands: its log-probability, how far its logit leads, and which answer is the likeliest."""
+
+    log_probability: Logit
+    margin: Logit
+    likeliest: Index
+
+
+class HeadSearchState(Struct, frozen=True, kw_only=True):
+    """How far a search has come: `leads` are those before all heads that are off, and after each.
+
+    Of the present round `tested` heads are tried, and `best` leaves the smallest margin.
+    """
+
+    heads: Annotated[tuple[AblatedHead, ...], Meta(max_length=100)] = ()
+    leads: Annotated[tuple[AnswerLead, ...], Meta(max_length=101)] = ()
+    tested: Index = 0
+    best: AblatedHead | None = None
+    stuck: bool = False
+
+
+class HeadSearchAnswer(Answer, frozen=True, kw_only=True):
+    """How far the search is: at most `most` of `heads` are switched off. `likeliest` is the answer given now."""
+
+    search: HeadSearchState
+    position: int
+    heads: int
+    most: int
+    done: bool
+    changed: bool
+    text: str
+    likeliest: str
+
+
+class HeadSearchRequest(QueryRequest[HeadSearchAnswer], frozen=True, kw_only=True):
+    """Heads without which the likeliest answer is another one; each request goes on from what the last one found."""
+
+    route: ClassVar[str] = "head_search"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
+
+    search: HeadSearchState = HeadSearchState()
+
+
+class NeuronsAnswer(Answer, frozen=True, kw_only=True):
+    """The neurons that add most to an answer's logit or take most from it; `sum`, `bias` and `edit` make `total`.
+
+    Numbers: for each its number, its activation there, and what it adds.
+    """
+
+    layer: int
+    position: int
+    token: int
+    text: str
+    path: str
+    count: int
+    sum: float
+    bias: float
+    edit: float
+    total: float
+
+
+class NeuronsRequest(TargetRequest[NeuronsAnswer], frozen=True, kw_only=True):
+    """The neurons of one feed-forward for an answer."""
+
+    route: ClassVar[str] = "neurons"
+
+    layer: Index = 0
+
+
+class NeuronAnswer(Answer, frozen=True, kw_only=True):
+    """One neuron: what it adds, and what its output vector promotes. Numbers: its activation at each token."""
+
+    layer: int
+    neuron: int
+    activation: float
+    answer_weight: float
+    contribution: float
+    promoted: tuple[PromotedToken, ...]
+    suppressed: tuple[PromotedToken, ...]
+
+
+class NeuronRequest(TargetRequest[NeuronAnswer], frozen=True, kw_only=True):
+    """One neuron of a feed-forward more closely."""
+
+    route: ClassVar[str] = "neuron"
+
+    layer: Index = 0
+    neuron: Index = 0
+
+
+class ModelDiagramRequest(QuestionRequest[ModelDiagramAnswer], frozen=True, kw_only=True):
+    """The diagram of the model as it is changed, with its block as it is in `layer`."""
+
+    route: ClassVar[str] = "model_diagram"
+
+    layer: Index = 0
+
+
+# --- the page --------------------------------------------------------------------------------------------------------
+
+
+class AttentionFunctionRow(Struct, frozen=True, kw_only=True):
+    """An attention function, and whether a factor of its scores is another temperature."""
+
+    name: str
+    has_temperature: bool
+
+
+class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
+    """What the page shows before the first answer. `images` are the names of pictures, None for a model of texts.
+
+    `opening` stands there until somebody types: an encoder-decoder has written its text for the source. The page begins
+    with `default_head`, layer and head, of `default_attention` where that is not the first.
+    """
+
+    examples: tuple[ExampleAnswer, ...]
+    opening: ExampleAnswer
+    default_head: LayerHead
+    default_attention: str = ""
+    has_source: bool
+    has_feed_forward: bool
+    writes_target: bool
+    images: tuple[str, ...] | None
+    attention_functions: tuple[AttentionFunctionRow, ...]
+    catalogue: Catalogue
+    writes_pdf: bool
+
+
+class ExplorePageRequest(OpenedRequest[ExplorePageAnswer], frozen=True, kw_only=True):
+    """All that Explore shows before the first answer."""
+
+    route: ClassVar[str] = "explore_page"
+
+
+class ChartAxis(Struct, frozen=True, kw_only=True):
+    """The labels of a chart's rows or columns, and the position that each begins with."""
+
+    labels: tuple[str, ...]
+    positions: tuple[int, ...]
+
+
+class HeadChart(Struct, frozen=True, kw_only=True):
+    """The chosen heads as a chart; its numbers are float32 [row column], NaN where nothing is shown."""
+
+    title: str
+    quantity: str
+    rows: ChartAxis
+    columns: ChartAxis
+    limits: tuple[float, float]
+    signed: bool
+    square_root_scale: bool
+    rules: tuple[str, ...]
+
+
+class ExploreChartsAnswer(Answer, frozen=True, kw_only=True):
+    """Predictions over `answers` ("all labels"), and the chosen heads: None where there is none to show."""
+
+    predictions: tuple[Prediction, ...]
+    changed: bool
+    answers: str
+    head: HeadChart | None
+
+
+class ExploreChartsRequest(QuestionRequest[ExploreChartsAnswer], frozen=True, kw_only=True):
+    """The chosen heads and the predictions as exact numbers."""
+
+    route: ClassVar[str] = "explore_charts"
+    is_http: ClassVar[bool] = False
+
+    choice: HeadChoice
+
+
+class SourceCodeAnswer(Answer, frozen=True, kw_only=True):
+    """The parts that computed an answer."""
+
+    sections: tuple[CodeSection, ...]
+
+
+class SourceCodeRequest(QuestionRequest[SourceCodeAnswer], frozen=True, kw_only=True):
+    """The parts of the program that compute the answer to a question."""
+
+    route: ClassVar[str] = "source_code"
+    is_http: ClassVar[bool] = False
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+class LinkAnswer(Answer, frozen=True, kw_only=True):
+    """The parameters of an address, and the names of what is too long to stand in one."""
+
+    query: str
+    omitted: tuple[str, ...]
+
+
+class LinkRequest(PageRequest[LinkAnswer], frozen=True, kw_only=True):
+    """The address of a state."""
+
+    route: ClassVar[str] = "link"
+
+    state: State
+
+
+class StateRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
+    """A request about what is on the screen: the question, and the state in which its answer is looked at."""
+
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
+
+    state: State
+
+    def images(self) -> tuple[str, ...]:
+        """The difference to another picture names that one as its other text."""
+        return (*QuestionRequest.images(self), *filter(None, [self.state.other_text]))
+
+
+class ExportNumbersRequest(StateRequest[FileAnswer], frozen=True, kw_only=True):
+    """Numbers as a file: of the value at `path`, or, without one, of the picture itself."""
+
+    route: ClassVar[str] = "export_numbers"
+
+    format: Format
+    path: Path = ""
+
+
+class ExportNeuronsRequest(TargetRequest[FileAnswer], frozen=True, kw_only=True):
+    """Every neuron of a feed-forward as a file: its activation, its weight towards an answer, what it adds."""
+
+    route: ClassVar[str] = "export_neurons"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
+
+    layer: Index = 0
+    format: Format
+
+
+class ExportPageRequest(StateRequest[FileAnswer], frozen=True, kw_only=True):
+    """All heads, and the picture on the screen with its exact numbers, as one HTML file that needs no network."""
+
+    route: ClassVar[str] = "export_page"
+
+    view_key: Annotated[str, Meta(max_length=MAX_VIEW_KEY_LENGTH)] = ""
+
+
+class ExportWorksheetRequest(StateRequest[FileAnswer], frozen=True, kw_only=True):
+    """The view as a page to print for a class.
+
+    `figure` is the picture as SVG, `link` leads to the view, `line` says where it is from; `omitted` is a sentence on
+    what the link leaves out.
+    """
+
+    route: ClassVar[str] = "export_worksheet"
+
+    figure: Annotated[str, Meta(max_length=MAX_FIGURE_LENGTH, description="a picture as SVG")]
+    link: Annotated[str, Meta(max_length=MAX_LINE_LENGTH)]
+    line: Annotated[str, Meta(max_length=MAX_LINE_LENGTH)]
+    omitted: Annotated[str, Meta(max_length=1_000)] = ""
+
+
+class ProvenanceAnswer(Answer, frozen=True, kw_only=True):
+    """Where a figure is from, as fields for its file, and in words."""
+
+    provenance: Fields
+    provenance_parts: tuple[str, ...]
+
+
+class ExportProvenanceRequest(StateRequest[ProvenanceAnswer], frozen=True, kw_only=True):
+    """Where a figure is from: that of the chosen heads, or of `all_heads`."""
+
+    route: ClassVar[str] = "export_provenance"
+
+    all_heads: bool = False
+
+
+class CodeAnswer(Answer, frozen=True, kw_only=True):
+    """A program that computes the same, in Python and for a shell."""
+
+    python: str
+    shell: str
+
+
+class ExportCodeRequest(StateRequest[CodeAnswer], frozen=True, kw_only=True):
+    """The view as Python and as lines for a shell."""
+
+    route: ClassVar[str] = "export_code"

@@ -1,0 +1,664 @@
+// Written from headlight_app/explore/contract.py by tests/javascript/contracts.py.
+
+import type {
+  AttentionGroupAnswer,
+  Catalogue,
+  CodeSection,
+  ExampleAnswer,
+  FileAnswer,
+  HeadChoice,
+  ModelDiagramAnswer,
+  Patches,
+  Prediction,
+  Question,
+  State,
+  Token,
+} from "../../ui/frontend/contract.js";
+
+/**
+ * All that Explore paints at each letter; the numbers are the byte codes of each attention group in turn.
+ *
+ * It is `changed` where there is a before and an after. A token is `maskable` where the model has a mask token.
+ * `context` is how many tokens the model reads at most.
+ */
+export interface TraceAnswer {
+  tokens: Token[];
+  source_tokens: Token[] | null;
+  maskable: boolean;
+  context: number;
+  patches: Patches | null;
+  attention_groups: AttentionGroupAnswer[];
+  predictions: Prediction[];
+  changed: boolean;
+  no_prediction_reason: string;
+  notes: string[];
+  question: Question;
+  query: number;
+  milliseconds: number;
+}
+
+/** All heads as bytes, tokens and predictions. Where it `writes_target`, the model writes the text itself. */
+export interface TraceRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  query?: number;
+  writes_target?: boolean;
+}
+
+/** The shape of the float32 numbers of one head. */
+export interface HeadMatrixAnswer {
+  rows: number;
+  columns: number;
+}
+
+/** The exact numbers of one head at one hook point of an attention, [query key], row by row. */
+export interface HeadMatrixRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  path: string;
+  head?: number;
+}
+
+/** The rows or columns of a view: what each reads, and which tokens it stands for. */
+export interface MatrixAxis {
+  labels: string[];
+  tokens: number[][];
+}
+
+/**
+ * How a view is drawn, from `low` to `high`. Float32 numbers [row column] follow, `per_head` heads, then states.
+ *
+ * `rules` say in words how it was made.
+ */
+export interface HeadViewAnswer {
+  rows: MatrixAxis;
+  columns: MatrixAxis;
+  signed: boolean;
+  scale: "linear" | "probability" | "sqrt";
+  low: number;
+  high: number;
+  per_head: number;
+  rules: string[];
+}
+
+/** The view of the chosen heads; `per_head` asks for each head by itself besides. */
+export interface HeadViewRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  choice: Partial<HeadChoice>;
+  per_head?: boolean;
+}
+
+/** The layer, and how many cells the byte codes of each of its heads have. */
+export interface ThumbnailsAnswer {
+  layer: number;
+  pooled_shape: [number, number];
+}
+
+/** The byte codes of all heads of one layer of a long text, [head row column]. */
+export interface ThumbnailsRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  attention?: string;
+  layer?: number;
+}
+
+/** How many of the points are queries, and what part of the variance both axes hold. */
+export interface QkProjectionAnswer {
+  queries: number;
+  explained_variance: [number, number];
+}
+
+/** Queries and then keys of a head in one plane, float32 [token axis]. */
+export interface QkProjectionRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  attention?: string;
+  layer?: number;
+  head?: number;
+}
+
+/** Every metric of every head, layer after layer. */
+export interface HeadMetricsAnswer {
+  metrics: Record<string, (number | null)[]>;
+}
+
+/** The metrics of all heads of one attention, for texts so long that no answer carries them along. */
+export interface HeadMetricsRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  attention?: string;
+}
+
+/** The numbers say it all: float32 [layer head], NaN where the mask forbids the key. */
+export type QueryKeyWeightsAnswer = object;
+
+/** The weight from one query to one key in all heads of one attention. */
+export interface QueryKeyWeightsRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  attention?: string;
+  query: number;
+  key: number;
+}
+
+/** A value of one step; its numbers follow those of the value before. */
+export interface StepValueAnswer {
+  symbol: string;
+  axis: string | null;
+  count: number;
+}
+
+/** The axes of a recorded value, and how long each is. */
+export interface StepShape {
+  hook_point: string;
+  axes: string[];
+  sizes: number[];
+}
+
+/** One step of the chosen head, or of the prediction. */
+export interface StepAnswer {
+  name: string;
+  title: string;
+  explanation: string;
+  part: "head" | "prediction";
+  formula: string;
+  edited: boolean;
+  shapes: StepShape[];
+  values: StepValueAnswer[];
+}
+
+/** A token or label by its number, and its text. */
+export interface NamedAnswer {
+  id: number;
+  text: string;
+}
+
+/** The steps, and the likeliest answers with the index of the chosen one: -1 where no prediction follows. */
+export interface WalkthroughAnswer {
+  query: number;
+  key: number;
+  answer: number;
+  answers: NamedAnswer[];
+  steps: StepAnswer[];
+}
+
+/** The steps of one head between two tokens, then those of the prediction; a `key` of -1 is the most attended. */
+export interface WalkthroughRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  query?: number;
+  token?: number;
+  attention?: string;
+  head?: number;
+  key?: number;
+}
+
+/** Lines of the program that ran, and where they stand. */
+export interface CodeExcerptAnswer {
+  location: string;
+  code: string;
+}
+
+/** The lines that each step runs, by its name. */
+export interface StepCodeAnswer {
+  code: Record<string, CodeExcerptAnswer[]>;
+}
+
+/** The lines that each step of an attention and of the prediction runs. */
+export interface StepCodeRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  attention?: string;
+}
+
+/**
+ * For each depth and column the likeliest answers, their probabilities, the true token's rank and its surprisal.
+ *
+ * A column is a token; where the whole text is labelled, that has one more in front. A target is -1 where the true
+ * token is unknown.
+ */
+export interface LogitLensAnswer {
+  first: number;
+  count: number;
+  columns: number;
+  depths: number;
+  top_k: number;
+  targets: number[];
+  answer_texts: Record<number, string>;
+  predicts_labels: boolean;
+  explanation: string;
+}
+
+/** The logit lens for the tokens from `first` on. */
+export interface LogitLensRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  first?: number;
+}
+
+/** The shape of the norms, float32 [depth token]. */
+export interface ResidualNormsAnswer {
+  depths: number;
+  tokens: number;
+}
+
+/** The norm of the residual stream after each layer at each token. */
+export interface ResidualNormsRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+}
+
+/** Of `count` tokens from `first` on; `shifted` where the true token of a position is the one after it. */
+export interface NegativeLogLikelihoodAnswer {
+  first: number;
+  count: number;
+  shifted: boolean;
+}
+
+/** The surprisal of each true token in bits, NaN where none is known, for as many as take a moment to compute. */
+export interface NegativeLogLikelihoodRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  first?: number;
+}
+
+/** A part of a logit: a head, a feed-forward, an embedding, biases. */
+export interface ComponentAnswer {
+  kind: string;
+  layer: number;
+  head: number;
+}
+
+/** A token, and what is added to its logit. */
+export interface PromotedToken {
+  text: string;
+  logit: number;
+}
+
+/** The tokens that the feed-forward of a layer promotes most, and suppresses most. */
+export interface PromotedTokens {
+  layer: number;
+  promoted: PromotedToken[];
+  suppressed: PromotedToken[];
+}
+
+/** What each component adds to the logit of an answer; `assumptions` say what is kept as it is for that. */
+export interface LogitAttributionAnswer {
+  position: number;
+  token: number;
+  text: string;
+  logit: number;
+  components: ComponentAnswer[];
+  assumptions: string[];
+  promoted: PromotedTokens[];
+}
+
+/** What each part adds to the logit of an answer, and what each feed-forward promotes there. */
+export interface LogitAttributionRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  query?: number;
+  token?: number;
+}
+
+/** The shape of the edges: layer, kind, target, source, share, and the largest heads with their shares. */
+export interface InformationFlowAnswer {
+  position: number;
+  edges: number;
+  columns: number;
+  edge_kinds: string[];
+  layers: number;
+  threshold: number;
+}
+
+/** The edges of the flow graph to one token that carry at least a share of `threshold`. */
+export interface InformationFlowRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  query?: number;
+  threshold?: number;
+}
+
+/** Of `count` heads from `first` on; `before` is the log-probability of the answer with all heads, in bits. */
+export interface HeadAblationAnswer {
+  first: number;
+  count: number;
+  heads: number;
+  position: number;
+  token: number;
+  before: number;
+  text: string;
+}
+
+/** By how many bits the log-probability of an answer changes without each head of an attention, from `first` on. */
+export interface HeadAblationRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  query?: number;
+  token?: number;
+  attention?: string;
+  first?: number;
+}
+
+/** A head that is switched off, and the margin that this leaves. */
+export interface AblatedHead {
+  path: string;
+  head: number;
+  margin: number;
+}
+
+/** How an answer stands: its log-probability, how far its logit leads, and which answer is the likeliest. */
+export interface AnswerLead {
+  log_probability: number;
+  margin: number;
+  likeliest: number;
+}
+
+/**
+ * How far a search has come: `leads` are those before all heads that are off, and after each.
+ *
+ * Of the present round `tested` heads are tried, and `best` leaves the smallest margin.
+ */
+export interface HeadSearchState {
+  heads: AblatedHead[];
+  leads: AnswerLead[];
+  tested: number;
+  best: AblatedHead | null;
+  stuck: boolean;
+}
+
+/** How far the search is: at most `most` of `heads` are switched off. `likeliest` is the answer given now. */
+export interface HeadSearchAnswer {
+  search: HeadSearchState;
+  position: number;
+  heads: number;
+  most: number;
+  done: boolean;
+  changed: boolean;
+  text: string;
+  likeliest: string;
+}
+
+/** Heads without which the likeliest answer is another one; each request goes on from what the last one found. */
+export interface HeadSearchRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  query?: number;
+  search?: Partial<HeadSearchState>;
+}
+
+/**
+ * The neurons that add most to an answer's logit or take most from it; `sum`, `bias` and `edit` make `total`.
+ *
+ * Numbers: for each its number, its activation there, and what it adds.
+ */
+export interface NeuronsAnswer {
+  layer: number;
+  position: number;
+  token: number;
+  text: string;
+  path: string;
+  count: number;
+  sum: number;
+  bias: number;
+  edit: number;
+  total: number;
+}
+
+/** The neurons of one feed-forward for an answer. */
+export interface NeuronsRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  query?: number;
+  token?: number;
+  layer?: number;
+}
+
+/** One neuron: what it adds, and what its output vector promotes. Numbers: its activation at each token. */
+export interface NeuronAnswer {
+  layer: number;
+  neuron: number;
+  activation: number;
+  answer_weight: number;
+  contribution: number;
+  promoted: PromotedToken[];
+  suppressed: PromotedToken[];
+}
+
+/** One neuron of a feed-forward more closely. */
+export interface NeuronRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  query?: number;
+  token?: number;
+  layer?: number;
+  neuron?: number;
+}
+
+/** The diagram of the model as it is changed, with its block as it is in `layer`. */
+export interface ModelDiagramRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  layer?: number;
+}
+
+/** An attention function, and whether a factor of its scores is another temperature. */
+export interface AttentionFunctionRow {
+  name: string;
+  has_temperature: boolean;
+}
+
+/**
+ * What the page shows before the first answer. `images` are the names of pictures, None for a model of texts.
+ *
+ * `opening` stands there until somebody types: an encoder-decoder has written its text for the source. The page begins
+ * with `default_head`, layer and head, of `default_attention` where that is not the first.
+ */
+export interface ExplorePageAnswer {
+  examples: ExampleAnswer[];
+  opening: ExampleAnswer;
+  default_head: [number, number];
+  default_attention: string;
+  has_source: boolean;
+  has_feed_forward: boolean;
+  writes_target: boolean;
+  images: string[] | null;
+  attention_functions: AttentionFunctionRow[];
+  catalogue: Catalogue;
+  writes_pdf: boolean;
+}
+
+/** All that Explore shows before the first answer. */
+export interface ExplorePageRequest {
+  client_id?: string;
+  request_number?: number;
+  model: string;
+  device?: string;
+  source?: string | null;
+  image?: string;
+}
+
+/** The labels of a chart's rows or columns, and the position that each begins with. */
+export interface ChartAxis {
+  labels: string[];
+  positions: number[];
+}
+
+/** The chosen heads as a chart; its numbers are float32 [row column], NaN where nothing is shown. */
+export interface HeadChart {
+  title: string;
+  quantity: string;
+  rows: ChartAxis;
+  columns: ChartAxis;
+  limits: [number, number];
+  signed: boolean;
+  square_root_scale: boolean;
+  rules: string[];
+}
+
+/** Predictions over `answers` ("all labels"), and the chosen heads: None where there is none to show. */
+export interface ExploreChartsAnswer {
+  predictions: Prediction[];
+  changed: boolean;
+  answers: string;
+  head: HeadChart | null;
+}
+
+/** The chosen heads and the predictions as exact numbers. */
+export interface ExploreChartsRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  choice: Partial<HeadChoice>;
+}
+
+/** The parts that computed an answer. */
+export interface SourceCodeAnswer {
+  sections: CodeSection[];
+}
+
+/** The parts of the program that compute the answer to a question. */
+export interface SourceCodeRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+}
+
+/** The parameters of an address, and the names of what is too long to stand in one. */
+export interface LinkAnswer {
+  query: string;
+  omitted: string[];
+}
+
+/** The address of a state. */
+export interface LinkRequest {
+  client_id?: string;
+  request_number?: number;
+  state: Partial<State>;
+}
+
+/** Numbers as a file: of the value at `path`, or, without one, of the picture itself. */
+export interface ExportNumbersRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  state: Partial<State>;
+  format: string;
+  path?: string;
+}
+
+/** Every neuron of a feed-forward as a file: its activation, its weight towards an answer, what it adds. */
+export interface ExportNeuronsRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  query?: number;
+  token?: number;
+  layer?: number;
+  format: string;
+}
+
+/** All heads, and the picture on the screen with its exact numbers, as one HTML file that needs no network. */
+export interface ExportPageRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  state: Partial<State>;
+  view_key?: string;
+}
+
+/**
+ * The view as a page to print for a class.
+ *
+ * `figure` is the picture as SVG, `link` leads to the view, `line` says where it is from; `omitted` is a sentence on
+ * what the link leaves out.
+ */
+export interface ExportWorksheetRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  state: Partial<State>;
+  figure: string;
+  link: string;
+  line: string;
+  omitted?: string;
+}
+
+/** Where a figure is from, as fields for its file, and in words. */
+export interface ProvenanceAnswer {
+  provenance: Record<string, unknown>;
+  provenance_parts: string[];
+}
+
+/** Where a figure is from: that of the chosen heads, or of `all_heads`. */
+export interface ExportProvenanceRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  state: Partial<State>;
+  all_heads?: boolean;
+}
+
+/** A program that computes the same, in Python and for a shell. */
+export interface CodeAnswer {
+  python: string;
+  shell: string;
+}
+
+/** The view as Python and as lines for a shell. */
+export interface ExportCodeRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  state: Partial<State>;
+}
+
+/** What each route is asked, and what it answers. */
+export interface ExploreRoutes {
+  trace: { request: TraceRequest; answer: TraceAnswer };
+  head_matrix: { request: HeadMatrixRequest; answer: HeadMatrixAnswer };
+  head_view: { request: HeadViewRequest; answer: HeadViewAnswer };
+  thumbnails: { request: ThumbnailsRequest; answer: ThumbnailsAnswer };
+  qk_projection: { request: QkProjectionRequest; answer: QkProjectionAnswer };
+  head_metrics: { request: HeadMetricsRequest; answer: HeadMetricsAnswer };
+  query_key_weights: { request: QueryKeyWeightsRequest; answer: QueryKeyWeightsAnswer };
+  walkthrough: { request: WalkthroughRequest; answer: WalkthroughAnswer };
+  step_code: { request: StepCodeRequest; answer: StepCodeAnswer };
+  logit_lens: { request: LogitLensRequest; answer: LogitLensAnswer };
+  residual_norms: { request: ResidualNormsRequest; answer: ResidualNormsAnswer };
+  negative_log_likelihood: { request: NegativeLogLikelihoodRequest; answer: NegativeLogLikelihoodAnswer };
+  logit_attribution: { request: LogitAttributionRequest; answer: LogitAttributionAnswer };
+  information_flow: { request: InformationFlowRequest; answer: InformationFlowAnswer };
+  head_ablation: { request: HeadAblationRequest; answer: HeadAblationAnswer };
+  head_search: { request: HeadSearchRequest; answer: HeadSearchAnswer };
+  neurons: { request: NeuronsRequest; answer: NeuronsAnswer };
+  neuron: { request: NeuronRequest; answer: NeuronAnswer };
+  model_diagram: { request: ModelDiagramRequest; answer: ModelDiagramAnswer };
+  link: { request: LinkRequest; answer: LinkAnswer };
+  export_numbers: { request: ExportNumbersRequest; answer: FileAnswer };
+  export_neurons: { request: ExportNeuronsRequest; answer: FileAnswer };
+  export_page: { request: ExportPageRequest; answer: FileAnswer };
+  export_worksheet: { request: ExportWorksheetRequest; answer: FileAnswer };
+  export_provenance: { request: ExportProvenanceRequest; answer: ProvenanceAnswer };
+  export_code: { request: ExportCodeRequest; answer: CodeAnswer };
+}

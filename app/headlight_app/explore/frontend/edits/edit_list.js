@@ -1,0 +1,108 @@
+// The changes to the model: a list that can be read, switched, undone and redone one by one, and taken along as text.
+
+import { activeElement, createElement, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { find } from "../../../ui/frontend/dom/elements.js";
+import { describeEdit, wordNodes, wordText } from "../../../ui/frontend/state/edit_words.js";
+import { remembered } from "../../../ui/frontend/state/memory.js";
+import { onUndoKey, redoEdit, removeEdit, toggleEdit, undoEdit } from "./edit_actions.js";
+import { updateMenu } from "./edit_menus.js";
+import { createEditPanel, drawEditPanel } from "./edit_panel.js";
+import { formatEditList, parseEditList } from "./edit_text.js";
+
+/** @import { ExplorePage } from "../types.js" */
+
+/** What is open: the panel of edits, and in it the list as text. */
+const memory = remembered(() => ({ panel: false, text: false }));
+
+/** Hooks the list up, once. @param {ExplorePage} page @returns {() => void} ends it */
+export function listenToEdits(page) {
+  const { changes, undo, redo, edits } = page.view.elements;
+  const open = memory(page);
+  changes.onclick = () => {
+    open.panel = !open.panel;
+    drawEdits(page);
+  };
+  undo.onclick = () => undoEdit(page);
+  redo.onclick = () => redoEdit(page);
+  find(edits, ".as-text").onclick = () => {
+    open.text = !open.text;
+    drawEdits(page);
+  };
+  find(edits, ".clear").onclick = () => page.change({ edits: [], disabled_edits: [] });
+  const box = find(edits, "textarea", HTMLTextAreaElement);
+  const takeOver = () => page.change(parseEditList(box.value));
+  box.onchange = takeOver;
+  box.onkeydown = (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) takeOver();
+  };
+  /** @param {KeyboardEvent} event */
+  const keys = (event) => onUndoKey(page, event);
+  document.addEventListener("keydown", keys);
+  createEditPanel(page);
+  return () => document.removeEventListener("keydown", keys);
+}
+
+/** @param {ExplorePage} page */
+export function drawEdits(page) {
+  const { changes, undo, redo, latest, edits: panel } = page.view.elements;
+  const { edits, disabled_edits } = page.state.choice;
+  const { history } = page.state;
+  const open = memory(page);
+  const count = edits.length;
+  /** @type {Text} */ (changes.firstChild).data = count
+    ? `${count} ${count === 1 ? "change" : "changes"}`
+    : "No changes";
+  changes.classList.toggle("some", count > 0);
+  changes.setAttribute("aria-expanded", String(open.panel));
+  undo.disabled = !history.canUndo({ edits, disabled_edits });
+  redo.disabled = !history.canRedo;
+  undo.hidden = redo.hidden = undo.disabled && redo.disabled;
+  latest.replaceChildren(...(count && !open.panel ? wordNodes(describeEdit(page.state, edits[count - 1])) : []));
+  updateMenu(page);
+  panel.hidden = !open.panel;
+  if (!open.panel) return;
+  const list = find(panel, "ol");
+  drawEditList(page, list);
+  find(panel, ".none").hidden = count + disabled_edits.length > 0;
+  const [asText, box] = [find(panel, ".as-text"), find(panel, "textarea", HTMLTextAreaElement)];
+  find(panel, ".clear").hidden = !(count + disabled_edits.length);
+  asText.setAttribute("aria-pressed", String(open.text));
+  box.hidden = !open.text;
+  list.hidden = open.text;
+  if (activeElement(box) !== box) box.value = formatEditList(page.state.choice);
+  drawEditPanel(page);
+}
+
+/** @param {ExplorePage} page @param {HTMLElement} list */
+function drawEditList(page, list) {
+  const { edits, disabled_edits } = page.state.choice;
+  updateChildren(
+    list,
+    ...edits.map((edit) => editRow(page, edit, true)),
+    ...disabled_edits.map((edit) => editRow(page, edit, false)),
+  );
+}
+
+/** @param {ExplorePage} page @param {string} edit @param {boolean} on */
+function editRow(page, edit, on) {
+  const words = describeEdit(page.state, edit);
+  const row = createElement("li", on ? "" : "aside");
+  row.classList.toggle("wrong", on && Boolean(page.state.problem) && page.state.problem.includes(edit));
+  const toggle = createElement("button", "switch");
+  toggle.append(createElement("i"));
+  toggle.setAttribute("role", "switch");
+  toggle.setAttribute("aria-checked", String(on));
+  toggle.setAttribute("aria-label", wordText(words));
+  toggle.title = on ? "Disable, and keep it in the list" : "Enable again";
+  toggle.dataset.testid = `edit-switch-${edit}`;
+  toggle.onclick = () => toggleEdit(page, edit);
+  const description = createElement("span", "description");
+  description.append(...wordNodes(words));
+  description.title = edit;
+  const drop = createElement("button", "drop", "×");
+  drop.setAttribute("aria-label", `Take back: ${wordText(words)}`);
+  drop.dataset.testid = `edit-drop-${edit}`;
+  drop.onclick = () => removeEdit(page, edit);
+  row.append(toggle, description, drop);
+  return row;
+}

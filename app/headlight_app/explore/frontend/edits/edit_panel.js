@@ -1,0 +1,209 @@
+// The panel in which edits are made.
+
+import { fillSelect } from "../../../ui/frontend/charts/charts.js";
+import { createElement, inlineText } from "../../../ui/frontend/dom/dom.js";
+import { find } from "../../../ui/frontend/dom/elements.js";
+import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
+import { remembered } from "../../../ui/frontend/state/memory.js";
+import { activeQueries, keyTokens, queryTokens } from "../../../ui/frontend/state/token_selection.js";
+import { addEdits } from "./edit_actions.js";
+import {
+  createButton,
+  editTargets,
+  headControl,
+  labelledRow,
+  positionControl,
+  scopeControl,
+  visibilityControl,
+} from "./edit_controls.js";
+import { listenToMenus } from "./edit_menus.js";
+import { editText } from "./edit_text.js";
+
+/** @import { Option } from "../../../ui/frontend/charts/charts.js" */
+/** @import { Control, EditTarget, ExplorePage } from "../types.js" */
+/** @import { HookPointRow } from "../../../ui/frontend/types.js" */
+
+/** A value of the network, and the kind of module that it belongs to. @typedef {{ name: string, title: string, module: HookPointRow["edited_in"][number], axes: string[] }} EditableValue */
+
+const memory = remembered(() => ({
+  query: /** @type {number | null} */ (null),
+  key: /** @type {number | null} */ (null),
+  controls: /** @type {Control[]} */ ([]),
+  selects: /** @type {{ select: HTMLSelectElement, side: "query" | "key" }[]} */ ([]),
+}));
+
+/** @param {ExplorePage} page */
+export function createEditPanel(page) {
+  const pair = () => activePair(page);
+  const tokens = ["query", "key"].map((name) => {
+    const select = createElement("select", "token-choice");
+    select.dataset.testid = `make-${name}`;
+    select.setAttribute("aria-label", name === "query" ? "The token that looks" : "The token that is looked at");
+    return select;
+  });
+  const visibility = visibilityControl(page, pair);
+  const stands = createElement("select", "token-choice");
+  stands.setAttribute("aria-label", "The token that is moved");
+  stands.dataset.testid = "make-token";
+  const stand = positionControl(
+    page,
+    () => currentGroup(page).queries,
+    () => pair()[0],
+  );
+  const controls = [
+    scopeControl(page),
+    headControl(page),
+    {
+      element: labelledRow(
+        "Token",
+        tokens[0],
+        createElement("span", "", "looks at"),
+        tokens[1],
+        ...visibility.elements,
+      ),
+      update: visibility.update,
+    },
+    { element: labelledRow("Token", stands, ...stand.elements), update: stand.update },
+    valueControl(page),
+  ];
+  find(page.view.elements.edits, ".make").append(...controls.map(({ element }) => element));
+  memory(page).controls = controls;
+  memory(page).selects = [
+    { select: tokens[0], side: "query" },
+    { select: tokens[1], side: "key" },
+    { select: stands, side: "query" },
+  ];
+  listenToMenus(page);
+}
+
+/**
+ * The two tokens that the panel speaks of: chosen there, else the token at hand and the one before it.
+ * @param {ExplorePage} page @returns {[query: number, key: number]}
+ */
+function activePair(page) {
+  const [queries, keys] = [queryTokens(page).length, keyTokens(page).length];
+  const chosen = memory(page);
+  const query = chosen.query !== null && chosen.query < queries ? chosen.query : activeQueries(page)[0];
+  const key = chosen.key !== null && chosen.key < keys ? chosen.key : Math.min(Math.max(query - 1, 0), keys - 1);
+  return [query, key];
+}
+
+/** @param {ExplorePage} page */
+export function drawEditPanel(page) {
+  const panel = find(page.view.elements.edits, ".make");
+  panel.hidden = !currentGroup(page);
+  if (panel.hidden) return;
+  const pair = activePair(page);
+  for (const { select, side } of memory(page).selects) {
+    const tokens = side === "query" ? queryTokens(page) : keyTokens(page);
+    const options = tokens.map((token, place) => /** @type {Option} */ ([place, `${place} ${inlineText(token.text)}`]));
+    fillSelect(select, options, pair[side === "query" ? 0 : 1], (value) => {
+      memory(page)[side] = Number(value);
+      page.view.drawEdits();
+    });
+  }
+  for (const { update } of memory(page).controls) update();
+}
+
+/** The values that the rows of the hook points offer, of the modules that the model has. @param {ExplorePage} page @returns {EditableValue[]} */
+function editableValues(page) {
+  const { hook_points, has_feed_forward } = page.state.catalogue;
+  return Object.entries(hook_points).flatMap(([name, { axes, title, edited_in }]) =>
+    edited_in
+      .filter((module) => module !== "feed_forward" || has_feed_forward)
+      .map((module) => ({ name, title: valueTitle(title, module), module, axes })),
+  );
+}
+
+/** @param {ExplorePage} page @param {EditableValue} value */
+function possibleOperations(page, { name }) {
+  return page.state.catalogue.operations.filter(({ hook_points }) => !hook_points.length || hook_points.includes(name));
+}
+
+/** @param {ExplorePage} page @param {EditableValue} value @param {string} operation */
+function chosenOperation(page, value, operation) {
+  const possible = possibleOperations(page, value);
+  return possible.find(({ name }) => name === operation) ?? possible[0];
+}
+
+/**
+ * Any value that a hook point offers: of the layers in scope, at one token or all.
+ * @param {ExplorePage} page @returns {Control}
+ */
+function valueControl(page) {
+  const titles = { "hook-point": "Value", operation: "What becomes of it", place: "At which token" };
+  const [hookPoint, operation, token] = Object.entries(titles).map(([name, title]) => {
+    const select = createElement("select", "");
+    select.dataset.testid = `make-${name}`;
+    select.setAttribute("aria-label", title);
+    return select;
+  });
+  const number = createElement("input", "factor");
+  Object.assign(number, { type: "number", step: "any", value: 0 });
+  number.setAttribute("aria-label", "Number");
+  number.dataset.testid = "make-number";
+  const add = createButton("Add", "make-value", "", () => addEdits(page, written()));
+  const values = editableValues(page);
+  const chosen = { value: values[values.length - 1], operation: "scale", place: "" };
+  const written = () => {
+    const { name, takes_number } = chosenOperation(page, chosen.value, chosen.operation);
+    const operation = takes_number ? `${name}:${Number(number.value) || 0}` : name;
+    return valueEdits(page, chosen.value, chosen.place).map((text) => text + operation);
+  };
+  const update = () => {
+    /** @param {Partial<typeof chosen>} patch */
+    const pick = (patch) => {
+      Object.assign(chosen, patch);
+      update();
+    };
+    fillSelect(
+      hookPoint,
+      values.map(({ title }, place) => /** @type {Option} */ ([place, title])),
+      values.indexOf(chosen.value),
+      (place) => pick({ value: values[Number(place)] }),
+    );
+    const possible = possibleOperations(page, chosen.value);
+    const operations = possible.map(({ name, title }) => /** @type {Option} */ ([name, title]));
+    const current = chosenOperation(page, chosen.value, chosen.operation);
+    fillSelect(operation, operations, current.name, (name) => pick({ operation: name }));
+    const tokens = queryTokens(page).map(
+      (each, place) => /** @type {Option} */ ([place, `at ${place} ${inlineText(each.text)}`]),
+    );
+    fillSelect(
+      token,
+      [["", "at every token"], ...tokens],
+      Number(chosen.place) < tokens.length ? chosen.place : "",
+      (value) => pick({ place: value }),
+    );
+    number.hidden = !current.takes_number;
+    add.title = written().join("\n");
+  };
+  return { element: labelledRow("Value", hookPoint, operation, number, token, add), update };
+}
+
+/** @param {string} title @param {EditableValue["module"]} module */
+function valueTitle(title, module) {
+  if (module === "attention") return `Attention: ${title.toLowerCase()}`;
+  return module === "feed_forward" ? `Feed-forward: ${title.toLowerCase()}` : title;
+}
+
+/**
+ * Edits of a value without their operation: in the heads or layers that are in scope.
+ * @param {ExplorePage} page @param {EditableValue} value @param {string} token
+ */
+function valueEdits(page, value, token) {
+  return [...new Set(editTargets(page).map((target) => valueEdit(value, token, target)))];
+}
+
+/** @param {EditableValue} value @param {string} token @param {EditTarget} target */
+function valueEdit({ name, module, axes }, token, { path, head }) {
+  const [stack, layer] = path.split(".");
+  const full = {
+    stack: `${stack}.${name}`,
+    layer: `${stack}.${layer}.${name}`,
+    attention: `${path}.${name}`,
+    feed_forward: `${stack}.${layer}.feed_forward.${name}`,
+  }[module];
+  const picked = axes.map((axis) => (axis === "head" ? head : axis === "pos" || axis === "query" ? token : ""));
+  return editText(full, picked, "");
+}

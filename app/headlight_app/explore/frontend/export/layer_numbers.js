@@ -1,0 +1,123 @@
+// The numbers of each layer that a figure of all heads holds beside them: those of the tab "Layers", at one token.
+
+import { formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
+import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
+import { readFloats } from "../../../ui/frontend/wire.js";
+import { answerPosition } from "../layers/layer_panel.js";
+import { readCell } from "../layers/logit_lens.js";
+
+/** @import { Details, Found } from "../../../ui/frontend/types.js" */
+/** @import { ExplorePage, LogitAttributionAnswer, LogitLensAnswer, ResidualNormsAnswer, Routes } from "../types.js" */
+/** @import { LayerColumn } from "./overview_figure.js" */
+
+/** @typedef {{ columns: LayerColumn[], rules: string[] }} LayerNumbers columns, and in words what they hold */
+
+/**
+ * What a route says of the answer on the screen; null where this model has nothing of the kind.
+ * @template {keyof Routes} Name @param {ExplorePage} page @param {Name} route
+ * @param {Details<Routes[Name]["request"]>} details @returns {Promise<Found<Routes[Name]["answer"]> | null>}
+ */
+async function fetchNumbers(page, route, details) {
+  const request = /** @type {Routes[Name]["request"]} */ ({ question: page.state.answer.question, ...details });
+  const { meta, start, buffer } = await page.server.post(route, request);
+  return meta.error ? null : { meta, numbers: readFloats(buffer, start) };
+}
+
+/** Those of the stack that the model answers from; an encoder's layers have none. @param {ExplorePage} page @returns {Promise<LayerNumbers>} */
+export async function fetchLayerNumbers(page) {
+  const { attention_groups, tokens } = page.state.answer;
+  if (currentGroup(page).stack !== attention_groups[0].stack) return { columns: [], rules: [] };
+  const position = answerPosition(page);
+  const lens = await fetchNumbers(page, "logit_lens", { first: position });
+  const norms = await fetchNumbers(page, "residual_norms", {});
+  const details = { query: position, token: page.state.choice.target_token };
+  const contributions = await fetchNumbers(page, "logit_attribution", details);
+  const parts = [
+    lens && lensNumbers(lens),
+    norms && normNumbers(norms, position),
+    contributions && addedLogits(contributions),
+  ];
+  const found = parts.flatMap((part) => part ?? []);
+  const place = `beside each layer, at “${inlineText(tokens[position].text)}” (position ${position})`;
+  return {
+    columns: found.flatMap(({ columns }) => columns),
+    rules: found.length ? [`${place}: ${found.flatMap(({ rules }) => rules).join("; ")}`] : [],
+  };
+}
+
+/** The likeliest token after each layer, and the place of the true one. @param {Found<LogitLensAnswer>} found @returns {LayerNumbers} */
+export function lensNumbers(found) {
+  const cells = Array.from({ length: found.meta.depths }, (_, depth) => readCell(found, depth, 0));
+  const [target] = found.meta.targets;
+  const answer = found.meta.predicts_labels ? "label" : "token";
+  const truth =
+    target < 0
+      ? []
+      : [
+          column(
+            `rank of\n“${inlineText(found.meta.answer_texts[target])}”`,
+            cells.map(({ rank }) => String(rank)),
+          ),
+        ];
+  return {
+    columns: [
+      {
+        ...column(
+          `likeliest\n${answer}`,
+          cells.map(({ answers }) => inlineText(answers[0])),
+        ),
+        align: "start",
+      },
+      column(
+        "p",
+        cells.map(({ shares }) => formatPercent(shares[0])),
+      ),
+      ...truth,
+    ],
+    rules: [
+      target < 0
+        ? `the likeliest ${answer} by the logit lens and its probability p`
+        : "the likeliest token by the logit lens, its probability p, and the rank of the true token",
+    ],
+  };
+}
+
+/** @param {Found<ResidualNormsAnswer>} found @param {number} position @returns {LayerNumbers} */
+export function normNumbers({ meta: { depths, tokens }, numbers }, position) {
+  const norms = Array.from({ length: depths }, (_, depth) => threeDigits(numbers[depth * tokens + position]));
+  return { columns: [column("residual\nnorm", norms)], rules: ["the norm of the residual stream"] };
+}
+
+/** What each layer's attention and feed-forward add to the logit of an answer. @param {Found<LogitAttributionAnswer>} found @returns {LayerNumbers} */
+export function addedLogits({ meta: { components, text }, numbers }) {
+  const kinds = ["self", "cross", "feed_forward"].filter((kind) => components.some((part) => part.kind === kind));
+  const layers = Math.max(...components.map(({ layer }) => layer)) + 1;
+  /** @type {Readonly<Record<string, string>>} */
+  const titles = {
+    self: kinds.includes("cross") ? "self-attention" : "attention",
+    cross: "cross-attention",
+    feed_forward: "feed-\nforward",
+  };
+  const columns = kinds.map((kind) => {
+    const sums = new Float64Array(layers);
+    for (const [place, part] of components.entries()) if (part.kind === kind) sums[part.layer] += numbers[place];
+    return column(`${titles[kind]}\nadds`, ["", ...Array.from(sums, signedNumber)]);
+  });
+  return { columns, rules: [`what is added to the logit of “${inlineText(text)}” (direct logit attribution)`] };
+}
+
+/** A number that stands above others; a large one has all its digits. @param {number} number */
+function threeDigits(number) {
+  return Math.abs(number) >= 100 ? number.toFixed(0) : number.toPrecision(3);
+}
+
+/** Two places behind the point and a sign, so that numbers stand in a line. @param {number} number */
+function signedNumber(number) {
+  const size = Math.abs(number).toFixed(2);
+  return number < 0 && size !== "0.00" ? `−${size}` : `+${size}`;
+}
+
+/** @param {string} title @param {string[]} numbers that of the embedding first @returns {LayerColumn} */
+function column(title, [embedding, ...layers]) {
+  return { title, embedding, layers, align: "end" };
+}

@@ -1,0 +1,30 @@
+// What others do not see who open a link.
+
+const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+/** @type {Readonly<Record<string, string>>} */
+const FIELD_NAMES = {
+  text: "the text",
+  source: "the source",
+  other_text: "the other text",
+  generated: "the generated text",
+  side_b: "the other side",
+};
+
+/**
+ * In sentences; empty where others see the same.
+ * @param {string} link
+ * @param {{ omitted: readonly string[], ownModel: string, hasOwnPicture: boolean }} lost fields that are too long, the
+ *   title of a model that only this visitor can open, and whether a picture of theirs is shown
+ */
+export function linkNotes(link, { omitted, ownModel, hasOwnPicture }) {
+  const names = omitted.map((name) => FIELD_NAMES[name] || name).join(" and ");
+  const notes = [
+    names && `It leaves out ${names}, too long for a link: save the state as a file instead.`,
+    ownModel &&
+      `Only your browser can open ${ownModel}: others see another model in its place. Send them its files too.`,
+    hasOwnPicture && "Your picture stays with you: others see a shipped one in its place.",
+    LOCAL_HOST.test(new URL(link).hostname) &&
+      "It works on this machine only: to share it, start headlight with --host 0.0.0.0.",
+  ];
+  return notes.filter(Boolean).join(" ");
+}

@@ -1,0 +1,152 @@
+// All heads of an attention as a figure for print, and beside each layer's heads the layer's numbers.
+
+import { addFoot, addWords, LABEL_SIZE, PRINT_COLOURS, textWidth } from "../../../ui/frontend/charts/figure_text.js";
+import { addColourScale, beginFigure, cellGap, MARGIN } from "../../../ui/frontend/charts/shapes.js";
+import { beyondEnd, formatHigh } from "../../../ui/frontend/state/colour_range.js";
+
+/** @import { ColourRangeRow } from "../../../ui/frontend/types.js" */
+/** @import { Figure, Shape } from "../../../ui/frontend/export/types.js" */
+
+/**
+ * A column of numbers; `embedding` is what stands before the first layer. A title has a line break where it may break.
+ * @typedef {{ title: string, embedding: string, layers: string[], align: "start" | "end" }} LayerColumn
+ */
+/**
+ * The heads: the byte codes of each, or null for one that is off, and the weight at which their colours end.
+ * @typedef {object} OverviewHeads
+ * @property {number} layers
+ * @property {number} heads
+ * @property {(layer: number, head: number) => { codes: Uint8Array, rows: number, columns: number } | null} cells
+ * @property {ColourRangeRow} range
+ * @property {number} high
+ */
+/**
+ * Where everything stands: the lines of titles end where the embedding's row begins, and that where the layers' begin.
+ * @typedef {object} Layout
+ * @property {number} text the size of letters
+ * @property {number} titlesEnd
+ * @property {number} top
+ * @property {number} left of the heads
+ * @property {number} size a head's side
+ * @property {number} step from layer to layer
+ * @property {{ x: number, width: number }[]} columns
+ */
+
+const HEAD_GAP = 0.8; // millimetres
+const COLUMN_GAP = 2.6;
+const LABEL_GAP = 1.5; // between a name and what it names
+const MAX_HEIGHT = 230; // of all layers
+const [MIN_HEAD, MAX_HEAD] = [1.4, 14]; // a side
+const NARROW = 120; // a figure up to here has smaller letters, so that heads have room
+const LINE = 1.3; // of the size of letters
+
+/**
+ * @param {OverviewHeads} heads @param {LayerColumn[]} columns
+ * @param {{ width: number, title: string, rules: string[], foot: string }} options @returns {Figure}
+ */
+export function createOverview(heads, columns, { width, title, rules, foot }) {
+  const { figure, y: begin } = beginFigure(width, title);
+  const layout = layoutOverview(figure, heads, columns, begin);
+  addIndices(figure, heads, layout);
+  columns.forEach((column, place) => {
+    addColumn(figure, column, layout, place);
+  });
+  for (let layer = 0; layer < heads.layers; layer++) addHeads(figure, heads, layout, layer);
+  const high = `${formatHigh(heads.high)}${beyondEnd(heads.range)}`;
+  const y = layout.top + heads.layers * layout.step + 1;
+  addFoot(figure, rules, foot, addColourScale(figure, { low: "0", high, words: "square-root scale" }, MARGIN, y));
+  return figure;
+}
+
+/**
+ * As wide as is asked for; wider where heads could not be seen.
+ * @param {Figure} figure @param {OverviewHeads} heads @param {LayerColumn[]} columns @param {number} y @returns {Layout}
+ */
+function layoutOverview(figure, { layers, heads }, columns, y) {
+  const text = figure.width < NARROW ? LABEL_SIZE * 0.8 : LABEL_SIZE;
+  const widths = columns.map(({ title, embedding, layers: numbers }) =>
+    Math.max(...[...title.split("\n"), embedding, ...numbers].map((words) => textWidth(words, text))),
+  );
+  const left = 2 + textWidth(columns.length ? "embedding" : "layer 00", text) + LABEL_GAP;
+  const beside = widths.reduce((sum, width) => sum + width + COLUMN_GAP, 0);
+  const room = (figure.width - left - beside - 2) / heads - HEAD_GAP;
+  const size = Math.max(Math.min(room, MAX_HEAD, MAX_HEIGHT / layers), MIN_HEAD);
+  let x = left + heads * (size + HEAD_GAP);
+  const places = widths.map((width) => {
+    const place = { x: x + COLUMN_GAP, width };
+    x += width + COLUMN_GAP;
+    return place;
+  });
+  figure.width = Math.max(figure.width, x + 2);
+  const titlesEnd = y + 1 + Math.max(1, ...columns.map(({ title }) => title.split("\n").length)) * text * LINE;
+  const top = titlesEnd + (columns.length ? text * LINE : 0) + HEAD_GAP;
+  return { text, titlesEnd, top, left, size, step: Math.max(size + HEAD_GAP, text * LINE), columns: places };
+}
+
+/** The base line of a layer's words; layer -1 is the embedding. @param {Layout} layout @param {number} layer */
+function baseLine({ text, titlesEnd, top, step, size }, layer) {
+  return (layer < 0 ? titlesEnd + (text * LINE) / 2 : top + layer * step + size / 2) + text * 0.35;
+}
+
+/**
+ * The numbers of layers and heads.
+ * @param {Figure} figure @param {OverviewHeads} heads @param {Layout} layout
+ */
+function addIndices(figure, { heads, layers }, layout) {
+  const { text, left, size, titlesEnd, columns } = layout;
+  const fill = PRINT_COLOURS.quiet;
+  /** @param {string} name @param {number} y */
+  const beside = (name, y) =>
+    addWords(figure, name, left - LABEL_GAP, y, { size: text, anchor: "end", room: left, fill });
+  const y = titlesEnd - (text * LINE) / 2 + text * 0.35;
+  beside("head", y);
+  const every = Math.ceil(text / (size + HEAD_GAP));
+  for (let head = 0; head < heads; head += every) {
+    const x = left + head * (size + HEAD_GAP) + size / 2;
+    addWords(figure, String(head), x, y, { size: text, anchor: "middle", room: text * 3, fill });
+  }
+  if (columns.length) beside("embedding", baseLine(layout, -1));
+  for (let layer = 0; layer < layers; layer++) beside(`layer ${layer}`, baseLine(layout, layer));
+}
+
+/**
+ * The heads of one layer; one that is off is an empty square, crossed.
+ * @param {Figure} figure @param {OverviewHeads} heads @param {Layout} layout @param {number} layer
+ */
+function addHeads(figure, { heads, cells, high }, { left, top, size, step }, layer) {
+  const y = top + layer * step;
+  const fitted = Uint8Array.from({ length: 256 }, (_, code) => code && Math.min(1 + (code - 1) / Math.sqrt(high), 255));
+  for (let head = 0; head < heads; head++) {
+    const x = left + head * (size + HEAD_GAP);
+    const box = { x, y, width: size, height: size };
+    const shown = cells(layer, head);
+    if (shown) {
+      const codes = shown.codes.map((code) => fitted[code]);
+      figure.shapes.push({ kind: "heatmap", ...box, ...shown, codes, gap: cellGap(size / shown.columns) });
+    } else figure.shapes.push(line([x, y + size, x + size, y]));
+    figure.shapes.push({ kind: "rectangle", ...box, stroke: PRINT_COLOURS.line, stroke_width: 0.15 });
+  }
+}
+
+/** @param {number[]} points @returns {Shape} */
+function line(points) {
+  return { kind: "curve", points, stroke: PRINT_COLOURS.quiet, stroke_width: 0.15, opacity: 1, dashed: false };
+}
+
+/**
+ * @param {Figure} figure @param {LayerColumn} column @param {Layout} layout @param {number} place
+ */
+function addColumn(figure, { title, embedding, layers, align: anchor }, layout, place) {
+  const { x, width } = layout.columns[place];
+  const { text: size, titlesEnd } = layout;
+  /** @param {string} text @param {number} y @param {string} [fill] */
+  const write = (text, y, fill) =>
+    addWords(figure, text, anchor === "end" ? x + width : x, y, { size, anchor, room: width + 1, fill });
+  title
+    .split("\n")
+    .reverse()
+    .forEach((words, up) => {
+      write(words, titlesEnd - (up + 0.5) * size * LINE + size * 0.35, PRINT_COLOURS.quiet);
+    });
+  for (const [row, text] of [embedding, ...layers].entries()) if (text) write(text, baseLine(layout, row - 1));
+}

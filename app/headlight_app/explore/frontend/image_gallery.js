@@ -1,0 +1,110 @@
+// The images that a model may read in place of a sentence: drawn ones, and those that this visitor has uploaded.
+
+import { createElement } from "../../ui/frontend/dom/dom.js";
+import { find } from "../../ui/frontend/dom/elements.js";
+import { failureText } from "../../ui/frontend/server.js";
+import { remembered } from "../../ui/frontend/state/memory.js";
+import { unpack } from "../../ui/frontend/wire.js";
+import { ANOTHER_TEXT } from "./texts.js";
+
+/** @import { Packed } from "../../ui/frontend/wire.js" */
+/** @import { ExplorePage } from "./types.js" */
+
+const UPLOAD_PREFIX = "own-"; // begins the names of pictures that visitors brought, as in app/headlight_app/state/state.py
+const MAX_FILE_SIZE = 8 << 20;
+const IMAGE_TYPES = ["image/png", "image/jpeg", "image/webp"];
+
+const memory = remembered(() => ({ uploads: /** @type {string[]} */ ([]) }));
+
+/**
+ * Shows the chooser in place of the sentence, or of the source, for a model of pictures, and hides it for all others.
+ * @param {ExplorePage} page
+ */
+export function drawGallery(page) {
+  const { gallery, text } = page.view.elements;
+  const { images, has_source } = page.state.catalogue;
+  const box = /** @type {HTMLElement} */ (text.closest(".box"));
+  const writes = has_source || !images;
+  gallery.hidden = !images;
+  (writes ? box : gallery).append(page.view.elements.status);
+  box.hidden = !writes;
+  if (images && writes && gallery.nextElementSibling !== box) box.before(gallery); // a caption stands below its picture
+  page.view.elements.examples.hidden = Boolean(images);
+  if (!images) return;
+  const { uploads } = memory(page);
+  const chosen = page.server.imageName();
+  if (chosen.startsWith(UPLOAD_PREFIX) && !uploads.includes(chosen)) uploads.push(chosen);
+  const names = [...images, ...uploads];
+  if (gallery.dataset.names !== names.join()) {
+    gallery.dataset.names = names.join();
+    find(gallery, ".frames").replaceChildren(...names.map((name) => createImageButton(page, name)));
+  }
+  for (const button of gallery.querySelectorAll(".frame"))
+    button.setAttribute("aria-pressed", String(button.getAttribute("data-name") === chosen));
+}
+
+/** @param {ExplorePage} page @param {string} name */
+function createImageButton(page, name) {
+  const button = createElement("button", "frame");
+  button.dataset.name = name;
+  const mine = name.startsWith(UPLOAD_PREFIX);
+  button.dataset.testid = `picture-${mine ? "own" : name}`;
+  const image = createElement("img");
+  image.src = page.server.imageUrl(name);
+  image.alt = mine ? "Your image" : `Image: ${name}`;
+  image.draggable = false;
+  button.title = image.alt;
+  button.append(image);
+  button.onclick = () => chooseImage(page, name);
+  image.onerror = () => {
+    memory(page).uploads = memory(page).uploads.filter((other) => other !== name); // the server let it go
+    button.remove();
+  };
+  return button;
+}
+
+/** @param {ExplorePage} page @param {string} name */
+function chooseImage(page, name) {
+  page.change({ image: name, pinned: [], ...(page.state.writesTarget ? ANOTHER_TEXT : {}) });
+  drawGallery(page);
+}
+
+/**
+ * A picture goes to the server once, as a file; from then on it has a name that only this visitor can use.
+ * @param {ExplorePage} page @param {File} file
+ */
+async function uploadImage(page, file) {
+  const { bring } = page.view.elements;
+  bring.disabled = true;
+  try {
+    if (!IMAGE_TYPES.includes(file.type)) throw new Error("This is not a PNG, JPEG or WebP image.");
+    if (file.size > MAX_FILE_SIZE) throw new Error("An image may have at most 8 MB; make this one smaller.");
+    const answer = await fetch(`${page.server.api}/image`, {
+      method: "POST",
+      headers: { "Content-Type": file.type },
+      body: file,
+    });
+    /** @type {Packed<{ name: string, error?: string }>} */
+    const { meta } = unpack(await answer.arrayBuffer());
+    if (meta.error) throw new Error(meta.error);
+    memory(page).uploads.push(meta.name);
+    chooseImage(page, meta.name);
+  } catch (error) {
+    page.view.showProblem(failureText(error));
+  } finally {
+    bring.disabled = false;
+    bring.value = "";
+  }
+}
+
+/** @param {ExplorePage} page */
+export function listenToGallery(page) {
+  const { bring, gallery } = page.view.elements;
+  bring.onchange = () => bring.files?.[0] && uploadImage(page, bring.files[0]);
+  gallery.ondragover = (event) => event.preventDefault();
+  gallery.ondrop = (event) => {
+    event.preventDefault();
+    const file = event.dataTransfer?.files[0];
+    if (file) uploadImage(page, file);
+  };
+}

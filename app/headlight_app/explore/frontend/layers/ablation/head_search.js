@@ -1,0 +1,183 @@
+// Heads without which the answer is another one: a greedy search that the server takes a step of at each request.
+
+import { createTrack } from "../../../../ui/frontend/charts/track.js";
+import { createElement, formatPercent, inlineText, updateChildren } from "../../../../ui/frontend/dom/dom.js";
+import { failureText, isAbort } from "../../../../ui/frontend/server.js";
+import { switchHeads } from "../../../../ui/frontend/state/head_ablation.js";
+import { remembered } from "../../../../ui/frontend/state/memory.js";
+import { askRoute } from "../../server.js";
+import { answerPosition, layerElement, showLayersMessage } from "../layer_panel.js";
+
+/** @import { AblatedHead, ExplorePage, HeadSearchAnswer, Tab } from "../../types.js" */
+/** @import { AttentionGroup } from "../../../../ui/frontend/types.js" */
+
+/**
+ * A search and where it stands; `applied` once its heads are off on the page.
+ * @typedef {{ meta: HeadSearchAnswer | null, running: AbortController | null, problem: string, applied: boolean }} Search
+ */
+
+/** By the question that is searched, so that undo leads back to what was found. */
+const memory = remembered((/** @type {ExplorePage} */ _page) => /** @type {Map<string, Search>} */ (new Map()));
+
+export default /** @type {Tab} */ ({ draw: drawSearch });
+
+/** What is searched on the screen; with other edits it is something else. @param {ExplorePage} page @param {string[]} [edits] */
+function searchedQuestion(page, edits = page.state.answer.question.edits) {
+  return { question: { ...page.state.answer.question, edits }, query: answerPosition(page) };
+}
+
+/** By what a search is found again. @param {ExplorePage} page @param {string[]} [edits] */
+function searchKey(page, edits) {
+  return JSON.stringify(searchedQuestion(page, edits));
+}
+
+/** @param {ExplorePage} page @returns {Search} */
+function currentSearch(page) {
+  return memory(page).get(searchKey(page)) ?? { meta: null, running: null, problem: "", applied: false };
+}
+
+/** @param {ExplorePage} page */
+function drawSearch(page) {
+  const { attention_groups, predictions } = page.state.answer;
+  if (!attention_groups.length)
+    return showLayersMessage(page, "This model has no layers, so it has no heads to switch off.");
+  if (!predictions.length)
+    return showLayersMessage(
+      page,
+      "This model ends without a head, so there is no answer that its heads could change.",
+    );
+  const search = currentSearch(page);
+  drawProgress(page, search);
+  const { meta } = search;
+  layerElement(page, "search-result").hidden = !meta?.search.leads.length;
+  if (!meta) return;
+  updateChildren(layerElement(page, "search-found"), ...createRows(page, meta));
+  layerElement(page, "search-outcome").replaceChildren(...(meta.done ? outcomeWords(meta) : []));
+  const apply = layerElement(page, "search-apply", HTMLButtonElement);
+  apply.hidden = !meta.changed || search.applied;
+  apply.onclick = () => applySearch(page, meta);
+  layerElement(page, "search-applied").hidden = !search.applied;
+}
+
+/** @param {ExplorePage} page @param {Search} search */
+function drawProgress(page, search) {
+  const { meta, running, problem } = search;
+  const button = layerElement(page, "search", HTMLButtonElement);
+  const bar = layerElement(page, "search-progress", HTMLProgressElement);
+  button.textContent = running ? "Stop" : meta ? "Go on" : "Find the heads";
+  button.hidden = Boolean(meta?.done);
+  button.onclick = () => (running ? stopSearch(page, search) : runSearch(page, search));
+  bar.hidden = !meta || meta.done;
+  bar.value = meta ? meta.search.tested / meta.heads : 0;
+  const status = layerElement(page, "search-status");
+  if (problem) status.textContent = problem;
+  else if (!meta || meta.done) status.textContent = "";
+  else
+    status.textContent = `${ordinal(meta.search.heads.length + 1)} head: ${meta.search.tested} of ${meta.heads} tried`;
+}
+
+/** @param {number} number */
+function ordinal(number) {
+  const ending = { 1: "st", 2: "nd", 3: "rd" }[number % 10];
+  return `${number}${Math.floor(number / 10) === 1 ? "th" : (ending ?? "th")}`;
+}
+
+/** @param {string} text */
+function quoted(text) {
+  return createElement("bdi", "token", inlineText(text));
+}
+
+/** A row for all heads, and one for each head that is switched off. @param {ExplorePage} page @param {HeadSearchAnswer} meta */
+function createRows(page, { search, text }) {
+  const shares = search.leads.map(({ log_probability }) => Math.exp(log_probability));
+  const start = createElement("span", "name");
+  start.append(quoted(text), " with all of these on");
+  const names = [start, ...search.heads.map((head) => createHeadButton(page, head))];
+  return shares.map((share, place) => createRow(names[place], share, shares[place - 1]));
+}
+
+/** @param {HTMLElement} name @param {number} share of the answer @param {number | undefined} before */
+function createRow(name, share, before) {
+  const row = createElement("li");
+  const words = before === undefined ? "" : `${formatPercent(before)} → `;
+  row.append(name, createTrack(share, before), createElement("span", "number", `${words}${formatPercent(share)}`));
+  return row;
+}
+
+/** @param {ExplorePage} page @param {AblatedHead} ablated */
+function createHeadButton(page, { path, head }) {
+  const { group, layer } = attentionOf(page, path);
+  const where = page.state.answer.attention_groups.length > 1 ? `${group.title}, layer ${layer}` : `Layer ${layer}`;
+  const button = createElement("button", "name", `${where}, head ${head}`);
+  button.title = "Select this head";
+  button.onclick = () => page.change({ attention: group.name, layer, head });
+  return button;
+}
+
+/** @param {ExplorePage} page @param {string} path such as "decoder.3.self" @returns {{ group: AttentionGroup, layer: number }} */
+function attentionOf(page, path) {
+  const [stack, layer, kind] = path.split(".");
+  const groups = page.state.answer.attention_groups;
+  return {
+    group: groups.find((group) => group.stack === stack && group.kind === kind) ?? groups[0],
+    layer: Number(layer),
+  };
+}
+
+/** What was found, in a sentence. @param {HeadSearchAnswer} meta */
+export function outcomeWords({ changed, text, likeliest, most, search }) {
+  const count = search.heads.length;
+  const these = count === 1 ? "this head" : `these ${count} heads`;
+  if (changed) return [`Without ${these} the answer is `, quoted(likeliest), " and no longer ", quoted(text), "."];
+  const another = "Heads were tried one at a time, so another set may still change it.";
+  if (!search.stuck)
+    return [`Without ${these} the answer is still `, quoted(text), `. The search stops at ${most}. ${another}`];
+  const found = count ? `Beyond ${these} no` : "No";
+  return [`${found} head makes `, quoted(text), ` less sure, so the answer stays. ${another}`];
+}
+
+/** The heads become edits of the page like any other. @param {ExplorePage} page @param {HeadSearchAnswer} meta */
+function applySearch(page, { search }) {
+  let { edits } = page.state.choice;
+  for (const { path, head } of search.heads) {
+    const { group, layer } = attentionOf(page, path);
+    edits = switchHeads(edits, group, [[layer, head]], true);
+  }
+  memory(page).set(searchKey(page, edits), { ...currentSearch(page), applied: true });
+  page.change({ edits });
+}
+
+/** @param {ExplorePage} page @param {Search} search */
+function stopSearch(page, search) {
+  search.running?.abort();
+  search.running = null;
+  page.view.redraw();
+}
+
+/**
+ * Asks for one step after the other, from where it stopped; another question on the page ends it.
+ * @param {ExplorePage} page @param {Search} search
+ */
+async function runSearch(page, search) {
+  const asked = searchedQuestion(page);
+  const key = searchKey(page);
+  const running = new AbortController();
+  const isShown = () => key === searchKey(page);
+  const redraw = () => {
+    if (isShown() && page.state.choice.tab === "layers") page.view.redraw();
+  };
+  memory(page).set(key, Object.assign(search, { running, problem: "" }));
+  redraw();
+  try {
+    while (!search.meta?.done && isShown() && !running.signal.aborted) {
+      const request = search.meta ? { ...asked, search: search.meta.search } : asked;
+      search.meta = (await askRoute(page, "head_search", request, running.signal)).meta;
+      redraw();
+    }
+  } catch (error) {
+    if (!isAbort(error)) search.problem = failureText(error);
+  } finally {
+    if (search.running === running) search.running = null;
+    redraw();
+  }
+}

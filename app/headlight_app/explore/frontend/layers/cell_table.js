@@ -1,0 +1,78 @@
+// A table of numbers on either side of zero, each cell a button: arrow keys walk; a head is chosen, a feed-forward opened.
+
+import { divergingColour, formatShort, formatSigned } from "../../../ui/frontend/charts/charts.js";
+import { createElement, createHeading, onHover, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { GRID_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+
+/** @import { TableActions, TableCell, TableRow } from "../types.js" */
+
+/**
+ * @param {HTMLTableElement} table @param {(string | number)[]} columns
+ * @param {TableRow[]} rows @param {TableActions} actions
+ */
+export function drawCellTable(table, columns, rows, actions) {
+  const heading = createElement("tr");
+  heading.append(createElement("th"), ...columns.map((column) => createHeading(column, "col")));
+  const lines = rows.map(({ label, cells }) => {
+    const line = createElement("tr");
+    line.append(createHeading(label, "row"), ...cells.map((cell) => createCell(cell, actions)));
+    return line;
+  });
+  updateChildren(table, heading, ...lines);
+  const buttons = [...table.querySelectorAll("button")];
+  const first = buttons.find((button) => button.classList.contains("chosen")) || buttons[0];
+  if (first && !table.querySelector('button[tabindex="0"]')) first.tabIndex = 0;
+  table.onkeydown = (event) => onCellKey(table, event);
+}
+
+/** @param {TableCell | undefined} cell @param {TableActions} actions */
+function createCell(cell, { most, read, pick }) {
+  const place = createElement("td");
+  if (!cell) return place;
+  const button = createElement(
+    "button",
+    cell.chosen ? "chosen" : "",
+    cell.value === null ? "" : formatShort(cell.value),
+  );
+  button.tabIndex = -1;
+  button.style.background = cell.value === null ? "" : divergingColour(cell.value / most);
+  button.setAttribute("aria-label", `${cell.title}${cell.value === null ? "" : `: ${formatSigned(cell.value)}`}`);
+  if (cell.testid) button.dataset.testid = cell.testid;
+  button.onfocus = () => read(cell);
+  onHover(
+    button,
+    () => read(cell),
+    () => read(null),
+  );
+  if (cell.head >= 0 || cell.kind === "feed_forward") button.onclick = () => pick(cell);
+  place.append(button);
+  return place;
+}
+
+/** @param {HTMLTableElement} table @param {KeyboardEvent} event */
+export function onCellKey(table, event) {
+  const step = GRID_STEPS[event.key];
+  const button = event.target instanceof HTMLElement ? event.target : null;
+  const cell = button?.closest("td");
+  const line = cell?.closest("tr");
+  if (!step || !button || !cell || !line) return;
+  event.preventDefault();
+  const next = nextButton(table, line.rowIndex, cell.cellIndex, step);
+  if (!next) return;
+  button.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+}
+
+/**
+ * The next cell in a direction that has a button.
+ * @param {HTMLTableElement} table @param {number} row @param {number} column @param {[down: number, right: number]} step
+ */
+function nextButton(table, row, column, [down, right]) {
+  for (let distance = 1; ; distance++) {
+    const cell = table.rows[row + distance * down]?.cells[column + distance * right];
+    if (!cell || column + distance * right < 1) return null;
+    const button = cell.querySelector("button");
+    if (button) return button;
+  }
+}

@@ -1,0 +1,162 @@
+// The flow graph, token x layer: from the embeddings on top down to the token whose answer is asked for.
+
+import { formatPercent, quotedToken } from "../../../../ui/frontend/dom/dom.js";
+import { LIST_STEPS } from "../../../../ui/frontend/dom/keyboard.js";
+import { currentStyle } from "../../../../ui/frontend/heads/measurements.js";
+import { markTokens } from "../../../../ui/frontend/heads/token_strip.js";
+import { remembered } from "../../../../ui/frontend/state/memory.js";
+import { answerPosition, layerElement, selectHeadOf, showLayersMessage } from "../layer_panel.js";
+import { edgeAt, flowColumns, layoutFlow, readEdges } from "./flow_layout.js";
+import { paintFlow } from "./flow_painting.js";
+
+/** @import { FlowLayout } from "./flow_layout.js" */
+/** @import { ExplorePage, FlowEdge, InformationFlowAnswer, Tab } from "../../types.js" */
+/** @typedef {FlowLayout & Pick<InformationFlowAnswer, "position" | "layers" | "threshold"> & { hot: number }} FlowGraph hot: the marked edge, or -1 */
+
+const THRESHOLDS = [
+  0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8,
+];
+const USUAL_WIDTH = 600; // pixels, where the frame has none yet
+
+const memory = remembered((/** @type {ExplorePage} */ _page) => ({
+  /** The place of the slider, from 1. */
+  step: 4,
+  /** What was brought into sight. */
+  scrolledTo: "",
+}));
+
+export default /** @type {Tab} */ ({ draw: drawFlow });
+
+/** @param {ExplorePage} page */
+function drawFlow(page) {
+  const threshold = drawThreshold(page);
+  const found = page.server.get("information_flow", { query: answerPosition(page), threshold });
+  if (!found) return;
+  const { meta } = found;
+  if (meta.error) return showLayersMessage(page, meta.error);
+  const { tokens, source_tokens } = page.state.answer;
+  const edges = readEdges(found);
+  const room = {
+    layers: meta.layers,
+    width: flowCanvas(page).parentElement?.clientWidth || USUAL_WIDTH,
+    type: currentStyle(page).type,
+  };
+  const layout = layoutFlow(edges, flowColumns(edges, meta.position, tokens, source_tokens), room);
+  /** @type {FlowGraph} */
+  const graph = { ...layout, position: meta.position, layers: meta.layers, threshold: meta.threshold, hot: -1 };
+  listenToFlow(page, graph);
+  markEdge(page, graph, -1);
+  scrollToAnswer(page, graph);
+}
+
+/** @param {ExplorePage} page */
+function flowCanvas(page) {
+  return layerElement(page, "flow", HTMLCanvasElement);
+}
+
+/** The slider of the smallest share that is shown; it hands out that share. @param {ExplorePage} page */
+function drawThreshold(page) {
+  const slider = layerElement(page, "flow-threshold", HTMLInputElement);
+  const { step } = memory(page);
+  const words = formatPercent(THRESHOLDS[step - 1]);
+  slider.value = String(step);
+  if (slider.nextElementSibling) slider.nextElementSibling.textContent = words;
+  slider.setAttribute("aria-valuetext", words);
+  slider.oninput = () => {
+    memory(page).step = Number(slider.value);
+    drawFlow(page);
+  };
+  return THRESHOLDS[step - 1];
+}
+
+/**
+ * Once for each answer the node at the end is brought into sight; after that the person scrolls.
+ * @param {ExplorePage} page @param {FlowGraph} graph
+ */
+function scrollToAnswer(page, { position, x }) {
+  const place = `${page.state.answered} ${position}`;
+  const frame = flowCanvas(page).parentElement;
+  if (!frame || memory(page).scrolledTo === place) return;
+  memory(page).scrolledTo = place;
+  frame.scrollLeft = x("text", position) - frame.clientWidth + 60;
+}
+
+/** @param {ExplorePage} page @param {FlowGraph} graph */
+function listenToFlow(page, graph) {
+  const canvas = flowCanvas(page);
+  const mark = (/** @type {number} */ index) => {
+    if (index !== graph.hot) markEdge(page, graph, index);
+  };
+  const edgeUnder = (/** @type {MouseEvent} */ event) => {
+    const frame = canvas.getBoundingClientRect();
+    return edgeAt(graph, event.clientX - frame.left, event.clientY - frame.top);
+  };
+  canvas.onmousemove = (event) => mark(edgeUnder(event));
+  canvas.onmouseleave = () => mark(-1);
+  canvas.onclick = (event) => selectEdgeHead(page, graph.edges[edgeUnder(event)]);
+  const order = graph.edges
+    .flatMap(({ heads }, index) => (heads.length ? [index] : []))
+    .sort((a, b) => graph.edges[b].share - graph.edges[a].share);
+  canvas.onkeydown = (event) => {
+    const step = LIST_STEPS[event.key];
+    if (step) mark(order[Math.min(Math.max(order.indexOf(graph.hot) + step, 0), order.length - 1)] ?? -1);
+    else if (event.key === "Enter") selectEdgeHead(page, graph.edges[graph.hot]);
+    else return;
+    event.preventDefault();
+  };
+}
+
+/** @param {ExplorePage} page @param {FlowEdge | undefined} edge */
+function selectEdgeHead(page, edge) {
+  if (edge?.heads.length) selectHeadOf(page, edge.layer, edge.heads[0].head, edge.kind);
+}
+
+/** @param {ExplorePage} page @param {FlowGraph} graph @param {number} index */
+function markEdge(page, graph, index) {
+  graph.hot = index;
+  const edge = graph.edges[index];
+  const canvas = flowCanvas(page);
+  const prediction = page.state.answer.predictions.find(({ position }) => position === graph.position);
+  paintFlow(canvas, graph, currentStyle(page), prediction);
+  const label = graph.columns.find(({ position, side }) => position === graph.position && side === "text")?.label;
+  canvas.setAttribute(
+    "aria-label",
+    `Flow graph to ${label}: ${graph.edges.length} shares from ${formatPercent(graph.threshold)} on. Arrow keys go through them, the largest first; Enter chooses the head.`,
+  );
+  markFlow(page, graph, edge);
+  canvas.style.cursor = edge?.heads.length ? "pointer" : "default";
+  layerElement(page, "flow-reading").replaceChildren(...(edge ? describeEdge(page, edge) : [describeGraph(graph)]));
+}
+
+/**
+ * The tokens at the ends of a line of attention as query and key; else the one whose answer it is.
+ * @param {ExplorePage} page @param {FlowGraph} graph @param {FlowEdge | undefined} edge
+ */
+function markFlow(page, { position }, edge) {
+  if (!edge?.heads.length) return markTokens(page, { side: "text", position });
+  markTokens(
+    page,
+    { side: "text", position: edge.target },
+    { side: edge.kind === "cross" ? "source" : "text", position: edge.source },
+  );
+}
+
+/** @param {FlowGraph} graph */
+function describeGraph({ edges }) {
+  return edges.length
+    ? `${edges.length} shares. Point at a line to read it; the arrow keys go through them.`
+    : "Nothing reaches this share; lower it.";
+}
+
+/** @param {ExplorePage} page @param {FlowEdge} edge */
+function describeEdge(page, { layer, kind, target, source, share, heads }) {
+  const { tokens, source_tokens } = page.state.answer;
+  const token = quotedToken(tokens[target]);
+  if (kind === "residual")
+    return [`Layer ${layer}: `, ...token, ` keeps ${formatPercent(share)} of its own stream from before attention`];
+  if (kind === "feed_forward")
+    return [`Layer ${layer}: the feed-forward is ${formatPercent(share)} of the stream of `, ...token, " after it"];
+  const from = quotedToken(((kind === "cross" && source_tokens) || tokens)[source]);
+  const words = heads.map((one) => `head ${one.head} ${formatPercent(one.share)}`).join(", ");
+  return [`Layer ${layer}: `, ...token, ` takes ${formatPercent(share)} from `, ...from, ` (${words})`];
+}

@@ -1,0 +1,69 @@
+// What the panels of the tab "Layers" have in common: their elements, the position asked about, and the selected head.
+
+import { findByTestId } from "../../../ui/frontend/dom/elements.js";
+import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
+
+/** @import { ExplorePage } from "../types.js" */
+
+/**
+ * @template {HTMLElement} [T=HTMLElement]
+ * @param {ExplorePage} page @param {string} name its data-testid @param {new () => T} [type]
+ */
+export function layerElement(page, name, type) {
+  return findByTestId(page.view.panels.layers, name, type);
+}
+
+/**
+ * The sections of which one is open, by their data-analysis.
+ * @param {ExplorePage} page @returns {NodeListOf<HTMLElement>}
+ */
+export function layerSections(page) {
+  return page.view.panels.layers.querySelectorAll("[data-analysis]");
+}
+
+/**
+ * A sentence in place of a picture that this model does not have.
+ * @param {ExplorePage} page @param {string} sentence
+ */
+export function showLayersMessage(page, sentence) {
+  const message = layerElement(page, "layers-silent");
+  message.textContent = sentence;
+  message.hidden = !sentence;
+  if (sentence) for (const section of layerSections(page)) section.hidden = true;
+}
+
+/**
+ * The token at which an answer is asked for. Answers are of the text, whatever attention is looked at.
+ * @param {ExplorePage} page
+ */
+export function answerPosition(page) {
+  const { query } = page.state.choice;
+  const { tokens, maskable } = page.state.answer;
+  if (query >= 0 && query < tokens.length) return query;
+  const masked = maskable ? tokens.findIndex((token) => token.masked) : -1;
+  return masked >= 0 ? masked : tokens.length - 1;
+}
+
+/** A depth of the residual stream on an axis: the layer that it comes after, by its number. @param {number} depth */
+export function depthLabel(depth) {
+  return depth === 0 ? "emb." : `L${depth - 1}`;
+}
+
+/**
+ * Chooses a head from any picture of the tab.
+ * @param {ExplorePage} page @param {number} layer @param {number} head
+ * @param {string} [kind] of attention; the one that is chosen
+ */
+export function selectHeadOf(page, layer, head, kind) {
+  const { attention_groups } = page.state.answer;
+  const group =
+    attention_groups.find((other) => kind && other.stack === attention_groups[0].stack && other.kind === kind) ||
+    currentGroup(page);
+  page.change({ attention: group.name, layer, head });
+}
+
+/** @param {ExplorePage} page @param {number} layer @param {number} head @param {string} [kind] */
+export function isCurrentHead(page, layer, head, kind) {
+  const { choice } = page.state;
+  return layer === choice.layer && head === choice.head && (!kind || currentGroup(page).kind === kind);
+}

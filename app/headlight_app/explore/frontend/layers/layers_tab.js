@@ -1,0 +1,88 @@
+// The tab "Layers": what each layer would say, what each part adds, where it came from, and what goes without a head.
+
+import { fillSelect, tokenOptions } from "../../../ui/frontend/charts/charts.js";
+import { drawChoices, formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
+import { find } from "../../../ui/frontend/dom/elements.js";
+import { markTokens } from "../../../ui/frontend/heads/token_strip.js";
+import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
+import { remembered } from "../../../ui/frontend/state/memory.js";
+import { urlPosition } from "../../../ui/frontend/state/token_selection.js";
+import { loadModules } from "../tabs.js";
+import { answerPosition, layerElement, layerSections, showLayersMessage } from "./layer_panel.js";
+
+/** @import { AnalysisRow, ExplorePage, Tab } from "../types.js" */
+
+/** The analyses whose modules are here; null before anybody has opened the tab. */
+const memory = remembered(() => ({ loaded: /** @type {Map<string, Tab> | null} */ (null) }));
+
+export default /** @type {Tab} */ ({ draw: drawLayers });
+
+/** @param {ExplorePage} page */
+function activeAnalysis(page) {
+  const { analyses } = page.state.catalogue;
+  return analyses.find(({ name }) => name === page.state.choice.analysis) ?? analyses[0];
+}
+
+/** @param {ExplorePage} page @param {boolean} fresh */
+function drawLayers(page, fresh) {
+  const { analyses } = page.state.catalogue;
+  const open = activeAnalysis(page);
+  const titles = analyses.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
+  drawChoices(layerElement(page, "analyses"), "analysis", titles, open.name, (analysis) => page.change({ analysis }));
+  const drawing = loadedAnalyses(page).get(open.name);
+  // Until its module is here, a click on what is drawn would be lost.
+  for (const section of layerSections(page)) section.hidden = section.dataset.analysis !== open.name || !drawing;
+  showLayersMessage(page, "");
+  drawAnswerSelects(page, open);
+  drawing?.draw(page, fresh);
+}
+
+/** @param {ExplorePage} page */
+function loadedAnalyses(page) {
+  const kept = memory(page);
+  if (kept.loaded) return kept.loaded;
+  kept.loaded = new Map();
+  loadModules(page, page.state.catalogue.analyses, kept.loaded, () => activeAnalysis(page).name);
+  return kept.loaded;
+}
+
+/** @param {ExplorePage} page @param {AnalysisRow} analysis */
+function drawAnswerSelects(page, { has_target, of_likeliest, has_attention }) {
+  const { tokens, predictions, attention_groups } = page.state.answer;
+  const { target_token } = page.state.choice;
+  const [query, targets, attention] = ["query", "target", "attention"].map((name) =>
+    layerElement(page, `layers-${name}`, HTMLSelectElement),
+  );
+  fillSelect(query, tokenOptions(tokens), answerPosition(page), (value) =>
+    page.change({ query: urlPosition(page, Number(value)), target_token: -1 }),
+  );
+  const ofWholeText = predictions[0]?.token_text === null;
+  const placeless = (has_target || of_likeliest) && ofWholeText;
+  find(page.view.panels.layers, '[data-part="place"]').hidden = placeless;
+  markTokens(page, { side: "text", position: placeless ? -1 : answerPosition(page) });
+  find(page.view.panels.layers, '[data-part="answers"]').hidden = !has_target || !predictions.length;
+  fillSelect(targets, answerOptions(page), target_token, (value) => page.change({ target_token: Number(value) }));
+  find(page.view.panels.layers, '[data-part="attentions"]').hidden = !has_attention || attention_groups.length < 2;
+  const titles = attention_groups.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
+  fillSelect(attention, titles, currentGroup(page)?.name, (name) => page.change({ attention: name }));
+}
+
+/**
+ * Answers to choose from: the likeliest, the candidates, and the chosen one where it is none of them.
+ * @param {ExplorePage} page
+ */
+function answerOptions(page) {
+  const { predictions } = page.state.answer;
+  const { target_token } = page.state.choice;
+  const position = answerPosition(page);
+  const only = predictions.length === 1 ? predictions[0] : undefined;
+  const prediction = predictions.find((one) => one.position === position) ?? only;
+  /** @type {[number, string][]} */
+  const options = (prediction?.candidates ?? []).map(({ id, text, after }) => [
+    id,
+    `${inlineText(text)}  ${formatPercent(after)}`,
+  ]);
+  if (target_token >= 0 && !options.some(([id]) => id === target_token))
+    options.push([target_token, `token ${target_token}`]);
+  return [/** @type {[number, string]} */ ([-1, "the likeliest"]), ...options];
+}

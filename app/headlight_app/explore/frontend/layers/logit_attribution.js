@@ -1,0 +1,182 @@
+// What each part adds to the logit of an answer, and what each feed-forward promotes and suppresses.
+
+import { formatNumber, formatSigned } from "../../../ui/frontend/charts/charts.js";
+import {
+  activeElement,
+  createElement,
+  createHeading,
+  inlineText,
+  quotedToken,
+  updateChildren,
+} from "../../../ui/frontend/dom/dom.js";
+import { drawCellTable } from "./cell_table.js";
+import { answerPosition, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "./layer_panel.js";
+import { chosenNeuron, drawNeurons, openNeurons } from "./neurons.js";
+import { createPromotedCell } from "./promoted_tokens.js";
+import { drawRankedBars } from "./ranked_bars.js";
+
+/** @import { ComponentAnswer, ExplorePage, LogitAttributionAnswer, RankedEntry, Tab, TableCell, TableRow } from "../types.js" */
+/** @typedef {ComponentAnswer & { value: number }} Contribution */
+
+const HELP =
+  "Orange adds to the logit, blue takes from it. Click a head to choose it, a feed-forward (FF) to see its neurons.";
+const RANKED = 10;
+/** Rows of parts outside the layers. @type {Readonly<Record<string, string>>} */
+const ROW_LABELS = { embedding: "token", positions: "position", bias: "answer", edit: "edits" };
+
+/** @param {ComponentAnswer} part */
+export function componentName({ kind, layer, head }) {
+  if (kind === "bias") return layer < 0 ? "Biases of embedding and answer" : `Layer ${layer}, biases`;
+  if (head >= 0) return `Layer ${layer}, ${kind === "cross" ? "cross " : ""}head ${head}`;
+  return (
+    { embedding: "Token embedding", positions: "Added positions", edit: "Edits of the stream" }[kind] ??
+    `Layer ${layer}, feed-forward`
+  );
+}
+
+export default /** @type {Tab} */ ({ draw: drawContributions });
+
+/** @param {ExplorePage} page */
+function drawContributions(page) {
+  const found = page.server.get("logit_attribution", {
+    query: answerPosition(page),
+    token: page.state.choice.target_token,
+  });
+  if (!found) return;
+  const { meta, numbers } = found;
+  if (meta.error) return showLayersMessage(page, meta.error);
+  const parts = meta.components.map((part, row) => ({ ...part, value: numbers[row] }));
+  const sum = numbers.reduce((total, number) => total + number, 0);
+  drawTotal(page, meta, sum);
+  drawComponentTable(page, parts);
+  drawLargest(page, parts, sum);
+  drawNeurons(page);
+  drawPromoted(page, meta);
+  layerElement(page, "conventions").textContent = meta.assumptions.join(" ");
+}
+
+/** @param {ExplorePage} page @param {LogitAttributionAnswer} meta @param {number} sum */
+function drawTotal(page, { text, position, logit }, sum) {
+  const token = createElement("bdi", "token", inlineText(text));
+  const after = quotedToken(page.state.answer.tokens[position]);
+  layerElement(page, "shares-total").replaceChildren(
+    "The logit of ",
+    token,
+    " after ",
+    ...after,
+    " is ",
+    createElement("b", "", formatNumber(logit)),
+    `; all parts add up to ${formatNumber(sum)}. What is added to every token's logit alike changes no probability.`,
+  );
+}
+
+/** @param {ExplorePage} page @param {Contribution[]} parts */
+function drawComponentTable(page, parts) {
+  const [table, reading] = [layerElement(page, "shares", HTMLTableElement), layerElement(page, "shares-reading")];
+  const { columns, rows } = tableOf(parts, (part) => componentCell(page, part));
+  drawCellTable(table, columns, rows, {
+    most: Math.max(...parts.map(({ value }) => Math.abs(value)), 1e-9),
+    read: (cell) => {
+      reading.textContent =
+        cell?.value === undefined || cell.value === null ? HELP : `${cell.title} adds ${formatSigned(cell.value)}`;
+    },
+    pick: (cell) => pickPart(page, cell),
+  });
+  if (!table.contains(activeElement(table))) reading.textContent = HELP;
+}
+
+/** Chooses a head, or opens a feed-forward. @param {ExplorePage} page @param {Pick<TableCell, "layer" | "head" | "kind">} part */
+function pickPart(page, { layer, head, kind }) {
+  if (kind === "feed_forward") openNeurons(page, layer);
+  else selectHeadOf(page, layer, head, kind);
+}
+
+/** @param {ComponentAnswer} part */
+function canBePicked({ head, kind }) {
+  return head >= 0 || kind === "feed_forward";
+}
+
+/**
+ * Rows are layers, columns heads; feed-forward and biases beside them, what stands outside the layers above and below.
+ * @param {Contribution[]} parts @param {(part: Contribution) => TableCell} cell
+ * @returns {{ columns: string[], rows: TableRow[] }}
+ */
+export function tableOf(parts, cell) {
+  const kinds = ["self", "cross"].filter((kind) => parts.some((part) => part.kind === kind));
+  const heads = Math.max(...parts.map((part) => part.head)) + 1;
+  const biased = parts.some((part) => part.kind === "bias" && part.layer >= 0 && part.value !== 0);
+  const others = [
+    ...(parts.some((part) => part.kind === "feed_forward") ? [{ kind: "feed_forward", title: "FF" }] : []),
+    ...(biased ? [{ kind: "bias", title: "bias" }] : []),
+  ];
+  const headColumns = kinds.flatMap((kind) =>
+    Array.from({ length: heads }, (_, head) => (kind === "cross" ? `×${head}` : `${head}`)),
+  );
+  const layers = [...new Set(parts.map((part) => part.layer))].filter((layer) => layer >= 0);
+  const outside = (/** @type {string[]} */ wanted) =>
+    parts
+      .filter(({ layer, kind, value }) => layer < 0 && wanted.includes(kind) && (value !== 0 || kind === "embedding"))
+      .map((part) => ({ label: ROW_LABELS[part.kind], cells: [cell(part)] }));
+  const layerRow = (/** @type {number} */ layer) => {
+    const own = parts.filter((part) => part.layer === layer);
+    const inHeads = kinds.flatMap((kind) => own.filter((part) => part.kind === kind));
+    const found = [...inHeads, ...others.map(({ kind }) => own.find((part) => part.kind === kind))];
+    return { label: `L${layer}`, cells: found.map((part) => part && cell(part)) };
+  };
+  return {
+    columns: [...headColumns, ...others.map(({ title }) => title)],
+    rows: [...outside(["embedding", "positions"]), ...layers.map(layerRow), ...outside(["bias", "edit"])],
+  };
+}
+
+/** @param {ExplorePage} page @param {Contribution} part @returns {TableCell} */
+function componentCell(page, part) {
+  return {
+    ...part,
+    title: componentName(part),
+    chosen:
+      part.kind === "feed_forward"
+        ? chosenNeuron(page)?.layer === part.layer
+        : part.head >= 0 && isCurrentHead(page, part.layer, part.head, part.kind),
+    testid: part.kind === "feed_forward" ? `feed-forward-${part.layer}` : undefined,
+  };
+}
+
+/** @param {ExplorePage} page @param {Contribution[]} parts @param {number} sum */
+function drawLargest(page, parts, sum) {
+  const order = parts.filter(({ value }) => value !== 0).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  const others = order.slice(RANKED);
+  /** @type {RankedEntry[]} */
+  const entries = order
+    .slice(0, RANKED)
+    .map((part) => ({
+      title: componentName(part),
+      value: part.value,
+      pick: canBePicked(part) ? () => pickPart(page, part) : undefined,
+    }));
+  if (others.length)
+    entries.push({
+      title: `All ${others.length} others`,
+      value: others.reduce((total, { value }) => total + value, 0),
+    });
+  entries.push({ title: "Together: the logit", value: sum, total: true });
+  drawRankedBars(layerElement(page, "ranked"), entries);
+}
+
+/** @param {ExplorePage} page @param {LogitAttributionAnswer} meta */
+function drawPromoted(page, meta) {
+  const heading = createElement("tr");
+  heading.append(...["Layer", "Promoted", "Suppressed"].map((text) => createHeading(text, "col")));
+  const rows = meta.promoted.map(({ layer, promoted, suppressed }) => {
+    const line = createElement("tr");
+    const name = createHeading("", "row");
+    const button = createElement("button", "", layer);
+    button.title = `The neurons of layer ${layer}’s feed-forward`;
+    button.onclick = () => openNeurons(page, layer);
+    name.append(button);
+    line.append(name, createPromotedCell(promoted), createPromotedCell(suppressed));
+    return line;
+  });
+  layerElement(page, "promoted-part").hidden = !rows.length;
+  updateChildren(layerElement(page, "promoted"), heading, ...rows);
+}

@@ -1,0 +1,239 @@
+// The logit lens: what each layer would say at each token, or of the text; how surprising the tokens were; residual norms.
+
+import { colour, paintScale, readableInk } from "../../../ui/frontend/charts/colours.js";
+import {
+  activeElement,
+  createElement,
+  createHeading,
+  formatPercent,
+  inlineText,
+  onHover,
+  quotedToken,
+  updateChildren,
+} from "../../../ui/frontend/dom/dom.js";
+import { find } from "../../../ui/frontend/dom/elements.js";
+import { remembered } from "../../../ui/frontend/state/memory.js";
+import { predictsFromImage } from "../../../ui/frontend/state/token_selection.js";
+import { onCellKey } from "./cell_table.js";
+import { answerPosition, layerElement, showLayersMessage } from "./layer_panel.js";
+import { drawResidualNorms } from "./residual_norms.js";
+import { drawSurprisal } from "./surprisal.js";
+
+/** @import { ExploreAnswer, ExplorePage, LogitLensAnswer, Tab } from "../types.js" */
+/** @import { Found } from "../../../ui/frontend/types.js" */
+/** @typedef {Found<LogitLensAnswer>} LensFound */
+
+const WINDOW_SIZE = 32; // tokens that the server reads at a time
+
+const memory = remembered((/** @type {ExplorePage} */ _page) => ({
+  /** The window that somebody opened for an answer. */
+  window: /** @type {{ answer: ExploreAnswer, open: number } | null} */ (null),
+  drawn: /** @type {{ found: LensFound, asked: number } | null} */ (null),
+  /** What was brought into sight. */
+  scrolledTo: "",
+}));
+
+export default /** @type {Tab} */ ({ draw: drawLogitLens });
+
+/** @param {ExplorePage} page */
+function drawLogitLens(page) {
+  drawResidualNorms(page);
+  const windows = Math.ceil(page.state.answer.tokens.length / WINDOW_SIZE);
+  const { window } = memory(page);
+  const open = window?.answer === page.state.answer ? window.open : Math.floor(answerPosition(page) / WINDOW_SIZE);
+  drawWindows(page, open, windows);
+  const found = page.server.get("logit_lens", { first: open * WINDOW_SIZE });
+  if (!found) return;
+  if (found.meta.error) return showLayersMessage(page, found.meta.error);
+  layerElement(page, "lens-explanation").textContent = found.meta.explanation;
+  layerElement(page, "lens-surprisal").hidden = found.meta.predicts_labels;
+  if (!found.meta.predicts_labels) drawSurprisal(page);
+  drawTable(page, found);
+}
+
+/** @param {ExplorePage} page @param {number} open @param {number} windows */
+function drawWindows(page, open, windows) {
+  const bar = layerElement(page, "lens-windows");
+  const { answer } = page.state;
+  bar.hidden = windows < 2;
+  const go = (/** @type {number} */ to) => {
+    memory(page).window = { answer, open: to };
+    drawLogitLens(page);
+  };
+  const [earlier, later] = ["earlier", "later"].map((name) => layerElement(page, `lens-${name}`, HTMLButtonElement));
+  earlier.disabled = open === 0;
+  later.disabled = open === windows - 1;
+  earlier.onclick = () => go(open - 1);
+  later.onclick = () => go(open + 1);
+  const last = Math.min((open + 1) * WINDOW_SIZE, answer.tokens.length) - 1;
+  find(bar, "span").textContent = `tokens ${open * WINDOW_SIZE} to ${last} of ${answer.tokens.length}`;
+}
+
+/**
+ * What one cell says: its likeliest answers with their shares, and the rank of the true token (0: not known).
+ * @param {LensFound} found @param {number} depth @param {number} column
+ */
+export function readCell({ meta, numbers }, depth, column) {
+  const size = 2 * meta.top_k + 2;
+  const start = (depth * meta.columns + column) * size;
+  const cell = numbers.subarray(start, start + size);
+  const answers = Array.from(cell.subarray(0, meta.top_k), (answer) => meta.answer_texts[answer]);
+  return { answers, shares: cell.subarray(meta.top_k, 2 * meta.top_k), rank: cell[size - 2] };
+}
+
+/**
+ * The token of a column; null for the whole text, whose column stands in front.
+ * @param {LogitLensAnswer} meta @param {number} column
+ */
+export function columnPosition({ first, count, columns }, column) {
+  const place = column - (columns - count);
+  return place < 0 ? null : first + place;
+}
+
+/** The column of the answer on the page. @param {ExplorePage} page @param {LogitLensAnswer} meta */
+function answerColumn(page, { first, count, columns }) {
+  return columns > count ? 0 : Math.min(Math.max(answerPosition(page) - first, 0), count - 1);
+}
+
+/** @param {ExplorePage} page */
+function wholeName(page) {
+  return predictsFromImage(page) ? "whole image" : "whole text";
+}
+
+/**
+ * What a row says; the last is the model's answer, but for single tokens of a text that is labelled as a whole.
+ * @param {number} depth @param {number} depths
+ */
+function depthName(depth, depths, isAnswer = true) {
+  if (depth === 0) return "embedding";
+  return depth === depths - 1 && isAnswer ? "the answer" : `after layer ${depth - 1}`;
+}
+
+/** @param {ExplorePage} page @param {LensFound} found */
+function drawTable(page, found) {
+  const { meta } = found;
+  const table = layerElement(page, "lens", HTMLTableElement);
+  const asked = answerPosition(page);
+  const { drawn } = memory(page);
+  if (drawn?.found === found && drawn.asked === asked && table.rows.length) return;
+  memory(page).drawn = { found, asked };
+  const rows = Array.from({ length: meta.depths }, (_, depth) => createRow(page, found, depth));
+  table.classList.toggle("labels", meta.predicts_labels);
+  const truth = meta.predicts_labels ? [] : [createTruthRow(page, meta)];
+  updateChildren(table, createTokenRow(page, meta), ...rows, ...truth);
+  const cells = ['button[tabindex="0"]', "td.asked button", "button"].map(
+    (selector) => /** @type {HTMLElement | null} */ (table.querySelector(selector)),
+  );
+  const start = cells.find((cell) => cell !== null);
+  if (start) start.tabIndex = 0;
+  table.onkeydown = (event) => onCellKey(table, event);
+  paintScale(layerElement(page, "lens-scale", HTMLCanvasElement));
+  scrollToPosition(page, table);
+  if (table.contains(activeElement(table))) return; // it has been read, and goes on being read
+  drawReadout(page, found, meta.depths - 1, answerColumn(page, meta));
+}
+
+/** @param {ExplorePage} page @param {LogitLensAnswer} meta */
+function createTokenRow(page, meta) {
+  const row = createElement("tr");
+  const headings = Array.from({ length: meta.columns }, (_, column) => {
+    const position = columnPosition(meta, column);
+    const cell = createHeading("", "col");
+    cell.classList.toggle("asked", isAsked(page, meta, column));
+    const text = position === null ? wholeName(page) : inlineText(page.state.answer.tokens[position].text);
+    cell.append(createElement("bdi", "", text));
+    return cell;
+  });
+  row.append(createElement("th", "", "after reading"), ...headings);
+  return row;
+}
+
+/** @param {ExplorePage} page @param {LogitLensAnswer} meta @param {number} column */
+function isAsked(page, meta, column) {
+  return meta.columns > meta.count ? column === 0 : columnPosition(meta, column) === answerPosition(page);
+}
+
+/** @param {ExplorePage} page @param {LensFound} found @param {number} depth */
+function createRow(page, found, depth) {
+  const row = createElement("tr");
+  const cells = Array.from({ length: found.meta.columns }, (_, column) => createCell(page, found, depth, column));
+  const { depths, columns, count } = found.meta;
+  row.append(createHeading(depthName(depth, depths, columns === count), "row"), ...cells);
+  return row;
+}
+
+/** @param {ExplorePage} page @param {LogitLensAnswer} meta */
+function createTruthRow(page, { targets, answer_texts }) {
+  const row = createElement("tr", "truth");
+  const cells = targets.map((token) => {
+    const cell = createElement("td");
+    cell.append(createElement("bdi", "", token < 0 ? "?" : inlineText(answer_texts[token])));
+    return cell;
+  });
+  row.append(createHeading(page.state.answer.maskable ? "what was there" : "what really comes", "row"), ...cells);
+  return row;
+}
+
+/**
+ * Once for each answer the token at hand is brought into sight; after that the person scrolls.
+ * @param {ExplorePage} page @param {HTMLTableElement} table
+ */
+function scrollToPosition(page, table) {
+  const cell = /** @type {HTMLElement | null} */ (table.querySelector("td.asked"));
+  const frame = table.parentElement;
+  const place = `${page.state.answered} ${answerPosition(page)}`;
+  if (!cell || !frame || memory(page).scrolledTo === place) return;
+  memory(page).scrolledTo = place;
+  frame.scrollLeft = cell.offsetLeft + cell.offsetWidth - frame.clientWidth + 8;
+}
+
+/** @param {ExplorePage} page @param {LensFound} found @param {number} depth @param {number} column */
+function createCell(page, found, depth, column) {
+  const position = columnPosition(found.meta, column);
+  const { answers, shares, rank } = readCell(found, depth, column);
+  const cell = createElement("td", isAsked(page, found.meta, column) ? "asked" : "");
+  const button = createElement("button");
+  const ground = colour(Math.sqrt(shares[0]));
+  button.tabIndex = -1;
+  button.dataset.testid = `lens-${depth}-${position ?? "whole"}`;
+  button.style.background = `rgb(${ground.join(" ")})`;
+  button.style.color = readableInk(ground);
+  const figure = found.meta.predicts_labels ? formatPercent(shares[0]) : rank ? `#${rank}` : "";
+  button.append(createElement("bdi", "", inlineText(answers[0])), createElement("small", "", figure));
+  const read = () => drawReadout(page, found, depth, column);
+  button.onfocus = read;
+  onHover(button, read);
+  if (position !== null)
+    button.onclick = () =>
+      page.change({ query: position === page.state.answer.tokens.length - 1 ? -1 : position, target_token: -1 });
+  cell.append(button);
+  return cell;
+}
+
+/** @param {ExplorePage} page @param {LensFound} found @param {number} depth @param {number} column */
+function drawReadout(page, found, depth, column) {
+  const { meta } = found;
+  const { answers, shares, rank } = readCell(found, depth, column);
+  const position = columnPosition(meta, column);
+  const name = depthName(depth, meta.depths, meta.columns === meta.count || position === null);
+  const words = answers.flatMap((answer, place) => [
+    place ? ", " : "",
+    createElement("bdi", "token", inlineText(answer)),
+    ` ${formatPercent(shares[place])}`,
+  ]);
+  const token = position === null ? -1 : meta.targets[position - meta.first];
+  const right =
+    token < 0
+      ? []
+      : [" · true: ", createElement("bdi", "token", inlineText(meta.answer_texts[token])), `, rank ${rank}`];
+  const at =
+    position === null
+      ? [`, ${wholeName(page)}: `]
+      : [", at ", ...quotedToken(page.state.answer.tokens[position]), ": "];
+  layerElement(page, "lens-reading").replaceChildren(
+    `${name[0].toUpperCase()}${name.slice(1)}`,
+    ...at,
+    ...words,
+    ...right,
+  );
+}

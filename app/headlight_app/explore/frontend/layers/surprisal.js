@@ -1,0 +1,73 @@
+// How surprising each token was: its negative log-likelihood as a shade.
+
+import { formatNumber } from "../../../ui/frontend/charts/charts.js";
+import { createElement, formatPercent, onHover, quotedToken, visibleText } from "../../../ui/frontend/dom/dom.js";
+import { layerElement } from "./layer_panel.js";
+
+/** @import { ExplorePage } from "../types.js" */
+/** @import { Token } from "../../../ui/frontend/types.js" */
+
+const FULL_SHADE = Math.log2(1000); // bits
+
+/** Asks for one part of the text after the other, and draws what is known. @param {ExplorePage} page */
+export function drawSurprisal(page) {
+  const { tokens } = page.state.answer;
+  const bits = new Float32Array(tokens.length).fill(Number.NaN);
+  let part = page.server.get("negative_log_likelihood", { first: 0 });
+  let first = 0;
+  let shifted = false;
+  while (part && !part.meta.error) {
+    bits.set(part.numbers, first);
+    ({ shifted } = part.meta);
+    first += part.meta.count;
+    if (first >= bits.length) break;
+    part = page.server.get("negative_log_likelihood", { first }); // asked for when the part before is here
+  }
+  if (first === 0 || part?.meta.error) return;
+  // Where the true token of a place is the next token, the surprisal belongs to the token behind it.
+  drawTokens(
+    page,
+    tokens.map((_, position) => bits[position - (shifted ? 1 : 0)] ?? Number.NaN),
+  );
+  layerElement(page, "surprisal-reading").textContent = describeMean(bits, tokens, !shifted);
+}
+
+/** @param {ExplorePage} page @param {number[]} surprisal of each token, in bits */
+function drawTokens(page, surprisal) {
+  const reading = layerElement(page, "surprisal-reading");
+  const spans = page.state.answer.tokens.map((token, position) => {
+    const span = createToken(token, surprisal[position]);
+    onHover(span, () => reading.replaceChildren(...quotedToken(token), `: ${describe(surprisal[position])}`));
+    return span;
+  });
+  layerElement(page, "surprisal").replaceChildren(...spans);
+}
+
+/** @param {Token} token @param {number} bits */
+function createToken({ text }, bits) {
+  const span = createElement("bdi", "", visibleText(text).replace(/^·(?=.)/, " "));
+  const share = Number.isNaN(bits) ? 0 : Math.min(bits / FULL_SHADE, 1);
+  span.style.setProperty("--shade", `${Math.round(share * 100)}%`);
+  span.title = Number.isNaN(bits) ? "nothing to compare with" : formatPercent(2 ** -bits);
+  return span;
+}
+
+/** @param {number} bits */
+function describe(bits) {
+  if (Number.isNaN(bits)) return "nothing says how likely it was";
+  return `${formatPercent(2 ** -bits)}, a surprisal of ${formatNumber(bits, 3)} bits`;
+}
+
+/**
+ * The average surprisal in words. Of a model that fills masks only masked tokens count: it reads all others.
+ * @param {Float32Array} bits at each position, NaN where the true token is not known
+ * @param {Pick<Token, "masked">[]} tokens @param {boolean} fillsMasks
+ */
+export function describeMean(bits, tokens, fillsMasks) {
+  const known = bits.filter((number, position) => !Number.isNaN(number) && (!fillsMasks || tokens[position].masked));
+  if (!known.length)
+    return fillsMasks ? "Mask a token to see how surprising it is: the model reads those that are not masked." : "";
+  const mean = known.reduce((sum, number) => sum + number, 0) / known.length;
+  const [which, hint] = fillsMasks ? ["masked token", " Tokens that are not masked do not count."] : ["token", ""];
+  return `On average ${formatNumber(mean, 3)} bits a ${which}, as if each had ${formatPercent(2 ** -mean)}.${hint}`;
+}

@@ -1,0 +1,253 @@
+// Explore: keeps what the person chose, asks the server, paints, and tells Streamlit once things have settled.
+
+import { AddressBar } from "../../ui/frontend/address.js";
+import { CHOICE_EVENT, defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { listenToHeads } from "../../ui/frontend/heads/heads_tab.js";
+import { clearMeasurements } from "../../ui/frontend/heads/measurements.js";
+import { listenToLeaving } from "../../ui/frontend/leaving.js";
+import { answerMask, tellMaskChanged } from "../../ui/frontend/mask_events.js";
+import { Questions } from "../../ui/frontend/questions.js";
+import { fitHeights, setText } from "../../ui/frontend/text_box.js";
+import { listenToEdits } from "./edits/edit_list.js";
+import { drawExamples, followExample } from "./examples.js";
+import { createExportMenu } from "./export/export_menu.js";
+import { drawGallery, listenToGallery } from "./image_gallery.js";
+import { drawPresenter, listenToPresenter } from "./presenter.js";
+import { HttpServer } from "./server.js";
+import { shownMask } from "./shown_mask.js";
+import { ExploreState } from "./state.js";
+import { loadTabs } from "./tabs.js";
+import { drawTexts, listenToTexts } from "./texts.js";
+import { createView, drawAnswer, drawChoice, drawProblem } from "./view.js";
+
+/** @import { Packed } from "../../ui/frontend/wire.js" */
+/** @import { Choice, ExploreData, ExplorePage, Tab, TraceAnswer } from "./types.js" */
+
+const PATIENCE = 100; // milliseconds that a choice may wait for the answer that shows it
+
+/**
+ * The instrument as a component; above its tabs `answerView` may show the answer in a way of its own.
+ * @template {ExploreData} [Data=ExploreData] @param {(page: ExplorePage, place: HTMLElement, data: Data) => Tab | null} createAnswerView
+ */
+export function defineInstrument(createAnswerView) {
+  return defineComponent({
+    /** @param {HTMLElement} place @param {Data} data */
+    mount: (place, data) => new Explore(place, data, (page) => createAnswerView(page, place, data)),
+    update: (page, data, tell) => page.update(data, tell),
+    unmount: (page) => page.end(),
+  });
+}
+
+export default defineInstrument(() => null);
+
+/** @implements {ExplorePage} */
+class Explore {
+  #endings;
+  #address;
+  #asking;
+  #data;
+  #width = 0;
+  #late = 0;
+
+  /** @param {HTMLElement} place @param {ExploreData} data @param {(page: ExplorePage) => Tab | null} createAnswerView */
+  constructor(place, data, createAnswerView) {
+    this.#data = data;
+    this.state = new ExploreState(data.state, data, data.settings);
+    this.view = createView(this, place, createAnswerView(this));
+    this.#asking = new Questions(data.api);
+    this.server = new HttpServer(data.api, this.state, () => this.view.redraw());
+    const { elements } = this.view;
+    const isWaiting = () => elements.root.classList.contains("waiting");
+    this.#address = new AddressBar(() => this.#linked());
+    this.reporter = new Reporter(() => this.state.told, isWaiting, data.pause);
+    loadTabs(this);
+    listenToTexts(this);
+    listenToHeads(this);
+    listenToGallery(this);
+    const observer = new ResizeObserver(() => this.#fit());
+    observer.observe(elements.board);
+    const goBack = () => this.#goBack();
+    window.addEventListener("popstate", goBack);
+    this.#endings = [
+      () => observer.disconnect(),
+      () => window.removeEventListener("popstate", goBack),
+      listenToEdits(this),
+      createExportMenu(this, place),
+      listenToPresenter(this, place),
+      listenToChoices(this),
+      answerMask(() => shownMask(this)),
+      listenToLeaving(place, this.reporter),
+    ];
+  }
+
+  /**
+   * A run of the script: there may be other data, or another theme.
+   * @param {ExploreData} data @param {(name: string, value: unknown) => void} [tell]
+   */
+  update(data, tell) {
+    const { state } = this;
+    this.#data = data;
+    if (tell) this.#connect(tell);
+    this.reporter.settle = data.pause;
+    state.catalogue = data;
+    clearMeasurements(this);
+    const moved = JSON.stringify(state.settings) !== JSON.stringify(data.settings);
+    state.settings = data.settings;
+    const adopted = this.#adopt(data);
+    drawTexts(this);
+    drawExamples(this);
+    drawGallery(this);
+    if (adopted || moved) this.#ask();
+    else if (state.problem)
+      drawProblem(this); // the answer on the screen is an older one
+    else if (state.latestAnswer) drawAnswer(this);
+  }
+
+  /** @param {(name: string, value: unknown) => void} tell */
+  #connect(tell) {
+    this.reporter.connect((name, value) => {
+      this.#address.write(); // first: Streamlit hears the address with the report
+      tell(name, value);
+    });
+  }
+
+  end() {
+    this.reporter.cancel();
+    this.#address.cancel();
+    this.#asking.stop();
+    this.server.end();
+    this.#forgetChoice();
+    for (const end of this.#endings) end();
+  }
+
+  /**
+   * The one way in which a choice changes: remember it, repaint, ask again where the model is concerned, report.
+   * @param {Partial<Choice>} patch
+   */
+  change(patch) {
+    if ("edits" in patch || "disabled_edits" in patch) this.state.history.record(this.state.choice);
+    this.state.update(patch);
+    drawPresenter(this);
+    drawTexts(this);
+    const asks = this.state.asks(patch);
+    if (asks) this.#ask();
+    if (this.state.latestAnswer && !("text" in patch) && !("source" in patch)) this.#drawChoice(asks);
+    this.reporter.changed();
+    this.#address.changed();
+  }
+
+  /**
+   * An answer on its way draws everything, the choice too: drawn twice, each would come later. One that takes long is
+   * not waited for.
+   * @param {boolean} asks
+   */
+  #drawChoice(asks) {
+    if (!asks) drawChoice(this);
+    else
+      this.#late ||= window.setTimeout(() => {
+        this.#late = 0;
+        drawChoice(this);
+      }, PATIENCE);
+  }
+
+  #forgetChoice() {
+    clearTimeout(this.#late);
+    this.#late = 0;
+  }
+
+  /** Back, before Streamlit has heard of a change: it says nothing where the address is what it knows. */
+  #goBack() {
+    this.#address.cancel();
+    if (!this.reporter.isPending) return;
+    this.reporter.discard();
+    this.update(this.#data);
+  }
+
+  /** What a link says: an opening sentence or head that nobody touched stays unsaid. */
+  #linked() {
+    const { state } = this;
+    const { choice, catalogue } = state;
+    const { text } = catalogue.opening;
+    const isDefaultHead = String([choice.layer, choice.head]) === String(catalogue.default_head);
+    const linked = {
+      ...state.told,
+      ...catalogue.link_settings,
+      ...(choice.text === text && !catalogue.writes_target ? { text: null } : {}),
+      source: choice.source === catalogue.examples[0].source ? null : choice.source,
+      image: choice.image.startsWith(catalogue.own_image_prefix) ? "" : choice.image, // private, and gone after a while
+      ...(isDefaultHead ? { layer: -1, head: -1 } : {}),
+    };
+    return { state: linked, defaults: catalogue.link_defaults, longest: catalogue.longest_link };
+  }
+
+  /**
+   * Takes over what the address says, but what the person changed since Streamlit last heard from here.
+   * @param {ExploreData} data
+   */
+  #adopt(data) {
+    const told = this.reporter.news({ ...data.state }, data.serial);
+    if (!told) return false;
+    this.state.adopt(told);
+    this.state.history.clear();
+    drawPresenter(this);
+    const { text, source } = this.view.elements;
+    setText(source, told.source);
+    drawTexts(this);
+    fitHeights([text, source]);
+    return true;
+  }
+
+  async #ask() {
+    const { state, view, reporter } = this;
+    view.elements.root.classList.add("waiting");
+    const found = await this.#asking.ask("trace", state.traceRequest, (sentence) => this.#fail(sentence));
+    if (this.#asking.isAsking) return;
+    if (found && "problem" in found) this.#fail(found.problem);
+    else if (found) this.#receive(found);
+    view.elements.root.classList.remove("waiting");
+    reporter.idle();
+  }
+
+  /** @param {string} sentence */
+  #fail(sentence) {
+    this.state.fail(sentence, this.#asking.number);
+    drawProblem(this);
+  }
+
+  /** @param {Packed<TraceAnswer>} found */
+  #receive({ meta, start, buffer }) {
+    this.state.receive({ ...meta, bytes: new Uint8Array(buffer, start) }, this.#asking.number);
+    this.#forgetChoice();
+    drawTexts(this);
+    drawAnswer(this);
+    followExample(this);
+    tellMaskChanged();
+  }
+
+  /** Plots follow the width that they have; their height is their own affair. */
+  #fit() {
+    const width = this.view.elements.board.clientWidth;
+    if (width === this.#width) return;
+    this.#width = width;
+    fitHeights([this.view.elements.text, this.view.elements.source]);
+    clearMeasurements(this);
+    this.view.redraw();
+  }
+}
+
+/**
+ * What other components change is a choice like any other; `serial` tells them when Streamlit has heard.
+ * @param {ExplorePage} page @returns {() => void} ends it
+ */
+function listenToChoices(page) {
+  /** @param {Event} event */
+  const exchange = (event) => {
+    if (!(event instanceof CustomEvent)) return;
+    event.preventDefault();
+    page.change(event.detail.patch);
+    event.detail.serial = page.reporter.serial;
+    if ("presenter" in event.detail.patch) page.reporter.flush(); // the frame around the page follows it
+  };
+  document.addEventListener(CHOICE_EVENT, exchange);
+  return () => document.removeEventListener(CHOICE_EVENT, exchange);
+}

@@ -1,0 +1,67 @@
+// Presenter mode: large type and thick lines for a projector; what is seldom needed goes into one small menu.
+
+import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
+import { clearLayout } from "../../ui/frontend/heads/heads_tab.js";
+import { togglePresenter } from "../../ui/frontend/presenter.js";
+import { remembered } from "../../ui/frontend/state/memory.js";
+
+/** @import { ExplorePage } from "./types.js" */
+
+const IN_MENU = [".order", ".examples", ".changes-bar", ".export"];
+
+/** @typedef {{ part: HTMLElement, home: Comment }} Moved what the menu takes, and what keeps its place */
+
+const memory = remembered(() => ({
+  menu: /** @type {HTMLElement | null} */ (null),
+  moved: /** @type {Moved[]} */ ([]),
+}));
+
+/** @param {ExplorePage} page @param {ParentNode} place @returns {() => void} ends it */
+export function listenToPresenter(page, place) {
+  const menu = findByTestId(place, "presenter-menu");
+  const button = findByTestId(place, "presenter-menu-button");
+  memory(page).menu = menu;
+  memory(page).moved = IN_MENU.map((selector) => {
+    const part = find(place, selector);
+    const home = document.createComment("its place without presenter mode");
+    part.before(home);
+    return { part, home };
+  });
+  /** @param {boolean} open */
+  const show = (open) => {
+    menu.hidden = !open;
+    button.setAttribute("aria-expanded", String(open));
+  };
+  button.onclick = () => show(Boolean(menu.hidden));
+  menu.onclick = ({ target }) => {
+    if (target instanceof Element && target.closest(".example")) show(false);
+  };
+  menu.onkeydown = ({ key }) => {
+    if (key !== "Escape") return;
+    show(false);
+    button.focus();
+  };
+  /** @param {PointerEvent} event */
+  const closeOutside = (event) => {
+    if (!menu.hidden && !event.composedPath().some((part) => part === menu || part === button)) show(false);
+  };
+  document.addEventListener("pointerdown", closeOutside);
+  return () => document.removeEventListener("pointerdown", closeOutside);
+}
+
+/** What is drawn follows the class by `--type`. @param {ExplorePage} page */
+export function drawPresenter(page) {
+  const { root, text, source } = page.view.elements;
+  const { choice } = page.state;
+  const presenter = choice.presenter === "1";
+  const before = root.className;
+  root.classList.toggle("embedded", choice.embedded === "1");
+  togglePresenter(root, presenter, [text, source]);
+  if (root.className === before) return;
+  const { menu, moved } = memory(page);
+  for (const { part, home } of moved) {
+    if (presenter) menu?.append(part);
+    else home.after(part);
+  }
+  clearLayout(page); // thumbnails are laid out anew
+}

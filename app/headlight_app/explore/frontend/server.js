@@ -1,0 +1,128 @@
+// What Explore asks the server, past Streamlit: one packed answer for each question.
+
+import { askRoute as ask, fetchFile as fetchFileFrom, post } from "../../ui/frontend/server.js";
+import { readFloats } from "../../ui/frontend/wire.js";
+
+/** @import { AttentionGroup, Details, FileRoute, Found, Refusable, Routes } from "../../ui/frontend/types.js" */
+/** @import { Packed } from "../../ui/frontend/wire.js" */
+/** @import { ExploreState } from "./state.js" */
+/** @import { ExploreAnswer, ExplorePage, ExploreServer } from "./types.js" */
+
+const CACHE_SIZE = 48; // answers to questions about one text
+
+/** @typedef {{ found: Found | null, revision: number }} Entry */
+
+/** @implements {ExploreServer} */
+export class HttpServer {
+  #state;
+  #onArrival;
+  #ended = new AbortController();
+  /** What was asked about an answer, by route and question. @type {WeakMap<ExploreAnswer, Map<string, Entry>>} */
+  #details = new WeakMap();
+
+  /**
+   * @param {string} api address of the routes @param {ExploreState} state
+   * @param {() => void} onArrival something that `get` was asked for is here
+   */
+  constructor(api, state, onArrival) {
+    this.api = api;
+    this.#state = state;
+    this.#onArrival = onArrival;
+  }
+
+  /** Nobody wants an answer any more. */
+  end() {
+    this.#ended.abort();
+  }
+
+  /**
+   * @template {keyof Routes} Name @param {Name} route @param {Routes[Name]["request"]} request
+   * @param {AbortSignal} [signal] @returns {Promise<Packed<Refusable<Routes[Name]["answer"]>>>}
+   */
+  post(route, request, signal) {
+    return post(this.api, route, request, signal);
+  }
+
+  /** The image at hand; an empty name in the address is the first drawn one. */
+  imageName() {
+    return this.#state.choice.image || this.#state.catalogue.images?.[0] || "";
+  }
+
+  /** @param {string} name */
+  imageUrl(name) {
+    return `${this.api}/image/${encodeURIComponent(name)}`;
+  }
+
+  /** @param {AttentionGroup} group @param {number} layer */
+  async getLayerCodes(group, layer) {
+    const { question } = this.#state.answer;
+    const { meta, start, buffer } = await this.post("thumbnails", { question, attention: group.name, layer });
+    return meta.error ? null : new Uint8Array(buffer, start);
+  }
+
+  /**
+   * What a route says about the answer on the screen, or null until it is here. It is asked after `wait` milliseconds,
+   * and not at all if by then nobody wants it any more.
+   * @template {keyof Routes} Name @param {Name} route @param {Details<Routes[Name]["request"]>} details
+   * @returns {Found<Routes[Name]["answer"]> | null}
+   */
+  get(route, details, wait = 0) {
+    const { answer, revision } = this.#state;
+    const known = this.#details.get(answer) ?? new Map();
+    this.#details.set(answer, known);
+    const key = `${route} ${JSON.stringify(details)}`;
+    const entry = known.get(key);
+    if (entry) {
+      entry.revision = revision;
+      return /** @type {Found<Routes[Name]["answer"]> | null} */ (entry.found);
+    }
+    known.set(key, { found: null, revision });
+    if (known.size > CACHE_SIZE) known.delete(known.keys().next().value);
+    setTimeout(() => this.#fetch(answer, known, key, route, details), wait);
+    return null;
+  }
+
+  /**
+   * @param {ExploreAnswer} answer @param {Map<string, Entry>} known @param {string} key @param {string} route
+   * @param {object} details
+   */
+  async #fetch(answer, known, key, route, details) {
+    const entry = known.get(key);
+    if (!entry || answer !== this.#state.latestAnswer) return;
+    if (entry.revision !== this.#state.revision) {
+      known.delete(key);
+      return;
+    }
+    try {
+      /** @type {Packed<Refusable<object>>} */
+      const { meta, start, buffer } = await post(
+        this.api,
+        route,
+        { question: answer.question, ...details },
+        this.#ended.signal,
+        () => {}, // the question on the screen says so
+      );
+      entry.found = { meta, numbers: meta.error ? new Float32Array() : readFloats(buffer, start) };
+      if (answer === this.#state.latestAnswer) this.#onArrival();
+    } catch {
+      known.delete(key); // asked again with the next change
+    }
+  }
+}
+
+/**
+ * What a route says; where it says why it cannot, an error with that sentence.
+ * @template {keyof Routes} Name @param {ExplorePage} page @param {Name} route @param {Routes[Name]["request"]} request
+ * @param {AbortSignal} [signal]
+ */
+export function askRoute(page, route, request, signal) {
+  return ask(page.server.api, route, request, signal);
+}
+
+/**
+ * A file that the server makes.
+ * @template {FileRoute} Name @param {ExplorePage} page @param {Name} route @param {Routes[Name]["request"]} request
+ */
+export function fetchFile(page, route, request) {
+  return fetchFileFrom(page.server.api, route, request);
+}

@@ -1,0 +1,102 @@
+// The tabs of the page, which are rows of TABS in Python: each has a module that draws it. Only the open tab is drawn.
+
+import { createElement } from "../../ui/frontend/dom/dom.js";
+import { HORIZONTAL_STEPS } from "../../ui/frontend/dom/keyboard.js";
+import { askUntilAnswered, failureText } from "../../ui/frontend/server.js";
+import { remembered } from "../../ui/frontend/state/memory.js";
+import { drawHint } from "./examples.js";
+
+/** @import { ExploreAnswer, ExplorePage, Tab, TabRow } from "./types.js" */
+
+const ROOT = new URL("../../", import.meta.url); // the package, as its modules are served
+
+/** The tabs whose modules are here, and the answer that each has drawn. */
+const memory = remembered((/** @type {ExplorePage} */ _) => ({
+  tabs: /** @type {Map<string, Tab>} */ (new Map()),
+  drawn: /** @type {Map<string, ExploreAnswer>} */ (new Map()),
+}));
+
+/** Fetches the modules of all tabs; the open one is drawn when it is here. @param {ExplorePage} page */
+export function loadTabs(page) {
+  loadModules(page, page.state.catalogue.tabs, memory(page).tabs, () => activeTab(page));
+}
+
+/**
+ * Fetches the modules of some rows into a map; the open one is drawn when it is here.
+ * @param {ExplorePage} page @param {TabRow[]} rows @param {Map<string, Tab>} loaded @param {() => string} active
+ */
+export function loadModules(page, rows, loaded, active) {
+  for (const { name, module } of rows) {
+    /** @param {{ default: Tab }} found */
+    const keep = (found) => {
+      loaded.set(name, found.default);
+      if (active() === name) page.view.redraw(true);
+    };
+    const address = new URL(module, ROOT).href;
+    // Some browsers remember that a module did not come, by its address.
+    const fetched = (/** @type {number} */ attempt) => import(attempt ? `${address}?${attempt}` : address);
+    const fail = (/** @type {unknown} */ error) => page.view.showProblem(failureText(error));
+    askUntilAnswered(fetched).then(keep, fail);
+  }
+}
+
+/** @param {ExplorePage} page */
+function activeTab(page) {
+  const { tabs } = page.state.catalogue;
+  return (tabs.find(({ name }) => name === page.state.choice.tab) ?? tabs[0]).name;
+}
+
+/** Draws the open tab, and hides the others. @param {ExplorePage} page */
+export function drawActiveTab(page, fresh = false) {
+  const answer = page.state.latestAnswer;
+  if (!answer) return;
+  const open = activeTab(page);
+  const { tabs, drawn } = memory(page);
+  // Until its module is here, a click on what is drawn would be lost.
+  for (const [name, panel] of Object.entries(page.view.panels)) panel.hidden = name !== open || !tabs.has(open);
+  page.view.elements.board.dataset.tab = open;
+  drawHint(page, open);
+  drawTabs(page, open);
+  const tab = tabs.get(open);
+  if (!tab) return;
+  // A tab that was closed when the answer came has all of it still to draw.
+  const stale = drawn.get(open) !== answer;
+  drawn.set(open, answer);
+  tab.draw(page, fresh || stale);
+}
+
+/** The pointer is at another token: the open tab shows it as cheaply as it can. @param {ExplorePage} page */
+export function markActiveTab(page) {
+  memory(page).tabs.get(activeTab(page))?.markPointer?.(page);
+}
+
+/** @param {ExplorePage} page @param {string} open */
+function drawTabs(page, open) {
+  const { tabs } = page.view.elements;
+  const rows = page.state.catalogue.tabs;
+  if (!tabs.children.length) tabs.replaceChildren(...rows.map(({ name, title }) => createTab(page, name, title)));
+  for (const button of /** @type {Iterable<HTMLElement>} */ (tabs.children)) {
+    const chosen = button.dataset.testid === `tab-${open}`;
+    button.setAttribute("aria-selected", String(chosen));
+    button.tabIndex = chosen ? 0 : -1;
+  }
+}
+
+/** @param {ExplorePage} page @param {string} name @param {string} title */
+function createTab(page, name, title) {
+  const button = createElement("button", "", title);
+  button.id = `tab-${name}`;
+  button.setAttribute("role", "tab");
+  button.dataset.testid = `tab-${name}`;
+  button.onclick = () => page.change({ tab: name });
+  button.onkeydown = (event) => {
+    const step = HORIZONTAL_STEPS[event.key];
+    const names = page.state.catalogue.tabs.map((row) => row.name);
+    if (!step) return;
+    event.preventDefault();
+    const next = (names.indexOf(name) + step + names.length) % names.length;
+    page.change({ tab: names[next] });
+    /** @type {HTMLElement} */ (page.view.elements.tabs.children[next]).focus();
+  };
+  return button;
+}

@@ -1,0 +1,116 @@
+// What is on the page around the tabs: the sentence, notes and problems, tokens and predictions.
+
+import { createElement } from "../../ui/frontend/dom/dom.js";
+import { elementsOf, find, findByTestId } from "../../ui/frontend/dom/elements.js";
+import { headElements } from "../../ui/frontend/heads/heads_tab.js";
+import { drawPredictions, markTarget } from "../../ui/frontend/heads/predictions.js";
+import { drawTokenStrips } from "../../ui/frontend/heads/token_strip.js";
+import { showProblem } from "../../ui/frontend/questions.js";
+import { drawEdits } from "./edits/edit_list.js";
+import { drawActiveTab, markActiveTab } from "./tabs.js";
+
+/** @import { ExploreElements, ExplorePage, ExploreView, Tab } from "./types.js" */
+
+/** @param {ExplorePage} page @param {ParentNode} place @param {Tab | null} answerView @returns {ExploreView} */
+export function createView(page, place, answerView) {
+  return {
+    elements: exploreElements(place),
+    panels: Object.fromEntries(
+      page.state.catalogue.tabs.map(({ name }) => [name, findByTestId(place, `panel-${name}`)]),
+    ),
+    redraw: (fresh = false) => {
+      drawActiveTab(page, fresh);
+      if (page.state.latestAnswer) answerView?.draw(page, fresh);
+    },
+    markPointer: () => {
+      markActiveTab(page);
+      answerView?.markPointer?.(page);
+    },
+    exportAnswer: () => answerView?.exported?.(page) ?? null,
+    drawEdits: () => drawEdits(page),
+    showProblem: (sentence) => {
+      page.state.fail(sentence);
+      drawProblem(page);
+    },
+  };
+}
+
+/** @param {ParentNode} place @returns {ExploreElements} */
+function exploreElements(place) {
+  const { named, button, input } = elementsOf(place);
+  return {
+    ...headElements(place),
+    tokenIds: button("token-ids"),
+    caption: find(place, '[for="sentence"]'),
+    writeTarget: button("write-target"),
+    text: find(place, "#sentence", HTMLTextAreaElement),
+    source: find(place, "#source", HTMLTextAreaElement),
+    sourceBox: find(place, ".source"),
+    status: named("status"),
+    examples: named("examples"),
+    hint: named("hint"),
+    problem: named("problem"),
+    notes: named("notes"),
+    answer: find(place, ".answer"),
+    board: find(place, ".board"),
+    tabs: named("tabs"),
+    edits: named("edits"),
+    changes: button("changes"),
+    latest: named("latest"),
+    undo: button("undo"),
+    redo: button("redo"),
+    gallery: named("gallery"),
+    bring: input("bring"),
+  };
+}
+
+/** What is wrong, above the older answer. @param {ExplorePage} page */
+export function drawProblem(page) {
+  showProblem(page.view.elements, page.state.problem);
+  drawEdits(page);
+  markPainted(page);
+}
+
+/** @param {ExplorePage} page */
+export function drawAnswer(page) {
+  const { answer } = page.state;
+  const { elements } = page.view;
+  showProblem(elements, "");
+  const read = answer.patches
+    ? `${answer.patches.rows} × ${answer.patches.columns} patches`
+    : `${answer.tokens.length} of ${answer.context} tokens`;
+  elements.status.textContent = `${read} · ${Math.round(answer.milliseconds)} ms`;
+  elements.notes.replaceChildren(...answer.notes.map((note) => createElement("p", "", note)));
+  drawTokenStrips(page);
+  drawTokenIds(page);
+  drawPredictions(page);
+  drawEdits(page);
+  page.view.redraw(true);
+  markPainted(page);
+}
+
+/** What can be shown anew without the server: the open tab, and the edits in force. @param {ExplorePage} page */
+export function drawChoice(page) {
+  drawTokenIds(page);
+  drawEdits(page);
+  markTarget(page);
+  page.view.redraw();
+}
+
+/** Under each token its number in the vocabulary, where somebody wishes. @param {ExplorePage} page */
+function drawTokenIds(page) {
+  const { tokenIds, tokens, sourceTokens } = page.view.elements;
+  const shown = page.state.choice.token_ids === "1";
+  tokenIds.setAttribute("aria-pressed", String(shown));
+  tokenIds.onclick = () => page.change({ token_ids: shown ? "" : "1" });
+  for (const strip of [tokens, sourceTokens]) strip.classList.toggle("with-ids", shown);
+}
+
+/** Says, for whoever watches from outside, which question the page on the screen answers. @param {ExplorePage} page */
+function markPainted(page) {
+  const question = page.state.latestAnswer?.question;
+  const { dataset } = page.view.elements.root;
+  dataset.painted = String(page.state.answered);
+  dataset.sentence = question?.text ?? "";
+  dataset.image = question?.image ?? "";
+}

@@ -1,0 +1,85 @@
+// One step: what it means, its formula, its values as bars, the lines of code that run, and all its numbers.
+
+import { formatNumber, formulaNodes } from "../../../ui/frontend/charts/charts.js";
+import { closest, createElement, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { HORIZONTAL_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { createValues, drawValues } from "./step_values.js";
+import { moveStep, openStep, openStepIndex, shownWalkthrough, walkthroughMemory } from "./walkthrough.js";
+
+/** @import { ExplorePage } from "../types.js" */
+/** @import { Step } from "./walkthrough.js" */
+
+/** @param {ExplorePage} page */
+export function drawStep(page) {
+  const { title, meaning, formula, shapes, values } = walkthroughMemory(page).elements;
+  const step = openStep(page);
+  title.textContent = `${openStepIndex(page) + 1}. ${step.title}`;
+  meaning.textContent = step.explanation;
+  formula.replaceChildren(...step.formula.split(/,\s{3}/).map(createEquation));
+  if (step.edited)
+    formula.append(
+      createElement("span", "edited", "Changed here by an edit: the model went on with the numbers shown."),
+    );
+  shapes.textContent = shapesText(step);
+  drawTurns(page);
+  updateChildren(values, ...createValues(page, step));
+  drawValues(page);
+  drawCode(page, step);
+}
+
+/** @param {string} text */
+function createEquation(text) {
+  const line = createElement("span", "equation");
+  line.append(...formulaNodes(text));
+  return line;
+}
+
+/** The buttons and keys that lead to the other steps. @param {ExplorePage} page */
+function drawTurns(page) {
+  const { back, next, step } = walkthroughMemory(page).elements;
+  const open = openStepIndex(page);
+  back.disabled = open === 0;
+  next.disabled = open === shownWalkthrough(page).steps.length - 1;
+  back.onclick = () => moveStep(page, -1);
+  next.onclick = () => moveStep(page, 1);
+  step.onkeydown = (event) => {
+    const by = HORIZONTAL_STEPS[event.key];
+    if (!by || closest(event, "select, canvas, pre")) return;
+    event.preventDefault();
+    moveStep(page, by);
+  };
+}
+
+/** @param {Step} step */
+function shapesText({ shapes }) {
+  const words = shapes.map(
+    ({ hook_point, axes, sizes }) =>
+      `${hook_point}: ${axes.map((axis, index) => `${axis.replaceAll("_", " ")} ${sizes[index]}`).join(" × ")}`,
+  );
+  return words.length
+    ? `Shape of the whole value: ${words.join(";  ")}`
+    : "Made from the values above; it has no name of its own in the trace.";
+}
+
+/** @param {ExplorePage} page @param {Step} step */
+function drawCode(page, { name, values }) {
+  const { code, numbers } = walkthroughMemory(page).elements;
+  const pieces = shownWalkthrough(page).code?.[name] ?? [];
+  code.replaceChildren(
+    ...pieces.flatMap(({ location, code: lines }) => [createElement("p", "where", location), createCode(lines)]),
+  );
+  const rows = values.map((value) => {
+    const row = createElement("p");
+    const words = Array.from(value.numbers, (number) => formatNumber(number)).join("  ");
+    row.append(...formulaNodes(value.symbol), createElement("span", "", ` = ${words}`));
+    return row;
+  });
+  updateChildren(numbers, ...rows);
+}
+
+/** @param {string} lines */
+function createCode(lines) {
+  const code = createElement("pre", "", lines);
+  code.tabIndex = 0;
+  return code;
+}

@@ -1,0 +1,129 @@
+// The values of a step: a row for each, with its sign and its numbers as bars.
+
+import { barAtPointer, drawBars, extentOf, formatNumber, formulaNodes } from "../../../ui/frontend/charts/charts.js";
+import { createElement, inlineText, quotedToken } from "../../../ui/frontend/dom/dom.js";
+import { HORIZONTAL_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
+import { namedAxis, openStep, walkthroughMemory } from "./walkthrough.js";
+
+/** @import { ExplorePage } from "../types.js" */
+/** @import { Step, StepValue } from "./walkthrough.js" */
+/** @typedef {StepValue & { axis: string }} StepRow a value with an axis */
+
+const [LOW, TALL] = [54, 124]; // pixels; tall are bars with labels
+const MAX_RATIO = 20; // of the longest bars of two vectors on one scale: shorter ones could not be seen
+
+/**
+ * One element for each value: its sign, its bars (or the number alone).
+ * @param {ExplorePage} page @param {Step} step
+ */
+export function createValues(page, { values }) {
+  return values.map((value) => {
+    const row = createElement("div", isRow(value) ? "value" : "value single");
+    const sign = createElement("span", "sign");
+    sign.append(...formulaNodes(value.symbol));
+    row.append(
+      sign,
+      isRow(value) ? createBars(page, value) : createElement("output", "", formatNumber(value.numbers[0])),
+    );
+    return row;
+  });
+}
+
+/** @param {StepValue} value @returns {value is StepRow} */
+function isRow(value) {
+  return Boolean(value.axis);
+}
+
+/** @param {ExplorePage} page @param {StepRow} value */
+function createBars(page, { axis, count, numbers, symbol }) {
+  const { low, high } = extentOf([numbers]);
+  const canvas = createElement("canvas");
+  canvas.tabIndex = 0;
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute(
+    "aria-label",
+    `${symbol.replace(/[_{}]/g, "")}: ${count} numbers from ${formatNumber(low)} to ${formatNumber(high)}`,
+  );
+  canvas.onmousemove = (event) => pointAt(page, axis, barAtPointer(canvas, event, count));
+  canvas.onmouseleave = () => pointAt(page, axis, -1);
+  canvas.onclick = () => {
+    const { pointer } = walkthroughMemory(page);
+    if (pointer?.axis === axis) namedAxis(page, axis)?.choose(pointer.index);
+  };
+  canvas.onkeydown = (event) => {
+    const by = HORIZONTAL_STEPS[event.key];
+    if (!by) return;
+    event.preventDefault();
+    pointAt(page, axis, Math.min(Math.max((walkthroughMemory(page).pointer?.index ?? -1) + by, 0), count - 1));
+  };
+  const frame = createElement("div", "bars-of");
+  frame.append(canvas);
+  return frame;
+}
+
+/** @param {ExplorePage} page @param {string} axis @param {number} index */
+function pointAt(page, axis, index) {
+  walkthroughMemory(page).pointer = index < 0 ? null : { axis, index };
+  drawValues(page);
+}
+
+/** The place that is marked in all rows along an axis, or -1. @param {ExplorePage} page @param {string} axis */
+function markedIndex(page, axis) {
+  const { pointer } = walkthroughMemory(page);
+  const named = namedAxis(page, axis);
+  if (pointer?.axis === axis && pointer.index < (named?.tokens.length ?? Infinity)) return pointer.index;
+  return named?.chosen ?? -1;
+}
+
+/**
+ * The scale of several vectors, or null where one of them would be too small on it. @param {StepRow[]} rows
+ */
+function sharedExtent(rows) {
+  const longest = rows.map(({ numbers }) => Math.max(...numbers.map(Math.abs))).filter(Boolean);
+  return Math.max(...longest) > MAX_RATIO * Math.min(...longest) ? null : extentOf(rows.map(({ numbers }) => numbers));
+}
+
+/**
+ * Vectors share one scale where all can be seen on it; what is along keys or answers has a scale of its own, and the last of it names them.
+ * @param {ExplorePage} page
+ */
+export function drawValues(page) {
+  const { values: container, readout } = walkthroughMemory(page).elements;
+  const { values } = openStep(page);
+  const rows = values.filter(isRow);
+  const shared = sharedExtent(rows.filter(({ axis }) => !namedAxis(page, axis)));
+  const last = rows.findLast(({ axis }) => namedAxis(page, axis));
+  const canvases = [...container.querySelectorAll("canvas")];
+  rows.forEach((row, place) => {
+    const { axis, numbers } = row;
+    const named = namedAxis(page, axis);
+    drawBars(canvases[place], numbers, {
+      style: currentStyle(page),
+      hot: markedIndex(page, axis),
+      height: row === last ? TALL : LOW,
+      reach: (!named && shared) || extentOf([numbers]),
+      labels: row === last && named ? named.tokens.map(({ text }) => inlineText(text)) : null,
+    });
+  });
+  readout.replaceChildren(...describeValues(page, rows, shared));
+}
+
+/** @param {ExplorePage} page @param {StepRow[]} rows @param {{ low: number, high: number } | null} shared */
+function describeValues(page, rows, shared) {
+  if (!rows.length) return [];
+  const axis = walkthroughMemory(page).pointer?.axis ?? (namedAxis(page, rows[0].axis) ? rows[0].axis : null);
+  const marked = axis === null ? -1 : markedIndex(page, axis);
+  if (marked < 0) {
+    const scale = shared
+      ? `All bars share one scale, from ${formatNumber(shared.low)} to ${formatNumber(shared.high)}`
+      : "Each row has a scale of its own";
+    return [`${scale}. Point at a bar to read it.`];
+  }
+  const token = namedAxis(page, axis)?.tokens[marked];
+  const place = token ? quotedToken(token) : [`channel ${marked}`];
+  const words = rows
+    .filter((row) => row.axis === axis)
+    .flatMap(({ symbol, numbers }) => [" · ", ...formulaNodes(symbol), ` ${formatNumber(numbers[marked])}`]);
+  return ["at ", ...place, ...words];
+}

@@ -1,0 +1,108 @@
+// The tab "Step by step": one head, one query, one key, from the residual stream to what the head writes back to it;
+// then the prediction at the query, from the last layer to the probabilities.
+
+import { fillSelect, tokenOptions } from "../../../ui/frontend/charts/charts.js";
+import { formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
+import { markTokens } from "../../../ui/frontend/heads/token_strip.js";
+import { clampHead, currentGroup } from "../../../ui/frontend/state/head_selection.js";
+import {
+  chooseQuery,
+  chosenKey,
+  keyTokens,
+  queryPosition,
+  queryTokens,
+} from "../../../ui/frontend/state/token_selection.js";
+import { drawKeyWeights } from "./key_weights.js";
+import { drawStep } from "./step.js";
+import { drawStepList } from "./step_list.js";
+import { openStep, shownWalkthrough, splitValues, walkthroughMemory } from "./walkthrough.js";
+
+/** @import { ExplorePage, Tab } from "../types.js" */
+/** @import { AttentionGroup } from "../../../ui/frontend/types.js" */
+
+export default /** @type {Tab} */ ({ draw: drawWalkthrough });
+
+/** @param {ExplorePage} page */
+function drawWalkthrough(page) {
+  const group = currentGroup(page);
+  if (!group) return showMessage(page, "This model has no layers, so there is no attention to walk through.");
+  clampHead(page, group);
+  drawSelects(page, group);
+  const memory = walkthroughMemory(page);
+  const { layer, head, target_token } = page.state.choice;
+  const attention = `${group.stack}.${layer}.${group.kind}`;
+  const chosen = memory.previewedKey ?? chosenKey(page) ?? -1;
+  const asked = { attention, head, query: queryPosition(page), key: chosen, token: target_token };
+  const found = page.server.get("walkthrough", asked);
+  if (!found) return; // what was painted stays until the numbers are here
+  if (found.meta.error) return showMessage(page, found.meta.error);
+  showMessage(page, "");
+  const code = page.server.get("step_code", { attention })?.meta.code;
+  memory.shown = { ...found.meta, steps: splitValues(found), code };
+  fillSelect(memory.elements.key, tokenOptions(keyTokens(page)), found.meta.key, (value) =>
+    page.change({ key: Number(value) }),
+  );
+  drawPart(page);
+  const key = isPrediction(page) ? -1 : found.meta.key;
+  markTokens(page, { side: group.queries, position: found.meta.query }, { side: group.keys, position: key });
+  drawStepList(page);
+  drawStep(page);
+  drawKeyWeights(page, (previewed) => previewKey(page, previewed));
+}
+
+/** Whether the open step is of the prediction, and of no head. @param {ExplorePage} page */
+function isPrediction(page) {
+  return openStep(page).part === "prediction";
+}
+
+/** Heads and keys are chosen for the steps of a head, an answer for those of the prediction. @param {ExplorePage} page */
+function drawPart(page) {
+  const { answers, steps } = shownWalkthrough(page);
+  const { answer, attentions, ofHead, ofPrediction } = walkthroughMemory(page).elements;
+  const prediction = isPrediction(page);
+  for (const element of ofHead) element.hidden = prediction;
+  for (const element of ofPrediction) element.hidden = !prediction;
+  if (!prediction) return;
+  attentions.hidden = true;
+  const shares = steps[steps.length - 1].values.at(-1)?.numbers ?? [];
+  const options = answers.map(({ id, text }, place) => {
+    return /** @type {[number, string]} */ ([id, `${inlineText(text)}  ${formatPercent(shares[place])}`]);
+  });
+  fillSelect(answer, [[-1, "the likeliest"], ...options], page.state.choice.target_token, (value) =>
+    page.change({ target_token: Number(value) }),
+  );
+}
+
+/** A sentence in place of the steps, or none. @param {ExplorePage} page @param {string} sentence */
+function showMessage(page, sentence) {
+  const { message, walk } = walkthroughMemory(page).elements;
+  message.textContent = sentence;
+  message.hidden = !sentence;
+  walk.hidden = Boolean(sentence);
+}
+
+/** @param {ExplorePage} page @param {AttentionGroup} group */
+function drawSelects(page, group) {
+  const { attention_groups } = page.state.answer;
+  const { attentions, attention, layer, head, query } = walkthroughMemory(page).elements;
+  const { choice } = page.state;
+  const titles = attention_groups.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
+  attentions.hidden = attention_groups.length < 2;
+  fillSelect(attention, titles, group.name, (name) => page.change({ attention: name, key: -1 }));
+  fillSelect(layer, numberOptions(group.layers), choice.layer, (value) => page.change({ layer: Number(value) }));
+  fillSelect(head, numberOptions(group.heads), choice.head, (value) => page.change({ head: Number(value) }));
+  fillSelect(query, tokenOptions(queryTokens(page)), queryPosition(page), (value) => chooseQuery(page, Number(value)));
+}
+
+/** @param {number} count @returns {[number, string][]} */
+function numberOptions(count) {
+  return Array.from({ length: count }, (_, index) => [index, String(index)]);
+}
+
+/** The pointer tries a key; null: the chosen one again. @param {ExplorePage} page @param {number | null} key */
+function previewKey(page, key) {
+  const memory = walkthroughMemory(page);
+  if (memory.previewedKey === key) return;
+  memory.previewedKey = key;
+  drawWalkthrough(page);
+}

@@ -1,0 +1,218 @@
+"""Explore: a sentence, every head, the chosen head, and what the model predicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from time import sleep
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from msgspec import to_builtins
+
+from headlight.errors import HeadlightError
+from headlight_app.access.addresses import current_room_address
+from headlight_app.contract.question import OWN_IMAGE_PREFIX, Question
+from headlight_app.contract.state import DEFAULT_STATE, MAX_ADDRESS_LENGTH, HeadChoice, State
+from headlight_app.engine.client import ask, ask_shared
+from headlight_app.engine.models import AvailableModel, own_titles
+from headlight_app.explore.contract import (
+    ExploreChartsAnswer,
+    ExploreChartsRequest,
+    ExplorePageAnswer,
+    ExplorePageRequest,
+    HeadChart,
+    SourceCodeRequest,
+)
+from headlight_app.explore.tabs import ANALYSES, TABS, analysis_section, tab_panel, tabs_json
+from headlight_app.state.session import (
+    apply_reports,
+    current_state,
+    is_component_run,
+    report_serial,
+)
+from headlight_app.ui import charts, export_menu
+from headlight_app.ui.component import Component, Data, api_address, read
+
+TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
+# Seconds in which the component asks and paints before the charts take the interpreter and the browser, so that a
+# change in the sidebar is seen sooner (`python -m tests.bench page`). Component-initiated runs are already painted.
+PAINT_SECONDS = 0.12
+SIDEBAR_FIELDS = ("model", "device")  # of the sidebar alone; all else the component reports
+MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # what Markdown might take for more than a sign
+# Milliseconds without a change before Streamlit hears of one: its run draws the page anew, beside whoever types on.
+LONG_PAUSE, CHARTS_PAUSE = 3_000, 600  # where charts are open somebody waits for them
+MAX_PREDICTIONS = 4  # charts of them
+
+FRONTEND, DRAWING = "explore/frontend", "ui/frontend"
+
+
+def instrument(
+    key: str, module: str, styles: tuple[str, ...] = (), parts: tuple[tuple[str, str], ...] = ()
+) -> Component:
+    """The instrument as a component, on this page or on one that shows more, with style sheets and HTML of its own."""
+    shared = (
+        *(f"{DRAWING}/{name}.css" for name in ("styles/base", "heads/heads_tab")),
+        *(f"{FRONTEND}/{name}.css" for name in ("image_gallery", "tabs", "edits/edits")),
+        "ui/frontend/model_diagram/model_diagram.css",
+        export_menu.STYLE,
+        "ui/frontend/styles/presenter.css",
+    )
+    export_parts = (read(f"{FRONTEND}/export/{name}.html") for name in ("numbers", "share", "programs", "subject"))
+    panels = "".join(tab_panel(name, read(tab.html)) for name, tab in TABS.items())
+    sections = "".join(analysis_section(name, row, read(row.html)) for name, row in ANALYSES.items())
+    return Component(
+        key,
+        module,
+        html=f"{FRONTEND}/explore.html",
+        styles=(*shared, *styles),
+        parts=(
+            export_menu.export_menu(*export_parts),
+            ("<!-- one panel for each tab -->", panels),
+            ("<!-- one section for each analysis -->", sections),
+            *parts,
+        ),
+    )
+
+
+INSTRUMENT = instrument("explore", f"{FRONTEND}/main.js")
+
+
+def show(state: State, entry: AvailableModel) -> None:
+    """The page."""
+    request = ExplorePageRequest(model=state.model, device=state.device, source=state.source)
+    show_instrument(INSTRUMENT, state, ask_shared(request).answer)
+
+
+def show_instrument(component: Component, state: State, known: ExplorePageAnswer, **more: Any) -> None:
+    """The instrument and what belongs below it; `more` is what a page's own component needs besides."""
+    state, opening = _with_known_names(state, known), known.opening
+    question = state.question(opening.text, opening.source)
+    state = state.with_default_head(known.default_head)
+    state = state.change(attention=state.attention or known.default_attention)
+    apply_reports(component.key, opening.text, opening.source, default_head=known.default_head)
+    component.mount(_component_data(state, question, known.writes_target) | _known_data(known) | more)
+    if state.embedded:
+        return
+    if state.too_long:
+        st.info(
+            f"This text is longer than {MAX_ADDRESS_LENGTH:,} characters, too long for an address: a copied link "
+            "carries everything but the text, and reloading loses it. Save state, in the menu Export, keeps all in a "
+            "file.",
+            icon=":material/link_off:",
+        )
+    if not state.presenter:
+        _numbers(state, question)
+        _source_code(question)
+
+
+def _with_known_names(state: State, known: ExplorePageAnswer) -> State:
+    """The same without the names that no registry has: in a link to another version."""
+    rows: dict[str, Collection[str]] = {
+        "tab": TABS,
+        "analysis": ANALYSES,
+        "quantity": {row.name for row in known.catalogue.quantities},
+    }
+    unknown = (name for name, registry in rows.items() if getattr(state, name) not in registry)
+    return state.change(**{name: getattr(DEFAULT_STATE, name) for name in unknown})
+
+
+def _known_data(known: ExplorePageAnswer) -> Data:
+    """What is known before the first answer, as the browser reads it."""
+    data: Data = to_builtins(known)
+    return {**data, **data.pop("catalogue"), "tabs": tabs_json(TABS), "analyses": tabs_json(ANALYSES)}
+
+
+def _component_data(state: State, question: Question, writes_target: bool) -> Data:
+    """What the component needs to know from Streamlit besides what the engine knows.
+
+    A text that is None stays so where the model writes it, so that it follows the source.
+    """
+    settings = {name: getattr(question, name) for name in SIDEBAR_FIELDS}
+    choice = {name: item for name, item in to_builtins(state).items() if name not in SIDEBAR_FIELDS}
+    choice |= {"text": state.text if writes_target else question.text, "source": question.source}
+    return {
+        "api": api_address(),
+        "state": choice,
+        "settings": settings,
+        "serial": report_serial(),
+        "link_settings": {name: getattr(current_state(), name) for name in SIDEBAR_FIELDS},
+        "link_defaults": to_builtins(DEFAULT_STATE),
+        "question_fields": Question.__struct_fields__,
+        "longest_link": MAX_ADDRESS_LENGTH,
+        "room_address": current_room_address(),
+        "own_model": own_titles().get(question.model, ""),
+        "own_image_prefix": OWN_IMAGE_PREFIX,
+        "pause": CHARTS_PAUSE if st.session_state.get("numbers") else LONG_PAUSE,
+    }
+
+
+def _numbers(state: State, question: Question) -> None:
+    """The chosen heads and the predictions once more as charts, with exact numbers; made when somebody opens them."""
+    part = st.expander("In numbers", icon=":material/bar_chart:", key="numbers", on_change="rerun")
+    if not part.open:
+        return
+    if not is_component_run():
+        sleep(PAINT_SECONDS)
+    try:
+        shown = ask(ExploreChartsRequest(question=question, choice=_head_choice(state)))
+    except HeadlightError:
+        return  # the component shows the error
+    with part:
+        left, right = st.columns([3, 2], gap="large")
+        if shown.answer.head:
+            with left:
+                _head_chart(shown.answer.head, shown.numbers)
+        if shown.answer.predictions:
+            with right:
+                _prediction_charts(shown.answer)
+
+
+def _head_choice(state: State) -> HeadChoice:
+    """The part of a state that is about heads."""
+    return HeadChoice(**{name: getattr(state, name) for name in HeadChoice.__struct_fields__})
+
+
+def _head_chart(chart: HeadChart, numbers: bytes) -> None:
+    st.subheader(f"{chart.title} in numbers")
+    rows, columns = (charts.numbered_labels(axis.labels, axis.positions) for axis in (chart.rows, chart.columns))
+    figure = charts.attention_heatmap(
+        np.frombuffer(numbers, "<f4").reshape(len(rows), len(columns)),
+        rows,
+        columns,
+        chart.quantity.lower(),
+        limits=chart.limits,
+        signed=chart.signed,
+        square_root_scale=chart.square_root_scale,
+    )
+    charts.show(figure, "head_chart")
+    if chart.rules:
+        st.caption(MARKDOWN_CHARACTERS.sub(r"\\\g<0>", " · ".join(chart.rules)))
+
+
+def _prediction_charts(answer: ExploreChartsAnswer) -> None:
+    st.subheader("Predictions in numbers")
+    for prediction in answer.predictions[:MAX_PREDICTIONS]:
+        if len(answer.predictions) > 1:
+            st.caption(f"Token at position {prediction.position}")
+        candidates = prediction.candidates
+        texts, before, after = ([getattr(one, name) for one in candidates] for name in ("text", "before", "after"))
+        figure = charts.prediction_bars(texts, before, after, answer.changed)
+        charts.show(figure, f"prediction_chart_{prediction.position}")
+    st.caption(f"Probabilities are over {answer.answers}.")
+
+
+def _source_code(question: Question) -> None:
+    part = st.expander("The code that computed this", icon=":material/code:", key="source_code", on_change="rerun")
+    if not part.open:
+        return
+    try:
+        sections = ask(SourceCodeRequest(question=question)).answer.sections
+    except HeadlightError:
+        return  # the component shows the error
+    for tab, section in zip(part.tabs([one.title for one in sections]), sections, strict=True):
+        with tab:
+            if section.formula:
+                st.latex(section.formula)
+            st.code(section.code, language="python")

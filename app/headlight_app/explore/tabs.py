@@ -1,0 +1,127 @@
+"""The tabs of Explore, and the analyses of the tab Layers: a row for each, with its title, HTML and JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from html import escape
+
+from headlight.registry import Registry
+from headlight_app.contract.state import Values
+
+
+@dataclass(frozen=True)
+class Tab:
+    """One tab: `title` as people read it, `html` and `module` as paths from the project's folder.
+
+    The module exports by default what draws the tab (`Tab` in app/headlight_app/explore/frontend/types.d.ts).
+    """
+
+    title: str
+    html: str
+    module: str
+
+
+@dataclass(frozen=True)
+class Analysis(Tab):
+    """One analysis of the tab Layers: a tab within it, and in `lesson` what it shows, in a sentence or two.
+
+    The lesson is empty where it depends on the model. People choose the answer of what `has_target`, and the attention
+    of what `has_attention`; what is `of_likeliest` is about the likeliest answer.
+    """
+
+    lesson: str = ""
+    has_target: bool = False
+    of_likeliest: bool = False
+    has_attention: bool = False
+
+
+TABS: Registry[Tab] = Registry(
+    "tab",
+    {
+        "heads": Tab(
+            "Heads",
+            "ui/frontend/heads/heads_tab.html",
+            "ui/frontend/heads/heads_tab.js",
+        ),
+        "walkthrough": Tab(
+            "Step by step",
+            "explore/frontend/walkthrough/walkthrough_tab.html",
+            "explore/frontend/walkthrough/walkthrough_tab.js",
+        ),
+        "layers": Tab(
+            "Layers",
+            "explore/frontend/layers/layers_tab.html",
+            "explore/frontend/layers/layers_tab.js",
+        ),
+        "model": Tab(
+            "Model",
+            "explore/frontend/model_diagram/model_tab.html",
+            "explore/frontend/model_diagram/model_tab.js",
+        ),
+    },
+)
+
+
+_LAYERS = "explore/frontend/layers"
+
+ANALYSES: Registry[Analysis] = Registry(
+    "analysis",
+    {
+        "logit_lens": Analysis("Logit lens", f"{_LAYERS}/logit_lens.html", f"{_LAYERS}/logit_lens.js"),
+        "logit_attribution": Analysis(
+            "Logit attribution",
+            f"{_LAYERS}/logit_attribution.html",
+            f"{_LAYERS}/logit_attribution.js",
+            "What each head and each feed-forward writes to the residual stream adds to the logit of the answer.",
+            has_target=True,
+        ),
+        "information_flow": Analysis(
+            "Information flow",
+            f"{_LAYERS}/information_flow/information_flow.html",
+            f"{_LAYERS}/information_flow/information_flow.js",
+            "Where the answer came from. A line is a share of what a token's residual stream is made of: slanting "
+            "lines are attention, vertical ones the residual connection, squares the feed-forward. Click a line to "
+            "select its head.",
+        ),
+        "head_ablation": Analysis(
+            "Ablate all",
+            f"{_LAYERS}/ablation/ablation.html",
+            f"{_LAYERS}/ablation/ablation.js",
+            "Each head is turned off alone, one after the other: the change in the log-probability of the answer, in "
+            "bits: −1 halves it.",
+            has_target=True,
+            has_attention=True,
+        ),
+        "head_search": Analysis(
+            "Change the answer",
+            f"{_LAYERS}/ablation/head_search.html",
+            f"{_LAYERS}/ablation/head_search.js",
+            "Which heads does the answer depend on? They are switched off one after another, each time the one whose "
+            "loss takes most of the answer's lead, until another answer is the likeliest. The set need not be the "
+            "smallest.",
+            of_likeliest=True,
+        ),
+    },
+)
+
+
+def tabs_json(tabs: Mapping[str, Tab]) -> list[Values]:
+    """Tabs or analyses as the browser needs them."""
+    return [
+        {"name": name, **{key: value for key, value in asdict(tab).items() if key not in ("html", "lesson")}}
+        for name, tab in tabs.items()
+    ]
+
+
+def tab_panel(tab: str, html: str) -> str:
+    """The HTML of one tab's panel."""
+    attributes = f'class="tab-panel {tab}-panel" data-testid="panel-{tab}" role="tabpanel" aria-labelledby="tab-{tab}"'
+    return f"<div {attributes} hidden>{html}</div>"
+
+
+def analysis_section(name: str, analysis: Analysis, html: str) -> str:
+    """The HTML of one analysis, its lesson first."""
+    lesson = f'<p class="explain">{escape(analysis.lesson)}</p>' if analysis.lesson else ""
+    opening = f'<section class="{name}" data-analysis="{name}" aria-label="{analysis.title}" hidden>'
+    return f"{opening}{lesson}{html}</section>"

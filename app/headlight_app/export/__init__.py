@@ -1,0 +1,1 @@
+"""Files of numbers and figures: what any page exports."""

@@ -1,0 +1,1 @@
+"""What a worker process computes for the export page."""

@@ -1,0 +1,66 @@
+"""What every page asks in order to export what it shows: its origin, its numbers as a file, its figure as PDF."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from headlight.errors import TextError
+from headlight.rendering.html import choices_json
+from headlight.rendering.provenance import Provenance, describe_provenance, join_provenance
+from headlight_app.contract.parts import Catalogue
+from headlight_app.contract.reply import FileAnswer, Reply
+from headlight_app.export.answers.number_files import LabelledArray, number_file
+from headlight_app.export.answers.pdf import render_pdf
+from headlight_app.export.contract import (
+    ExportOriginAnswer,
+    ExportOriginRequest,
+    ExportPdfRequest,
+    ExportTableRequest,
+    SidesRequest,
+    Table,
+)
+from headlight_app.inference.origin import question_provenance
+from headlight_app.inference.resolved_question import resolve
+
+
+def answer_export_origin(request: ExportOriginRequest) -> Reply[ExportOriginAnswer]:
+    """What a figure of a page says of itself."""
+    sides, catalogue = _provenance_of_sides(request), msgspec.convert(choices_json(), Catalogue)
+    answer = ExportOriginAnswer(
+        provenance=dict(join_provenance(sides)),
+        sides=tuple(tuple(describe_provenance(fields)) for fields in sides),
+        operations=catalogue.operations,
+        hook_points=catalogue.hook_points,
+    )
+    return Reply(answer)
+
+
+def answer_export_table(request: ExportTableRequest) -> Reply[FileAnswer]:
+    """Numbers that a page shows, as a file of a format that says where they are from."""
+    array = _labelled_array(request.table, request.shown)
+    return number_file(array, request.format, join_provenance(_provenance_of_sides(request)))
+
+
+def answer_export_pdf(request: ExportPdfRequest) -> Reply[FileAnswer]:
+    """A figure that the browser has laid out, as PDF. Raises HeadlightError where the extra for it is missing."""
+    return Reply(FileAnswer(name="headlight.pdf", type="application/pdf"), render_pdf(request.figure))
+
+
+def _labelled_array(table: Table, description: str) -> LabelledArray:
+    """A table as the files have it. Raises TextError where numbers and labels do not fit."""
+    shape = tuple(map(len, table.labels))
+    if len(shape) != len(table.axes) or 4 * int(np.prod(shape)) != len(table.values):
+        raise TextError("A table has a label for each place, and a number for each cell.")
+    values = np.frombuffer(table.values, "<f4").reshape(shape)
+    return LabelledArray(table.name.replace(" ", "-"), description, table.axes, table.labels, values)
+
+
+def _provenance_of_sides(request: SidesRequest[Any]) -> list[Provenance]:
+    """The origin of each run that a page shows."""
+    return [
+        question_provenance(resolve(side.question), request.shown, side.heads, side.attention_group)
+        for side in request.sides
+    ]

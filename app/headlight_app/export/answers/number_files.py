@@ -1,0 +1,117 @@
+"""Numbers as files: CSV, JSON and NPZ with names along each axis; every digit that 32 bits hold."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from headlight.errors import EditError
+from headlight.registry import Registry
+from headlight.rendering.provenance import Provenance, provenance_arrays, provenance_lines
+from headlight_app.contract.reply import FileAnswer, Reply
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledArray:
+    """Numbers with names: `labels` name the positions along each axis; `heads` are those of a picture."""
+
+    name: str
+    description: str
+    axes: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    values: np.ndarray
+    heads: tuple[tuple[int, int], ...] = ()
+    attention_group: str = ""
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """A file format, and how many numbers a file holds at most."""
+
+    extension: str
+    media_type: str
+    max_values: int
+    write: Callable[[LabelledArray, Provenance], bytes]
+
+
+def number_file(array: LabelledArray, name: str, made_from: Provenance) -> Reply[FileAnswer]:
+    """Numbers as a file of the format of that name."""
+    file_format = FILE_FORMATS[name]
+    answer = FileAnswer(name=f"{array.name}.{file_format.extension}", type=file_format.media_type)
+    return Reply(answer, file_format.write(array, made_from))
+
+
+def require_size(size: int, max_values: int) -> None:
+    """Raise EditError for more numbers than a file holds."""
+    if size > max_values:
+        raise EditError(
+            f"That is {size:,} numbers; such a file holds at most {max_values:,}, and NPZ "
+            f"{FILE_FORMATS['npz'].max_values:,}. "
+            "An index behind the path, as in decoder.1.self.weights[3], asks for less."
+        )
+
+
+def _write_csv(array: LabelledArray, made_from: Provenance) -> bytes:
+    """What it is in lines of one cell; then one or two axes as a table, more as a line for each number."""
+    digits = array.values.astype(str)
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerows([line] for line in provenance_lines(made_from))
+    if digits.ndim == 1:
+        writer.writerow((array.axes[0], "value"))
+        writer.writerows(zip(array.labels[0], digits, strict=True))
+    elif digits.ndim == 2:
+        writer.writerow((f"{array.axes[0]} / {array.axes[1]}", *array.labels[1]))
+        writer.writerows((label, *line) for label, line in zip(array.labels[0], digits, strict=True))
+    else:
+        writer.writerow((*array.axes, "value"))
+        writer.writerows(
+            (*labels, digit_text) for labels, digit_text in zip(product(*array.labels), digits.ravel(), strict=True)
+        )
+    return out.getvalue().encode("utf-8", "replace")
+
+
+def _write_json(array: LabelledArray, made_from: Provenance) -> bytes:
+    """The shortest digits that read back as the same 32 bits; null where there is no number."""
+    document = {
+        "description": array.description,
+        "provenance": made_from,
+        "axes": array.axes,
+        "labels": dict(zip(array.axes, array.labels, strict=True)),
+        "values": _json_numbers(array.values),
+    }
+    return json.dumps(document, allow_nan=False).encode("ascii")
+
+
+def _json_numbers(values: np.ndarray) -> Any:
+    if values.dtype.kind != "f":
+        return values.tolist()
+    exact = values.astype(str).astype(np.float64).astype(object)
+    exact[~np.isfinite(values)] = None
+    return exact.tolist()
+
+
+def _write_npz(array: LabelledArray, made_from: Provenance) -> bytes:
+    """Plain arrays: `values`, `axes`, `description`, the names along each axis as `labels_AXIS`, and what it is."""
+    labels = {f"labels_{axis}": np.array(names, np.str_) for axis, names in zip(array.axes, array.labels, strict=True)}
+    out = io.BytesIO()
+    arrays = {"values": array.values, "axes": np.array(array.axes), "description": np.array(array.description)}
+    np.savez(out, allow_pickle=False, **arrays, **labels, **provenance_arrays(made_from))
+    return out.getvalue()
+
+
+FILE_FORMATS: Registry[FileFormat] = Registry(
+    "format",
+    {
+        "csv": FileFormat("csv", "text/csv", 1 << 20, _write_csv),
+        "json": FileFormat("json", "application/json", 1 << 20, _write_json),
+        "npz": FileFormat("npz", "application/octet-stream", 1 << 24, _write_npz),
+    },
+)

@@ -1,0 +1,1 @@
+"""What a worker process says for the sidebar."""

@@ -1,0 +1,24 @@
+"""What the sidebar asks: the parts of a model that can be replaced, and the devices."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from headlight_app.contract.parts import MaskArgument, PartChoices
+from headlight_app.contract.request import Answer, PageRequest
+
+
+class FrameAnswer(Answer, frozen=True, kw_only=True):
+    """The parts by the fields of a Variant, the masks that only a link may name, and the devices of the workers."""
+
+    choices: dict[str, PartChoices]
+    unlisted_masks: dict[str, str]
+    mask_arguments: dict[str, MaskArgument]
+    devices: tuple[str, ...]
+
+
+class FrameRequest(PageRequest[FrameAnswer], frozen=True, kw_only=True):
+    """What the sidebar offers whichever model is open."""
+
+    route: ClassVar[str] = "frame"
+    is_http: ClassVar[bool] = False

@@ -1,0 +1,17 @@
+// Written from headlight_app/frame/contract.py by tests/javascript/contracts.py.
+
+import type { MaskArgument, PartChoices } from "../../ui/frontend/contract.js";
+
+/** The parts by the fields of a Variant, the masks that only a link may name, and the devices of the workers. */
+export interface FrameAnswer {
+  choices: Record<string, PartChoices>;
+  unlisted_masks: Record<string, string>;
+  mask_arguments: Record<string, MaskArgument>;
+  devices: string[];
+}
+
+/** What the sidebar offers whichever model is open. */
+export interface FrameRequest {
+  client_id?: string;
+  request_number?: number;
+}

@@ -1,0 +1,29 @@
+// The sheet of keys and gestures: what nobody finds by looking. The key ? opens it where nobody types.
+
+import { defineComponent } from "../../ui/frontend/bridge.js";
+import { findByTestId } from "../../ui/frontend/dom/elements.js";
+import { isShortcut } from "../../ui/frontend/shortcut.js";
+
+export default defineComponent({ mount: (place) => listen(place), update: () => {}, unmount: (end) => end() });
+
+/** @param {HTMLElement} place @returns {() => void} ends it */
+function listen(place) {
+  const sheet = findByTestId(place, "help-sheet", HTMLDialogElement);
+  const open = () => {
+    if (!sheet.open) sheet.showModal();
+  };
+  const button = findByTestId(place, "help-button");
+  button.onclick = open;
+  sheet.onclick = (event) => {
+    if (event.target === sheet) sheet.close(); // beside the sheet's own content
+  };
+  /** @param {KeyboardEvent} event */
+  const pressed = (event) => {
+    if (!isShortcut(event, "?")) return;
+    event.preventDefault();
+    open();
+  };
+  document.addEventListener("keydown", pressed);
+  button.hidden = false; // from now on it does what it says
+  return () => document.removeEventListener("keydown", pressed);
+}

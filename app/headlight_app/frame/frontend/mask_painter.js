@@ -1,0 +1,157 @@
+// The mask as a table of cells, a row for each query: who clicks or drags over cells paints them open or closed.
+
+import { hidpiContext } from "../../ui/frontend/dom/dom.js";
+import { find } from "../../ui/frontend/dom/elements.js";
+
+/** @import { ShownMask } from "../../ui/frontend/mask_events.js" */
+/** @typedef {[query: number, key: number]} Cell */
+
+const SMALLEST = 9; // pixels of a cell's side; past that the table scrolls
+const LARGEST = 28;
+const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+
+export class MaskPainter {
+  #part;
+  #canvas;
+  #paint;
+  /** @type {ShownMask} */
+  #mask = { tokens: [], allowed: new Uint8Array(), painted: "" };
+  /** Cells that are turned round, as the address names them. @type {Set<string>} */
+  #turned = new Set();
+  /** @type {Cell | null} */
+  #at = null;
+  /** What the cells become that are dragged over; null while none are. @type {boolean | null} */
+  #opens = null;
+  /** Where the table was when a drag began: whatever moves on the page meanwhile moves no row under the pointer. */
+  #frame = new DOMRect();
+
+  /** @param {HTMLElement} part @param {(cells: string) => void} paint */
+  constructor(part, paint) {
+    this.#part = part;
+    this.#paint = paint;
+    this.#canvas = find(part, "canvas", HTMLCanvasElement);
+    this.#canvas.onpointerdown = (event) => this.#press(event);
+    this.#canvas.onpointermove = (event) => this.#move(this.#cellAt(event));
+    this.#canvas.onpointerup = this.#canvas.onpointercancel = () => this.#release();
+    this.#canvas.onpointerleave = () => this.#opens === null && this.#show(null);
+    this.#canvas.onkeydown = (event) => this.#pressKey(event);
+  }
+
+  /**
+   * @param {ShownMask | null} mask of the answer on the page; null where no page shows one
+   * @param {string} cells that are painted now, of which the answer may not know yet
+   */
+  draw(mask, cells) {
+    if (this.#opens !== null) return; // under the pointer of somebody who paints
+    this.#mask = mask ?? { tokens: [], allowed: new Uint8Array(), painted: "" };
+    this.#turned = parseCells(cells);
+    this.#canvas.hidden = !this.#mask.tokens.length;
+    find(this.#part, ".name").textContent = this.#canvas.hidden
+      ? "Cells are painted on Explore, for a text of up to 80 tokens."
+      : "Click or drag: which query sees which key";
+    this.#show(this.#at?.every((place) => place < this.#size) ? this.#at : null);
+  }
+
+  get #size() {
+    return this.#mask.tokens.length;
+  }
+
+  /** @param {Cell} cell */
+  #isOpen([query, key]) {
+    const name = `${query}-${key}`;
+    const known = parseCells(this.#mask.painted).has(name);
+    return (this.#mask.allowed[query * this.#size + key] !== 0) !== (known !== this.#turned.has(name));
+  }
+
+  /** @param {Cell} cell @param {boolean} open */
+  #turn(cell, open) {
+    if (this.#isOpen(cell) === open) return;
+    const name = cell.join("-");
+    if (!this.#turned.delete(name)) this.#turned.add(name);
+  }
+
+  /** @param {PointerEvent} event */
+  #press(event) {
+    if (event.button !== 0) return;
+    this.#canvas.setPointerCapture(event.pointerId);
+    this.#frame = this.#canvas.getBoundingClientRect();
+    const cell = this.#cellAt(event);
+    this.#opens = !this.#isOpen(cell);
+    this.#at = cell;
+    this.#move(cell);
+  }
+
+  /** All cells from the last one to this, because a quick pointer leaves some out. @param {Cell} cell */
+  #move(cell) {
+    const [row, column] = this.#at ?? cell;
+    const steps = Math.max(Math.abs(cell[0] - row), Math.abs(cell[1] - column), 1);
+    for (let step = 0; this.#opens !== null && step <= steps; step++) {
+      const part = step / steps;
+      this.#turn(
+        [Math.round(row + (cell[0] - row) * part), Math.round(column + (cell[1] - column) * part)],
+        this.#opens,
+      );
+    }
+    this.#show(cell);
+  }
+
+  #release() {
+    if (this.#opens === null) return;
+    this.#opens = null;
+    this.#paint([...this.#turned].join("."));
+  }
+
+  /** @param {KeyboardEvent} event */
+  #pressKey(event) {
+    const step = STEPS[/** @type {keyof typeof STEPS} */ (event.key)];
+    const [query, key] = this.#at ?? [0, 0];
+    if (step) this.#show([clamp(query + step[0], this.#size), clamp(key + step[1], this.#size)]);
+    else if (event.key === " " || event.key === "Enter") {
+      this.#turn([query, key], !this.#isOpen([query, key]));
+      this.#show([query, key]);
+      this.#paint([...this.#turned].join("."));
+    } else return;
+    event.preventDefault();
+  }
+
+  /** @param {PointerEvent} event @returns {Cell} */
+  #cellAt({ clientX, clientY }) {
+    const { left, top, width, height } = this.#opens === null ? this.#canvas.getBoundingClientRect() : this.#frame;
+    const [down, right] = [(clientY - top) / height, (clientX - left) / width];
+    return [clamp(Math.floor(down * this.#size), this.#size), clamp(Math.floor(right * this.#size), this.#size)];
+  }
+
+  /** Paints the table, and says what the cell at hand allows. @param {Cell | null} cell */
+  #show(cell) {
+    this.#at = cell;
+    const size = this.#size;
+    if (!size) return;
+    const room = Math.floor((this.#part.clientWidth || 220) / size);
+    const side = Math.min(Math.max(room, SMALLEST), LARGEST);
+    const context = hidpiContext(this.#canvas, size * side, size * side);
+    const style = getComputedStyle(this.#canvas);
+    for (let query = 0; query < size; query++)
+      for (let key = 0; key < size; key++) {
+        context.fillStyle = style.getPropertyValue(this.#isOpen([query, key]) ? "--beam" : "--line");
+        context.fillRect(key * side, query * side, side - 1, side - 1);
+      }
+    const tokens = this.#mask.tokens;
+    find(this.#part, "output").textContent = cell
+      ? `“${tokens[cell[0]].trim()}” ${this.#isOpen(cell) ? "sees" : "does not see"} “${tokens[cell[1]].trim()}”`
+      : "\u00a0";
+    if (!cell) return;
+    context.strokeStyle = style.getPropertyValue("--ink");
+    context.lineWidth = 2;
+    context.strokeRect(cell[1] * side, cell[0] * side, side - 1, side - 1);
+  }
+}
+
+/** @param {string} cells */
+function parseCells(cells) {
+  return new Set(cells.split(".").filter(Boolean));
+}
+
+/** @param {number} value @param {number} size */
+function clamp(value, size) {
+  return Math.min(Math.max(value, 0), size - 1);
+}

@@ -1,0 +1,189 @@
+// The sidebar's model variant: which mask, positions and kernel replace those that a model was trained with. Whoever draws
+// heads on this page hears of a change at once and reports it to Streamlit; where nobody does, it is reported from here.
+
+import { chooseElsewhere, defineComponent } from "../../ui/frontend/bridge.js";
+import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
+import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
+import { askMask, listenToMask } from "../../ui/frontend/mask_events.js";
+import { defaultMask, paintedMask, parseMask } from "../../ui/frontend/mask_spec.js";
+import { MaskPainter } from "./mask_painter.js";
+
+/** @import { Variant } from "../../ui/frontend/contract.js" */
+/** @import { VariantData, VariantField } from "./types.d.ts" */
+
+const PATIENCE = 3000; // milliseconds in which Streamlit still speaks of an older choice
+/** @type {Variant} */
+const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" };
+
+/** @param {string} title @param {HTMLOptionElement[]} options */
+function group(title, options) {
+  const element = createElement("optgroup");
+  element.label = title;
+  element.append(...options);
+  return element;
+}
+
+class ModelVariant {
+  #root;
+  #data;
+  #variant;
+  #turn;
+  #painter;
+  /** What was reported last, as somebody else counts it. */
+  #awaited = 0;
+  #until = 0;
+  #drawn = "";
+  /** @type {(name: string, value: unknown) => void} */
+  #tell = () => {};
+
+  /** @param {HTMLElement} place @param {VariantData} data */
+  constructor(place, data) {
+    this.#root = find(place, ".model-variant");
+    this.#data = data;
+    this.#variant = { ...data.variant };
+    this.#turn = data.turn;
+    this.#painter = new MaskPainter(find(place, '[data-part="cells"]'), (cells) =>
+      this.#change({ masks: paintedMask(parseMask(this.#variant.masks).base, cells) }),
+    );
+    this.end = listenToMask(() => this.#draw());
+  }
+
+  /** @param {VariantData} data @param {(name: string, value: unknown) => void} tell */
+  update(data, tell) {
+    this.#tell = tell;
+    this.#data = data;
+    const behind = Date.now() < this.#until && (data.serial < this.#awaited || data.turn < this.#turn);
+    if (!behind) this.#variant = { ...data.variant };
+    this.#draw();
+  }
+
+  /** @param {Partial<Variant>} patch */
+  #change(patch) {
+    this.#variant = { ...this.#variant, ...patch };
+    this.#draw();
+    this.#until = Date.now() + PATIENCE;
+    const serial = chooseElsewhere({ variant: this.#variant });
+    if (serial !== null) this.#awaited = serial;
+    else this.#tell("settled", { variant: this.#variant, turn: ++this.#turn });
+  }
+
+  #draw() {
+    const { kind, argument } = parseMask(this.#variant.masks);
+    const shown = { ...this.#variant, masks: kind };
+    const drawn = JSON.stringify([this.#data.fields, this.#data.trained_models, shown]);
+    // A list that somebody has open stays open.
+    if (this.#drawn !== drawn)
+      updateChildren(
+        find(this.#root, ".parts"),
+        ...this.#data.fields.flatMap((part) => [
+          this.#createSelect(part, shown[part.field]),
+          ...this.#rewiredNote(part, shown[part.field]),
+        ]),
+      );
+    this.#drawn = drawn;
+    this.#drawNumber(kind, argument);
+    this.#drawCells(kind, argument);
+    this.#drawScale();
+    const reset = findByTestId(this.#root, "as-trained");
+    reset.hidden = !Object.values(this.#variant).some(Boolean);
+    reset.onclick = () => this.#change(AS_TRAINED);
+    this.#root.dataset.drawn = "true";
+  }
+
+  /** @param {VariantField} part @param {string} chosen */
+  #createSelect({ field, title, options }, chosen) {
+    const label = createElement("label", "part");
+    const select = createElement("select");
+    select.dataset.testid = `variant-${field}`;
+    const known = options.some(([value]) => value === chosen);
+    const [asTrained, ...others] = options.map(
+      ([value, name]) => new Option(name, value, false, value === (known ? chosen : "")),
+    );
+    select.append(asTrained);
+    if (field !== "positional_encoding") select.append(...others);
+    else select.append(...this.#openable(options), group("Rewire these weights with", others));
+    const before = () => this.#variant.masks || this.#data.trained_masks;
+    select.onchange = () => {
+      const { model } = select.selectedOptions[0].dataset;
+      if (model) return this.#open(model);
+      this.#change({
+        [field]: field === "masks" ? defaultMask(select.value, this.#data.mask_arguments, before()) : select.value,
+      });
+    };
+    label.append(createElement("span", "name", title), select);
+    return label;
+  }
+
+  /** The models that were trained with other positional encodings, and are else alike. @param {[string, string][]} options */
+  #openable(options) {
+    const models = options.filter(([value]) => value in this.#data.trained_models);
+    const openable = models.map(([value, name]) => {
+      const option = new Option(name, `trained:${value}`);
+      option.dataset.model = this.#data.trained_models[value];
+      return option;
+    });
+    return openable.length ? [group("Open the model trained with", openable)] : [];
+  }
+
+  /** What another positional encoding has done to the model, and the way to one trained with it. @param {VariantField} part @param {string} chosen */
+  #rewiredNote({ field, options, trained }, chosen) {
+    const title = options.find(([value]) => value === chosen)?.[1];
+    if (field !== "positional_encoding" || !chosen || !title) return [];
+    const note = createElement("p", "rewired", `Rewired: the weights were trained with ${trained}. `);
+    note.dataset.testid = "rewired";
+    const model = this.#data.trained_models[chosen];
+    if (model) {
+      const open = createElement("button", "link", `Open the model trained with ${title}`);
+      open.dataset.testid = "open-trained";
+      open.onclick = () => this.#open(model);
+      note.append(open);
+    }
+    return [note];
+  }
+
+  /** Goes to another model, which has its own positional encoding; all else stays. @param {string} model */
+  #open(model) {
+    const isRewired = this.#variant.positional_encoding !== "";
+    this.#variant = { ...this.#variant, positional_encoding: "" };
+    if (isRewired) chooseElsewhere({ variant: this.#variant });
+    this.#until = Date.now() + PATIENCE;
+    this.#tell("settled", { variant: this.#variant, model, turn: ++this.#turn });
+  }
+
+  /** @param {string} kind @param {string} argument */
+  #drawNumber(kind, argument) {
+    const part = find(this.#root, '[data-part="number"]');
+    const slider = find(part, "input", HTMLInputElement);
+    const row = this.#data.mask_arguments[kind];
+    part.hidden = row?.control !== "number";
+    if (!row || part.hidden) return;
+    find(part, ".title").textContent = row.title;
+    slider.ariaLabel = row.title;
+    [slider.min, slider.max] = row.limits.map(String);
+    slider.value = argument;
+    find(part, "output").textContent = slider.value;
+    slider.oninput = () => this.#change({ masks: `${kind}:${slider.value}` });
+  }
+
+  /** @param {string} kind @param {string} argument */
+  #drawCells(kind, argument) {
+    const part = find(this.#root, '[data-part="cells"]');
+    part.hidden = this.#data.mask_arguments[kind]?.control !== "cells";
+    if (!part.hidden) this.#painter.draw(askMask(), argument);
+  }
+
+  #drawScale() {
+    const { trained_scale: trained } = this.#data;
+    const { scale } = this.#variant;
+    const button = findByTestId(this.#root, "variant-scale");
+    const on = scale ? scale === "on" : trained;
+    button.setAttribute("aria-checked", String(on));
+    button.onclick = () => this.#change({ scale: !on === trained ? "" : on ? "off" : "on" });
+  }
+}
+
+export default defineComponent({
+  mount: (place, /** @type {VariantData} */ data) => new ModelVariant(place, data),
+  update: (page, data, tell) => page.update(data, tell),
+  unmount: (page) => page.end(),
+});

@@ -1,0 +1,286 @@
+// Scenes on every page: the present view is added to a list, and in presenter mode the arrow keys go through it.
+
+import { encode, withVariant } from "../../../ui/frontend/address.js";
+import { defineComponent } from "../../../ui/frontend/bridge.js";
+import { saveFile } from "../../../ui/frontend/dom/clipboard.js";
+import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { find, findByTestId } from "../../../ui/frontend/dom/elements.js";
+import { askRoute, failureText } from "../../../ui/frontend/server.js";
+import { isShortcut } from "../../../ui/frontend/shortcut.js";
+import {
+  addScenes,
+  checkedScene,
+  defaultName,
+  MAX_FILE,
+  moveScene,
+  neighbour,
+  readFile,
+  removeScene,
+  renameScene,
+  sceneAddress,
+  sceneAt,
+  writeFile,
+} from "./scene_list.js";
+import { listenToStore, loadScenes, storeScenes } from "./scene_store.js";
+
+/** @import { PageRow, Scene, SceneList } from "./scene_list.js" */
+/** @typedef {{ api: string, pages: PageRow[], presenter: boolean }} ScenesData */
+
+const STEPS = { ArrowRight: 1, ArrowLeft: -1 };
+/** Where arrow keys mean something else already. */
+const USES_ARROWS = [
+  ...["grid", "application", "slider", "tablist", "radiogroup", "listbox", "menu", "toolbar", "dialog"].map(
+    (role) => `[role="${role}"]`,
+  ),
+  ...["dialog", "canvas", "table", ".tokens", ".page", ".modebar"],
+].join();
+
+class Scenes {
+  #data;
+  #elements;
+  /** @type {SceneList} */
+  #list;
+  #endStore;
+
+  /** @param {HTMLElement} place @param {ScenesData} data */
+  constructor(place, data) {
+    this.#data = data;
+    this.#list = loadScenes(data.pages);
+    const button = (/** @type {string} */ name) => findByTestId(place, name, HTMLButtonElement);
+    this.#elements = {
+      open: button("scenes-button"),
+      back: button("scene-back"),
+      next: button("scene-next"),
+      save: button("scenes-save"),
+      sheet: findByTestId(place, "scenes-sheet", HTMLDialogElement),
+      form: findByTestId(place, "scene-form", HTMLFormElement),
+      name: findByTestId(place, "scene-name", HTMLInputElement),
+      rows: findByTestId(place, "scene-list"),
+      none: findByTestId(place, "no-scenes"),
+      file: findByTestId(place, "scenes-open", HTMLInputElement),
+      link: findByTestId(place, "scene-link", HTMLInputElement),
+      status: findByTestId(place, "scenes-status"),
+    };
+    this.#listen();
+    this.#endStore = listenToStore(() => {
+      this.#list = loadScenes(this.#data.pages);
+      this.#draw();
+    });
+  }
+
+  /** @param {ScenesData} data */
+  update(data) {
+    this.#data = data;
+    this.#draw();
+  }
+
+  end() {
+    document.removeEventListener("keydown", this.#pressed);
+    this.#endStore();
+  }
+
+  #listen() {
+    const { open, back, next, save, sheet, form, file, link } = this.#elements;
+    open.onclick = () => this.#open();
+    back.onclick = () => this.#step(-1);
+    next.onclick = () => this.#step(1);
+    save.onclick = () => saveFile("headlight-scenes.json", "application/json", writeFile(this.#list));
+    sheet.onclick = (event) => {
+      if (event.target === sheet) sheet.close(); // beside the sheet's own content
+    };
+    sheet.onkeydown = (event) => event.stopPropagation(); // letters typed here are no keys of the page
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      this.#try(() => this.#addPresent());
+    };
+    file.onchange = () => this.#try(() => this.#openFiles());
+    link.onkeydown = (event) => {
+      if (event.key === "Enter") this.#try(() => this.#addLink());
+    };
+    document.addEventListener("keydown", this.#pressed);
+  }
+
+  #open() {
+    const { sheet, name } = this.#elements;
+    this.#say("");
+    const present = sceneAt(location, this.#data.pages);
+    name.value = "";
+    name.placeholder = present?.name ?? "";
+    if (!sheet.open) sheet.showModal();
+  }
+
+  /** @param {string} sentence */
+  #say(sentence) {
+    this.#elements.status.textContent = sentence;
+  }
+
+  /** What goes wrong ends in a sentence, and the list is as it was. @param {() => string | Promise<string>} act */
+  async #try(act) {
+    try {
+      this.#say(await act());
+    } catch (error) {
+      this.#say(failureText(error));
+    }
+  }
+
+  /** @param {SceneList} list */
+  #change(list) {
+    this.#list = list;
+    this.#draw();
+    storeScenes(list);
+  }
+
+  #addPresent() {
+    const { name } = this.#elements;
+    const scene = sceneAt(location, this.#data.pages, name.value);
+    if (!scene) throw new Error("This address is no page of Headlight.");
+    const before = this.#list.scenes.length;
+    const list = addScenes(this.#list, [scene]);
+    name.value = "";
+    this.#change({ ...list, at: list.scenes.length > before ? list.scenes.length - 1 : list.at });
+    return list.scenes.length > before
+      ? `“${scene.name}” is scene ${list.scenes.length}.`
+      : "This scene is in the list already.";
+  }
+
+  #addLink() {
+    const { link } = this.#elements;
+    const scene = URL.canParse(link.value, location.href)
+      ? sceneAt(new URL(link.value, location.href), this.#data.pages)
+      : null;
+    if (!scene || !link.value.trim()) throw new Error("This is no link to a page of Headlight.");
+    this.#change(addScenes(this.#list, [scene]));
+    link.value = "";
+    return `“${scene.name}” is added.`;
+  }
+
+  async #openFiles() {
+    const { file } = this.#elements;
+    const files = [...(file.files ?? [])];
+    file.value = "";
+    let list = this.#list;
+    for (const each of files) {
+      if (each.size > MAX_FILE) throw new Error(`${each.name} is too large for scenes or a state.`);
+      list = addScenes(list, await this.#scenesOf(await each.text(), each.name));
+    }
+    const added = list.scenes.length - this.#list.scenes.length;
+    this.#change(list);
+    return added === 1 ? "1 scene is added." : `${added} scenes are added.`;
+  }
+
+  /** @param {string} text of a file @param {string} file its name @returns {Promise<Scene[]>} */
+  async #scenesOf(text, file) {
+    const { api, pages } = this.#data;
+    const found = readFile(text, pages);
+    if ("scenes" in found) return found.scenes;
+    const state = withVariant({ ...found.state, presenter: "", embedded: "" });
+    const { meta } = await askRoute(api, "link", { state });
+    const query = new URLSearchParams(meta.query);
+    const kept = meta.omitted.filter((name) => name !== "image"); // of somebody's own picture
+    for (const name of kept) query.set(name, encode(state[name]));
+    const page = pages.find(({ name }) => name === found.page) ?? pages[0];
+    const name = /^headlight-state/.test(file) ? defaultName(page, query) : file.replace(/\.json$/i, "");
+    return [checkedScene({ name, page: page.name, query: query.toString() })];
+  }
+
+  /** @param {number} step */
+  #step(step) {
+    const place = neighbour(this.#list, step);
+    if (place !== null) this.#show(place);
+  }
+
+  /** Goes to a scene as Back and Forward go to a view: Streamlit reads the address. @param {number} place */
+  #show(place) {
+    const { pages, presenter } = this.#data;
+    const address = sceneAddress(this.#list.scenes[place], pages, presenter);
+    this.#try(() => {
+      this.#change({ ...this.#list, at: place });
+      return "";
+    });
+    this.#elements.sheet.close();
+    history.pushState(history.state, "", address);
+    window.dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
+  }
+
+  #pressed = (/** @type {KeyboardEvent} */ event) => {
+    const step = STEPS[/** @type {keyof typeof STEPS} */ (event.key)];
+    if (!step || !this.#data.presenter || !this.#list.scenes.length || !isShortcut(event, event.key)) return;
+    if (event.composedPath().some((part) => part instanceof Element && part.matches(USES_ARROWS))) return;
+    event.preventDefault();
+    this.#step(step);
+  };
+
+  #draw() {
+    const { open, back, next, none, save } = this.#elements;
+    const { scenes, at } = this.#list;
+    const { presenter } = this.#data;
+    const isShow = presenter && scenes.length > 0;
+    open.hidden = presenter && !isShow;
+    open.classList.toggle("in-sidebar", !presenter);
+    open.textContent = isShow ? `${at < 0 ? "–" : at + 1} / ${scenes.length}` : "Scenes";
+    open.title = isShow && at >= 0 ? scenes[at].name : "Views to go through in class";
+    back.hidden = next.hidden = !isShow;
+    back.disabled = neighbour(this.#list, -1) === null;
+    next.disabled = neighbour(this.#list, 1) === null;
+    none.hidden = scenes.length > 0;
+    save.disabled = !scenes.length;
+    document.documentElement.style.setProperty("--scenes-width", isShow ? "150px" : "0px");
+    this.#drawRows();
+  }
+
+  #drawRows() {
+    const { scenes, at } = this.#list;
+    this.#elements.rows.replaceChildren(...scenes.map((scene, place) => this.#createRow(scene, place, place === at)));
+  }
+
+  /** @param {Scene} scene @param {number} place @param {boolean} isShown */
+  #createRow({ name, page }, place, isShown) {
+    const row = createElement("li");
+    const go = createElement("button", "go", String(place + 1));
+    go.title = `Show “${name}”`;
+    go.ariaLabel = `Show scene ${place + 1}: ${name}`;
+    if (isShown) go.setAttribute("aria-current", "true");
+    go.onclick = () => this.#show(place);
+    const box = createElement("input");
+    Object.assign(box, { type: "text", value: name, maxLength: 120, ariaLabel: `Name of scene ${place + 1}` });
+    box.onchange = () => this.#edit(renameScene(this.#list, place, box.value));
+    const title = this.#data.pages.find((one) => one.name === page)?.title ?? page;
+    row.append(
+      go,
+      box,
+      createElement("span", "page", title),
+      this.#createTool("↑", `Scene ${place + 1} up`, place > 0, () => moveScene(this.#list, place, -1)),
+      this.#createTool("↓", `Scene ${place + 1} down`, place + 1 < this.#list.scenes.length, () =>
+        moveScene(this.#list, place, 1),
+      ),
+      this.#createTool("×", `Remove scene ${place + 1}`, true, () => removeScene(this.#list, place)),
+    );
+    return row;
+  }
+
+  /** @param {string} sign @param {string} words @param {boolean} can @param {() => SceneList} change */
+  #createTool(sign, words, can, change) {
+    const tool = createElement("button", "tool", sign);
+    tool.disabled = !can;
+    tool.title = tool.ariaLabel = words;
+    tool.onclick = () => {
+      this.#edit(change());
+      find(this.#elements.sheet, `[title="${words}"], [data-testid="scenes-close"]`).focus();
+    };
+    return tool;
+  }
+
+  /** @param {SceneList} list */
+  #edit(list) {
+    this.#try(() => {
+      this.#change(list);
+      return "";
+    });
+  }
+}
+
+export default defineComponent({
+  mount: (place, /** @type {ScenesData} */ data) => new Scenes(place, data),
+  update: (page, data) => page.update(data),
+  unmount: (page) => page.end(),
+});

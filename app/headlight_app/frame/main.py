@@ -1,0 +1,191 @@
+"""The frame: brand, pages, the widgets that write State, and the chosen page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.navigation.page import Page
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from headlight.errors import HeadlightError
+from headlight_app.access.uploads import UPLOAD_GONE, is_upload, upload_store
+from headlight_app.access.visitor import current_visitor
+from headlight_app.compare import page as compare
+from headlight_app.contract.state import State
+from headlight_app.course import page as course
+from headlight_app.engine.client import ask_shared
+from headlight_app.engine.models import (
+    AvailableModel,
+    available_models,
+    listed_models,
+    own_models,
+    own_titles,
+    trained_with,
+)
+from headlight_app.explore import page as explore
+from headlight_app.frame import sidebar
+from headlight_app.frame.suitable_model import chosen_entry, requirement, suitable_state, with_suitable_model
+from headlight_app.generate import page as generate
+from headlight_app.models import page as checkpoints
+from headlight_app.models.contract import WeightReportRequest
+from headlight_app.positions import page as positions
+from headlight_app.state import session
+from headlight_app.state.session import current_state
+from headlight_app.state.url import encode_state
+from headlight_app.state.variants import normalized_state
+from headlight_app.tasks import page as tasks
+from headlight_app.ui.markdown import escape_markdown, escaped_lines
+from headlight_app.ui.model_summary import describe_heads
+
+STATIC = Path(__file__).parent / "static"
+PAGES = (explore, tasks, compare, generate, positions, course, checkpoints)
+NONFINITE_WARNING = "_nonfinite_warning"
+
+
+def main() -> None:
+    """One run of the page."""
+    state = current_state()
+    st.set_page_config("Headlight", None, "wide", initial_sidebar_state="collapsed" if state.presenter else "auto")
+    st.html(_stylesheet(state))
+    _mark_visitor_present()
+    entries = available_models()
+    pages = {page: st.Page(partial(_show_page, page), title=page.TITLE, url_path=page.PATH) for page in PAGES}
+    chosen = st.navigation(list(pages.values()), position="hidden")
+    page = next(module for module, link in pages.items() if link == chosen)
+    state, replaced = suitable_state(page, state, entries)
+    _tell_browser(chosen.title)
+    if session.should_open_explore():
+        st.switch_page(pages[explore], query_params=encode_state(state))
+    weights_slot = st.empty()
+    if not state.embedded:
+        sidebar.presenter_mode(state)
+        if state.presenter:
+            sidebar.scenes(state, {page.PATH: page.TITLE for page in PAGES})
+        weights_slot = _draw_sidebar(state, entries, pages, page)
+    if replaced:
+        st.info(escape_markdown(replaced), icon=":material/swap_horiz:")
+    warning_slot = st.empty()
+    if entries and page is not checkpoints and not chooses_own_models(page):
+        entry = chosen_entry(state, entries)
+        _show_warning(warning_slot, st.session_state.get(NONFINITE_WARNING, {}).get(entry.name, ""))
+        chosen.run()
+        if not state.embedded:
+            _report_weights(
+                weights_slot, warning_slot, state, entry
+            )  # once the page is painted: looking at each weight takes its time
+    else:
+        chosen.run()
+
+
+def _tell_browser(title: str) -> None:
+    """The page's name for the style sheet, and the address that takes the place of one whose model did not suit."""
+    st.html(f'<style>:root {{ --page: "{title}"; }}</style>')
+    slot = st.empty()  # always there, so that nothing moves
+    if script := session.address_script():
+        slot.html(script, unsafe_allow_javascript=True)
+
+
+def _stylesheet(state: State) -> str:
+    """The frame's look, and what changes it: a projector, or a frame within somebody else's page."""
+    names = ("frame", *(name for name in ("presenter", "embedded") if getattr(state, name)))
+    return f"<style>{''.join((STATIC / f'{name}.css').read_text(encoding='utf-8') for name in names)}</style>"
+
+
+def _draw_sidebar(
+    state: State, entries: tuple[AvailableModel, ...], pages: Mapping[ModuleType, Page], open_page: ModuleType
+) -> DeltaGenerator:
+    """The sidebar; gives the place for what is only known once the page is drawn."""
+    with st.sidebar:
+        st.html((STATIC / "brand.html").read_text(encoding="utf-8"), unsafe_allow_javascript=True)
+        for page, link in pages.items():
+            query = encode_state(with_suitable_model(page, state, entries))
+            st.page_link(link, label=page.TITLE, icon=page.ICON, query_params=query)
+        weights_slot = _draw_controls(open_page, state, entries) if entries else st.empty()
+        sidebar.presenter_toggle(state)
+        sidebar.HELP.mount({})
+        if not state.presenter:
+            sidebar.scenes(state, {page.PATH: page.TITLE for page in pages})
+        sidebar.invitation()
+    return weights_slot
+
+
+def _mark_visitor_present() -> None:
+    """Whoever brought a checkpoint is still here."""
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is not None:
+        upload_store().mark_seen(current_visitor(), context.session_id)
+
+
+def _show_page(page: ModuleType) -> None:
+    state, entries = current_state(), available_models()
+    if not entries:
+        checkpoints.show(state)  # where one may bring one's own
+        return
+    is_known = not state.model or state.model in {entry.name for entry in entries}
+    if not is_known:
+        st.warning(escape_markdown(f"{_absence(state.model)} Another one is shown."))
+    entry = chosen_entry(state, entries)
+    page.show(normalized_state(state.change(model=entry.name), entry.config), entry)
+
+
+def _absence(name: str) -> str:
+    """Why the model that a link names is not among those that can be opened."""
+    for listed in (*listed_models(), *own_models()):
+        if listed.name == name:
+            return f"The model that this link names is here, but it cannot be opened. {listed.problem}"
+    return UPLOAD_GONE if is_upload(name) else "The model that this link names is not here."
+
+
+def chooses_own_models(page: ModuleType) -> bool:
+    """Whether the controls of a page choose its models, so that those of the sidebar would change nothing on it."""
+    return bool(getattr(page, "CHOOSES_OWN_MODELS", False))
+
+
+def _draw_controls(page: ModuleType, state: State, entries: tuple[AvailableModel, ...]) -> DeltaGenerator:
+    """The widgets; gives the place for what is only known once the page is drawn."""
+    if chooses_own_models(page):
+        sidebar.device_selector(state, sidebar.offered().devices)
+        return st.empty()
+    entry = chosen_entry(state, entries)
+    suits = requirement(page, state.change(task="")).suits
+    sidebar.model_picker(entries, entry, suits, own_titles())
+    st.caption(_model_summary(entry))
+    weights_slot = st.empty()
+    sidebar.variant_controls(normalized_state(state, entry.config), entry.config, trained_with(entry, entries))
+    sidebar.device_selector(state, sidebar.offered().devices)
+    return weights_slot
+
+
+def _report_weights(
+    weights_slot: DeltaGenerator, warning_slot: DeltaGenerator, state: State, entry: AvailableModel
+) -> None:
+    """How each weight of the open model was used, and which are no numbers; nothing where it could not be opened."""
+    try:
+        report = ask_shared(WeightReportRequest(model=entry.name, device=state.device)).answer
+    except HeadlightError:
+        return
+    notes = report.notes
+    if len(notes) == 1:
+        weights_slot.caption(escaped_lines(notes))
+    else:
+        weights_slot.expander(f"{len(notes)} notes on its weights").caption(escaped_lines(notes))
+    st.session_state[NONFINITE_WARNING] = {entry.name: report.warning}
+    _show_warning(warning_slot, report.warning)
+
+
+def _show_warning(slot: DeltaGenerator, message: str) -> None:
+    if message:
+        slot.warning(escape_markdown(message))
+
+
+def _model_summary(entry: AvailableModel) -> str:
+    config = entry.config
+    kind = config.architecture.capitalize()
+    patches = f"{config.image.patch_rows} × {config.image.patch_columns} patches"
+    input_size = patches if config.reads_image else f"{config.context_length} tokens"
+    return f"{kind} · {describe_heads(config)} · {input_size}"

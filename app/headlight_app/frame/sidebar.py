@@ -1,0 +1,200 @@
+"""The widgets that write State. Each shows what the state says and, when changed, changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from html import escape
+
+import streamlit as st
+from msgspec import to_builtins
+from msgspec.structs import asdict
+
+from headlight.config import Config
+from headlight_app.access.addresses import code_picture, current_room_address
+from headlight_app.contract.question import UNCHANGED, Variant
+from headlight_app.contract.state import PER_MODEL_DEFAULTS, State
+from headlight_app.engine.client import ask
+from headlight_app.engine.models import AvailableModel
+from headlight_app.frame.contract import FrameAnswer, FrameRequest
+from headlight_app.state.session import change_state, report_serial
+from headlight_app.state.variants import pools, trained_variant
+from headlight_app.ui.component import Component, Data, api_address, shared_styles
+from headlight_app.ui.modules import base_path
+
+VARIANT = Component(
+    "model_variant",
+    module="frame/frontend/model_variant.js",
+    html="frame/frontend/model_variant.html",
+    styles=shared_styles("frame/frontend/model_variant.css"),
+)
+
+MODEL_PICKER = Component(
+    "model_picker",
+    module="frame/frontend/model_picker.js",
+    html="frame/frontend/model_picker.html",
+    styles=("ui/frontend/styles/base.css", "frame/frontend/model_picker.css"),
+)
+
+HELP = Component(
+    "help",
+    module="frame/frontend/help.js",
+    html="frame/frontend/help.html",
+    styles=("ui/frontend/styles/base.css", "frame/frontend/help.css"),
+)
+
+PRESENTER_MODE = Component(
+    "presenter_mode",
+    module="frame/frontend/presenter_mode.js",
+    html="frame/frontend/presenter_mode.html",
+    styles=("ui/frontend/styles/base.css", "frame/frontend/presenter_mode.css"),
+)
+
+SCENES = Component(
+    "scenes",
+    module="frame/frontend/scenes/scenes.js",
+    html="frame/frontend/scenes/scenes.html",
+    styles=("ui/frontend/styles/base.css", "frame/frontend/scenes/scenes.css"),
+)
+
+
+@lru_cache(maxsize=1)
+def offered() -> FrameAnswer:
+    """What there is to choose from, as the engine knows it; the same for as long as the server runs."""
+    return ask(FrameRequest()).answer
+
+
+def model_picker(
+    entries: Sequence[AvailableModel],
+    chosen: AvailableModel,
+    suits: Callable[[Config], bool],
+    titles: Mapping[str, str],
+) -> None:
+    """Which model, by what it does; another one starts without the edits made to this one.
+
+    `suits` says which models the page can show; `titles` are of those whose name is no title.
+    """
+    groups: dict[str, list[Data]] = {}
+    for entry in entries:
+        title = titles.get(entry.name, entry.name)
+        row = {"name": entry.name, "title": title, "purpose": entry.purpose, "enabled": suits(entry.config)}
+        groups.setdefault(entry.kind, []).append(row)
+    data = {
+        "groups": [{"kind": kind, "models": models} for kind, models in groups.items()],
+        "chosen": chosen.name,
+        "turn": MODEL_PICKER.reported().get("turn", 0),
+    }
+    MODEL_PICKER.mount(data, _on_model_change)
+
+
+def _on_model_change() -> None:
+    change_state(model=str(MODEL_PICKER.reported()["model"]), **PER_MODEL_DEFAULTS, task="")
+
+
+def variant_controls(state: State, trained: Config, trained_models: Mapping[str, str]) -> None:
+    """Mask, positional encoding, attention function, scale and pooling, as trained until somebody chooses otherwise.
+
+    `trained_models` names, by positional encoding, the model that was trained with it and is else alike. A component,
+    so that Explore hears of a choice in the browser and repaints without waiting for a rerun.
+    """
+    parts: dict[str, str] = asdict(trained_variant(trained))
+    data = {
+        "fields": [
+            {
+                "field": field,
+                "title": choice.title,
+                "trained": choice.names.get(parts[field], parts[field]),
+                "options": [
+                    *_options(parts[field], choice.names),
+                    *_linked_mask(state.variant, field, choice.names),
+                ],
+            }
+            for field, choice in offered().choices.items()
+            if field != "scale" and (field != "pooling" or pools(trained))
+        ],
+        "trained_models": dict(trained_models),
+        "trained_masks": parts["masks"],
+        "trained_scale": trained.scale,
+        "variant": to_builtins(state.variant),
+        "mask_arguments": to_builtins(offered().mask_arguments),
+        "serial": report_serial(),
+        "turn": VARIANT.reported().get("turn", 0),
+    }
+    VARIANT.mount(data, _on_variant_change)
+
+
+def _options(trained: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The part that a model was trained with, then all others."""
+    return [
+        (UNCHANGED, f"{names.get(trained, trained)} · as trained"),
+        *((name, names[name]) for name in names if name != trained),
+    ]
+
+
+def _linked_mask(variant: Variant, field: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The mask that a link has named and nobody can choose: a matrix, written out."""
+    kind = variant.masks.partition(":")[0]
+    titles = offered().unlisted_masks
+    return [(kind, titles[kind])] if field == "masks" and kind in titles and kind not in names else []
+
+
+def _on_variant_change() -> None:
+    report = VARIANT.reported()
+    opened = {"model": str(report["model"])} if report.get("model") else {}
+    change_state(variant=report.get("variant"), **opened)
+
+
+def device_selector(state: State, devices: Sequence[str]) -> None:
+    """Where to compute."""
+    st.session_state.device = state.device if state.device in devices else devices[0]
+    st.selectbox("Device", devices, key="device", on_change=_store_widget("device"))
+
+
+def presenter_toggle(state: State) -> None:
+    """Large type and fewer controls."""
+
+    def store() -> None:
+        change_state(presenter="1" if st.session_state.presenter else "")
+
+    st.session_state.presenter = state.presenter == "1"
+    st.toggle(
+        "Presenter mode", key="presenter", on_change=store, help="Large type for a projector. Also with the key p"
+    )
+
+
+def presenter_mode(state: State) -> None:
+    """The key that switches it, and the way out of it, on every page."""
+
+    def store() -> None:
+        change_state(presenter=str(PRESENTER_MODE.reported()["presenter"]))
+
+    PRESENTER_MODE.mount({"presenter": state.presenter == "1"}, store)
+
+
+def scenes(state: State, pages: Mapping[str, str]) -> None:
+    """Views to go through in class, on every page; `pages` are the titles of those that can be shown, by their paths.
+
+    The first page has no path of its own.
+    """
+    first, rows = next(iter(pages)), []
+    for path, title in pages.items():
+        rows.append({"name": path, "title": title, "path": f"{base_path()}/{'' if path == first else path}"})
+    SCENES.mount({"api": api_address(), "pages": rows, "presenter": state.presenter == "1"})
+
+
+def invitation() -> None:
+    """On a shared server how the others get to the page."""
+    address = current_room_address()
+    if address and st.button("Invite the room", icon=":material/qr_code_2:", width="stretch"):
+        _show_invitation(address)
+
+
+@st.dialog("Open Headlight on your own machine")
+def _show_invitation(address: str) -> None:
+    """The address, to photograph or to type."""
+    st.image(code_picture(address), width="stretch")
+    st.html(f'<div class="invitation">{escape(address)}</div>')
+
+
+def _store_widget(field: str) -> Callable[[], None]:
+    return lambda: change_state(**{field: st.session_state[field]})

@@ -1,0 +1,68 @@
+"""Every page opens with a model that suits it: where the chosen one does not, the first that does takes its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+
+import streamlit as st
+
+from headlight_app.contract.state import OPENING, State
+from headlight_app.engine.models import AvailableModel
+from headlight_app.state.requirement import ANY_MODEL, Requirement
+from headlight_app.state.session import current_state, replace_state
+
+LAST_SHOWN, REPLACED = "_last_shown", "_replaced_model"
+
+
+def chosen_entry(state: State, entries: Sequence[AvailableModel]) -> AvailableModel:
+    """The model that the state names, or the first of all."""
+    return next((entry for entry in entries if entry.name == state.model), entries[0])
+
+
+def requirement(page: ModuleType, state: State) -> Requirement:
+    """What a page needs of its model; most pages show any."""
+    required: Requirement = page.required(state) if hasattr(page, "required") else ANY_MODEL
+    return required
+
+
+def with_suitable_model(page: ModuleType, state: State, entries: Sequence[AvailableModel]) -> State:
+    """The same state with a model that the page can show; as it is where there is none."""
+    required = requirement(page, state)
+    if not entries or required.suits(chosen_entry(state, entries).config):
+        return state
+    other = required.first_of(entries)
+    return state.change(model=other.name, **OPENING) if other else state
+
+
+def suitable_state(page: ModuleType, state: State, entries: Sequence[AvailableModel]) -> tuple[State, str]:
+    """The state of this run, with a model that the page can show, and what to say where that is another than before.
+
+    The links of the sidebar lead to such a state already; an address that somebody wrote may name any model.
+    """
+    last_path, left = st.session_state.get(LAST_SHOWN, (page.PATH, ""))
+    suited = with_suitable_model(page, state, entries)
+    if suited != state:
+        left = state.model
+        # A text that came without the name of a model was written for this page, whichever model suits it.
+        replace_state(model=suited.model, **(OPENING if left else {}))
+        state = current_state()
+    elif last_path == page.PATH:
+        left = ""
+    st.session_state[LAST_SHOWN] = (page.PATH, state.model)
+    if left not in ("", state.model):
+        st.session_state[REPLACED] = (page.PATH, state.model, _replacement(page, state, left, entries))
+    path, model, words = st.session_state.get(REPLACED, ("", "", ""))
+    return state, words if (path, model) == (page.PATH, state.model) else ""
+
+
+def _replacement(page: ModuleType, state: State, left: str, entries: Sequence[AvailableModel]) -> str:
+    """Why another model is open than the one that was left; nothing where that one would have done as well."""
+    required = requirement(page, state)
+    unsuited = [entry for entry in entries if entry.name == left and not required.suits(entry.config)]
+    if not unsuited:
+        return ""
+    return (
+        f"This page needs a model that {required.words}. {unsuited[0].title} does not, so "
+        f"{chosen_entry(state, entries).title} is open."
+    )

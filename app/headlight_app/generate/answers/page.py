@@ -1,0 +1,24 @@
+"""What the Generate page needs to know of the model: examples, and the head that it begins with."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from headlight_app.contract.parts import ExampleAnswer
+from headlight_app.contract.reply import Reply
+from headlight_app.export.answers.pdf import writes_pdf
+from headlight_app.generate.contract import GeneratePageAnswer, GeneratePageRequest
+from headlight_app.inference.examples import prompt_examples
+from headlight_app.inference.head_selection import default_head
+from headlight_app.inference.open_models import find_model
+
+
+def answer_generate_page(request: GeneratePageRequest) -> Reply[GeneratePageAnswer]:
+    """Examples, and the head to begin with."""
+    entry = find_model(request.model)
+    answer = GeneratePageAnswer(
+        examples=tuple(ExampleAnswer(**asdict(one)) for one in prompt_examples(entry, request.device)),
+        default_head=default_head(entry, request.device),
+        writes_pdf=writes_pdf(),
+    )
+    return Reply(answer)

@@ -1,0 +1,246 @@
+"""One generation step, how its token was sampled, and the attention behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from msgspec import structs
+
+from headlight.attention_groups import attention_groups
+from headlight.errors import TextError
+from headlight.generation.fill_mask import fill_mask, remaining_masks
+from headlight.generation.generate import Prefix, TextGenerator
+from headlight.generation.sampling import Sample, SamplingConfig
+from headlight.generation.step import GenerationStep
+from headlight.nn.masks import is_causal
+from headlight.nn.transformer import Transformer
+from headlight.tasks import task_of
+from headlight.text.tokenizer import Encoded, Tokenizer
+from headlight.tracing.trace import softmax
+from headlight_app.contract.parts import AttentionGroupAnswer, Candidate
+from headlight_app.contract.reply import Reply
+from headlight_app.contract.sampling import GeneratedTokens, Sampling
+from headlight_app.generate.contract import (
+    CachedLayer,
+    GenerateAnswer,
+    GenerateRequest,
+    KvCache,
+    ReadTokens,
+    StepAnswer,
+    TextToken,
+)
+from headlight_app.inference.attention_payload import group_answer, token_answers, variant_notes
+from headlight_app.inference.prefix_cache import prefix_cache
+from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
+
+MAX_CANDIDATES = 12
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """One step, the prefix with its key/value cache where one is kept, and how many tokens were read for it."""
+
+    step: GenerationStep
+    prefix: Prefix | None
+    tokens_read: int
+
+    @property
+    def logits(self) -> np.ndarray:
+        """The logits at the position whose token was sampled."""
+        logits: np.ndarray = self.step["logits"][self.step.position if task_of(self.step.config).fills_masks else -1]
+        return logits
+
+
+def answer_generate(request: GenerateRequest) -> Reply[GenerateAnswer]:
+    """The step after those in `generated`. Where all masks are filled there is only the text.
+
+    Nothing is kept for the visitor: whoever sends the same steps gets the same answer.
+    """
+    started, resolved = perf_counter(), resolve(request.question)
+    question, tokenizer, generated = resolved.question, resolved.tokenizer, request.generated
+    sampling = _sampling_config(request.sampling)
+    if task_of(resolved.config).fills_masks:
+        text, remaining = remaining_masks(
+            resolved.model, tokenizer, question.text, question.masked_positions, dict(generated)
+        )
+        if not remaining:
+            return Reply(GenerateAnswer(step=None, tokens=_read_tokens(text, None, tokenizer)))
+        result = _fill_mask(resolved, sampling, generated)
+    else:
+        result = _continue_text(resolved, sampling, generated, request.use_cache)
+    answer, numbers = _step_answer(resolved, result, sampling, generated)
+    answer = structs.replace(answer, milliseconds=(perf_counter() - started) * 1_000)
+    tokens = _read_tokens(result.step.text, result.step.source, tokenizer) if request.with_tokens else None
+    return Reply(GenerateAnswer(step=answer, tokens=tokens), numbers)
+
+
+def _sampling_config(sampling: Sampling) -> SamplingConfig:
+    top_p = sampling.top_p if sampling.top_p < 1 else None  # the sum of all may round to 1 before the last token
+    return SamplingConfig(sampling.temperature, sampling.top_k or None, top_p, sampling.seed)
+
+
+def _step_answer(
+    resolved: ResolvedQuestion, result: StepResult, sampling: SamplingConfig, generated: GeneratedTokens
+) -> tuple[StepAnswer, bytes]:
+    """One step for the browser, and the attention of the query that was asked."""
+    step, row, tokenizer = result.step, result.logits, resolved.tokenizer
+    sample, shares, order = sampling.sample(row, len(generated)), softmax(row), np.argsort(-row, kind="stable")
+    groups, numbers = _asking_rows(step)
+    answer = StepAnswer(
+        position=step.position,
+        chosen=step.chosen_token,
+        candidates=_candidates(order, shares, sample, tokenizer),
+        kept_count=int(np.count_nonzero(sample.probabilities)),
+        vocabulary=len(row),
+        rank=int(np.flatnonzero(order == sample.chosen)[0]) + 1,
+        random_number=sample.random_number,
+        entropy=_entropy_in_bits(shares.astype(np.float64)),
+        attention_groups=groups,
+        cache=_kv_cache(result, resolved.model),
+        tokens_read=result.tokens_read,
+        length=len(step.text.ids),
+        context=step.config.context_length,
+        end_token=tokenizer.end_id if task_of(resolved.config).continues_text else None,
+        notes=_notes(resolved, generated),
+    )
+    return answer, numbers
+
+
+def _candidates(order: np.ndarray, shares: np.ndarray, sample: Sample, tokenizer: Tokenizer) -> tuple[Candidate, ...]:
+    """The likeliest tokens and the chosen one: their shares of the whole vocabulary, and their chances by the rule."""
+    likeliest = [int(token) for token in order[:MAX_CANDIDATES]]
+    shown = likeliest if sample.chosen in likeliest else [*likeliest, sample.chosen]
+    return tuple(
+        Candidate(
+            text=tokenizer.token_text(token),
+            id=token,
+            before=float(shares[token]),
+            after=float(sample.probabilities[token]),
+        )
+        for token in shown
+    )
+
+
+def _entropy_in_bits(shares: np.ndarray) -> float:
+    return float(-(shares * np.log2(shares, out=np.zeros_like(shares), where=shares > 0)).sum())
+
+
+def _continue_text(
+    resolved: ResolvedQuestion, sampling: SamplingConfig, generated: GeneratedTokens, use_cache: bool
+) -> StepResult:
+    """The next token of a text; with `use_cache` only the tokens after a prefix that was read before are read."""
+    question, model, tokenizer = resolved.question, resolved.model, resolved.tokenizer
+    keep = (f"{model.config.stacks[-1]}.*.weights", "logits")
+    source = resolved.source
+    if question.masked_positions:
+        raise TextError("A model that continues texts has no mask token. Show the masked tokens again.")
+    generator = TextGenerator.from_text(
+        model,
+        tokenizer,
+        question.text,
+        question.edits,
+        source=source,
+        sampling=sampling,
+        keep=keep,
+        prediction_row_only=True,
+    )
+    tokens = tuple(token for _, token in generated)
+    prefix = prefix_cache().longest_prefix(generator, (*generator.text.ids, *tokens)) if use_cache else None
+    step, new_prefix = generator.step(tokens, prefix)
+    if use_cache:
+        prefix_cache().store(generator, new_prefix)
+    return StepResult(step, new_prefix, len(step.text.ids) - step.start)
+
+
+def _fill_mask(resolved: ResolvedQuestion, sampling: SamplingConfig, generated: GeneratedTokens) -> StepResult:
+    """The surest of the masks that are left."""
+    question, model, tokenizer = resolved.question, resolved.model, resolved.tokenizer
+    masked_positions, keep = question.masked_positions, (f"{model.config.stacks[-1]}.*.weights", "logits")
+    filled = dict(generated)
+    step = fill_mask(
+        model,
+        tokenizer,
+        question.text,
+        question.edits,
+        masked_positions=masked_positions,
+        filled=filled,
+        sampling=sampling,
+        keep=keep,
+        prediction_row_only=True,
+    )
+    return StepResult(step, None, len(step.text.ids))
+
+
+def _asking_rows(step: GenerationStep) -> tuple[tuple[AttentionGroupAnswer, ...], bytes]:
+    """The weights of the row that the step was asked of, for every head that reads the text or the source."""
+    answers, chunks, offset = [], [], 0
+    for attention_group in attention_groups(step.config):
+        if attention_group.queries != "text":
+            continue
+        paths = [f"{attention_group.path(layer)}.weights" for layer in range(attention_group.layers)]
+        rows = np.ascontiguousarray(np.stack([step[path][:, 0] for path in paths]), dtype="<f4")
+        answers.append(group_answer(attention_group, (1, rows.shape[-1]), offset, ()))
+        chunks.append(rows.tobytes())
+        offset += rows.size
+    return tuple(answers), b"".join(chunks)
+
+
+def _kv_cache(result: StepResult, model: Transformer) -> KvCache:
+    """What is kept of the tokens read, layer by layer; or why nothing is."""
+    layer_sizes = result.prefix.cache_sizes() if result.prefix else ()
+    layers = tuple(
+        CachedLayer(
+            tokens=one.tokens,
+            key_value_heads=one.key_value_heads,
+            key_dim=one.key_dim,
+            value_dim=one.value_dim,
+            element_size=one.element_size,
+            bytes=one.bytes,
+        )
+        for one in layer_sizes
+    )
+    return KvCache(layers=layers, heads=model.config.heads, reason="" if layers else _why_nothing_is_kept(model))
+
+
+def _why_nothing_is_kept(model: Transformer) -> str:
+    if task_of(model.config).fills_masks:
+        return "Every token sees every other, so a filled word changes the keys and values of all: each step reads all."
+    if not is_causal(model.config.masks):
+        return "Under this mask a token may see later ones, so each new one changes the keys and values of all others."
+    return "An edit mixes the values of several tokens, so keys and values of earlier ones do not stay as they are."
+
+
+def _notes(resolved: ResolvedQuestion, generated: GeneratedTokens) -> tuple[str, ...]:
+    """What somebody should know before believing the text."""
+    question, model = resolved.question, resolved.model
+    note_texts = [" ".join(variant_notes(resolved))]
+    if question.edits:
+        note_texts.append(f"Changes made on Explore are in force: {', '.join(question.edits)}.")
+    if (
+        generated
+        and any(mask.startswith("custom:") for mask in model.config.masks)
+        and task_of(model.config).continues_text
+    ):
+        note_texts.append(
+            "Your mask holds among the tokens of the prompt. A new token sees all before it, unseen by them."
+        )
+    return tuple(note for note in note_texts if note)
+
+
+def _read_tokens(text: Encoded, source: Encoded | None, tokenizer: Tokenizer) -> ReadTokens:
+    return ReadTokens(
+        text=_text_tokens(text, tokenizer), source=_text_tokens(source, tokenizer) if source is not None else None
+    )
+
+
+def _text_tokens(encoded: Encoded, tokenizer: Tokenizer) -> tuple[TextToken, ...]:
+    """The tokens that the model read, and which of them follow a space that their text leaves out."""
+    rows, previous_end = [], 0
+    for token, (start, end) in zip(token_answers(encoded, tokenizer), encoded.offsets, strict=True):
+        between = encoded.text[previous_end:start] + encoded.text[start:end][:1]
+        space_before = end > start and any(map(str.isspace, between)) and not token.text[:1].isspace()
+        rows.append(TextToken(**structs.asdict(token), space_before=space_before))
+        previous_end = max(previous_end, end)
+    return tuple(rows)

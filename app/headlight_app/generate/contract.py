@@ -1,0 +1,115 @@
+"""What Generate asks: one step of a text that grows, and what the page shows at first."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from headlight_app.contract.parts import AttentionGroupAnswer, Candidate, ExampleAnswer, LayerHead, Token
+from headlight_app.contract.question import Positions, Text
+from headlight_app.contract.request import Answer, OpenedRequest, QuestionRequest
+from headlight_app.contract.sampling import GeneratedTokens, Sampling
+
+
+class TextToken(Token, frozen=True, kw_only=True):
+    """A token of the text as it is read; `space_before`: there is a space before it that its text does not have."""
+
+    space_before: bool
+
+
+class ReadTokens(Struct, frozen=True, kw_only=True):
+    """The tokens that the model has read."""
+
+    text: tuple[TextToken, ...]
+    source: tuple[TextToken, ...] | None
+
+
+class CachedLayer(Struct, frozen=True, kw_only=True):
+    """What one layer holds of each token: a key and a value in each of its key/value heads; sizes are in bytes."""
+
+    tokens: int
+    key_value_heads: int
+    key_dim: int
+    value_dim: int
+    element_size: int
+    bytes: int
+
+
+class KvCache(Struct, frozen=True, kw_only=True):
+    """The key/value cache, and how many query heads there are. Without layers, `reason` says why nothing is kept."""
+
+    layers: tuple[CachedLayer, ...]
+    heads: int
+    reason: str
+
+
+class StepAnswer(Struct, frozen=True, kw_only=True):
+    """One step: candidates before and after the sampling settings, and the one that was `chosen`, of this `rank`.
+
+    The settings leave `kept_count` tokens of the vocabulary, and the `random_number` chose among them; `entropy` is
+    that of the model's probabilities, in bits. `tokens_read` were read anew. The `end_token` ends a text.
+    """
+
+    position: int
+    chosen: int
+    candidates: tuple[Candidate, ...]
+    kept_count: int
+    vocabulary: int
+    rank: int
+    random_number: float
+    entropy: float
+    attention_groups: tuple[AttentionGroupAnswer, ...]
+    cache: KvCache
+    tokens_read: int
+    length: int
+    context: int
+    end_token: int | None
+    notes: tuple[str, ...]
+    milliseconds: float = 0.0
+
+
+class GenerateAnswer(Answer, frozen=True, kw_only=True):
+    """The next step, or None once all masks are filled; and the tokens of the text, where they were asked for.
+
+    The numbers are float32: for each attention group, from its `offset` on, the weights of the query that was asked,
+    [layer head key].
+    """
+
+    step: StepAnswer | None
+    tokens: ReadTokens | None
+
+
+class GenerateRequest(QuestionRequest[GenerateAnswer], frozen=True, kw_only=True):
+    """The step after those in `generated`; `use_cache` reads only what has not been read before."""
+
+    route: ClassVar[str] = "generate"
+
+    sampling: Sampling = Sampling()
+    generated: GeneratedTokens = ()
+    use_cache: bool = True
+    with_tokens: bool = False
+
+
+class GenerateReport(Struct, frozen=True, kw_only=True):
+    """What the component reports of its text: generated tokens belong to it alone."""
+
+    text: Text
+    source: Text
+    masked_positions: Positions
+    sampling: Sampling
+    generated: GeneratedTokens
+
+
+class GeneratePageAnswer(Answer, frozen=True, kw_only=True):
+    """Examples, the first of which stands there until somebody types, and the head to begin with."""
+
+    examples: tuple[ExampleAnswer, ...]
+    default_head: LayerHead
+    writes_pdf: bool
+
+
+class GeneratePageRequest(OpenedRequest[GeneratePageAnswer], frozen=True, kw_only=True):
+    """All that Generate shows before the first answer."""
+
+    route: ClassVar[str] = "generate_page"

@@ -1,0 +1,172 @@
+// Candidates before and after the sampling settings, and the random number that chose one of them.
+
+import { createTrack } from "../../ui/frontend/charts/track.js";
+import {
+  canvasStyle,
+  createElement,
+  formatPercent,
+  hidpiContext,
+  inlineText,
+  quotedToken,
+  updateChildren,
+  visibleText,
+} from "../../ui/frontend/dom/dom.js";
+import { sampledCandidate } from "./generator.js";
+
+/** @import { GenerateElements } from "./elements.js" */
+/** @import { Generator } from "./generator.js" */
+/** @import { Candidate, Mode, StepRecord, GeneratedToken } from "./types.d.ts" */
+
+const STRIP = { height: 30, shown: 12, width: 240 }; // pixels; candidates; pixels where it has no width yet
+
+/** @param {GenerateElements} elements @param {Generator} generator @param {Mode} mode */
+export function drawNext(elements, generator, mode) {
+  const { record, viewed, endReason } = generator;
+  const { nextTitle, nextWhere, newest, candidates, sample } = elements;
+  newest.hidden = viewed === null;
+  if (!record || record.done || (endReason && viewed === null)) {
+    nextTitle.textContent = record ? "The end" : "…";
+    nextWhere.textContent = endReason;
+    candidates.replaceChildren();
+    sample.hidden = true;
+    return;
+  }
+  const taken = viewed === null ? null : generator.generated[viewed];
+  nextTitle.textContent = taken
+    ? "Other candidates for this token"
+    : mode === "fill"
+      ? "The most certain mask"
+      : "Next token";
+  const outdated = generator.isOutdated(record)
+    ? ` · sampled at temperature ${record.sampling.temperature.toFixed(2)}`
+    : "";
+  nextWhere.replaceChildren(
+    ...positionWords(generator, record, mode),
+    ` · entropy ${record.entropy.toFixed(2)} bits${outdated}`,
+  );
+  nextWhere.title =
+    "How undecided the model is, over its whole vocabulary: 0 bits is certain, each further bit doubles the choice";
+  drawCandidates(candidates, generator, record, taken);
+  drawRandomNumber(elements, record);
+}
+
+/** @param {Generator} generator @param {StepRecord} record @param {Mode} mode */
+function positionWords({ tokens }, { position }, mode) {
+  return mode === "fill"
+    ? [`at position ${position}`]
+    : ["after ", ...quotedToken(tokens[position - 1]), ` (position ${position - 1})`];
+}
+
+/**
+ * @param {HTMLElement} list @param {Generator} generator @param {StepRecord} record
+ * @param {GeneratedToken | null} taken
+ */
+function drawCandidates(list, generator, record, taken) {
+  const { candidates } = record;
+  const { step } = generator;
+  const rows = candidates.map((candidate) => {
+    const button = createCandidate(candidate, record.chosen, taken);
+    button.onclick = () => {
+      generator.stop();
+      generator.take(step, { position: record.position, id: candidate.id, text: candidate.text });
+    };
+    button.onkeydown = (event) => moveFocus(list, button, event);
+    const row = createElement("li", "candidate");
+    row.append(button);
+    return row;
+  });
+  updateChildren(list, ...rows);
+}
+
+/**
+ * One candidate, with two bars: its probability by the model, and after the sampling settings.
+ * @param {Candidate} candidate @param {number} chosen the id that was sampled @param {GeneratedToken | null} taken the token that stands there
+ */
+function createCandidate({ id, text, before, after }, chosen, taken) {
+  const button = createElement("button", "takes-it");
+  const mark = taken?.id === id ? "taken" : id === chosen ? "⚄" : "";
+  button.append(
+    createElement("bdi", "token", visibleText(text)),
+    createTrack(after, before),
+    createElement("span", "number", after ? formatPercent(after) : "filtered out"),
+    createElement("span", "mark", mark),
+  );
+  button.classList.toggle("cut", !after);
+  button.classList.toggle("chosen", id === (taken?.id ?? chosen));
+  const note = id === chosen ? ", sampled" : "";
+  const words = `${formatPercent(before)} by the model, ${formatPercent(after)} after sampling settings${note}`;
+  button.setAttribute("aria-label", `Take ${inlineText(text)}: ${words}`);
+  button.title = `${visibleText(text)}  probability ${before.toPrecision(4)}, after sampling settings ${after.toPrecision(4)}. Click to take it`;
+  return button;
+}
+
+/** @param {HTMLElement} list @param {HTMLButtonElement} button @param {KeyboardEvent} event */
+function moveFocus(list, button, event) {
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  const buttons = [...list.querySelectorAll("button")];
+  const next = step ? buttons[buttons.indexOf(button) + step] : undefined;
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}
+
+/**
+ * The shares laid side by side, largest first, and the number among them that chose.
+ * @param {GenerateElements} elements @param {StepRecord} record
+ */
+function drawRandomNumber({ root, sample, sampleStrip, sampleWords }, record) {
+  sample.hidden = false;
+  const greedy = record.sampling.temperature === 0;
+  sampleStrip.hidden = greedy;
+  if (greedy) {
+    sampleWords.textContent = "Temperature 0: the likeliest token is taken; nothing is random.";
+    return;
+  }
+  const width = sample.clientWidth || STRIP.width;
+  const style = canvasStyle(root);
+  const context = hidpiContext(sampleStrip, width, STRIP.height);
+  paintShares(context, width, record, style);
+  paintMarker(context, record.random_number * width, style.ink);
+  const sampled = sampledCandidate(record);
+  const count =
+    record.kept_count === record.vocabulary
+      ? `all ${record.vocabulary} tokens`
+      : `${record.kept_count} of ${record.vocabulary} tokens`;
+  const number = record.random_number.toFixed(3);
+  sampleWords.replaceChildren(
+    `Random number ${number}: `,
+    ...quotedToken(sampled),
+    ` (rank ${record.rank}). The sampling settings leave ${count}.`,
+  );
+  sampleStrip.setAttribute("aria-label", `The random number ${number} falls on ${inlineText(sampled.text)}`);
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context @param {number} width @param {StepRecord} record
+ * @param {ReturnType<typeof canvasStyle>} style
+ */
+function paintShares(context, width, { candidates, chosen }, style) {
+  const kept = candidates.filter(({ after }) => after > 0).sort((a, b) => b.after - a.after || b.before - a.before);
+  let left = 0;
+  kept.slice(0, STRIP.shown).forEach(({ id, after: share }, rank) => {
+    context.fillStyle = id === chosen ? style.beam : style.quiet;
+    context.globalAlpha = id === chosen ? 1 : 0.5 - 0.03 * rank;
+    context.fillRect(left * width, 10, Math.max(share * width - 1, 0.5), 14);
+    left += share;
+  });
+  context.globalAlpha = 0.12;
+  context.fillStyle = style.ink;
+  context.fillRect(left * width, 10, (1 - left) * width, 14);
+  context.globalAlpha = 1;
+}
+
+/** @param {CanvasRenderingContext2D} context @param {number} x @param {string} ink */
+function paintMarker(context, x, ink) {
+  context.fillStyle = ink;
+  context.beginPath();
+  context.moveTo(x - 5, 1);
+  context.lineTo(x + 5, 1);
+  context.lineTo(x, 9);
+  context.fill();
+  context.fillRect(x - 0.75, 8, 1.5, 20);
+}

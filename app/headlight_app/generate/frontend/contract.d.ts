@@ -1,0 +1,114 @@
+// Written from headlight_app/generate/contract.py by tests/javascript/contracts.py.
+
+import type { AttentionGroupAnswer, Candidate, ExampleAnswer, Question, Sampling } from "../../ui/frontend/contract.js";
+
+/** A token of the text as it is read; `space_before`: there is a space before it that its text does not have. */
+export interface TextToken {
+  text: string;
+  id: number;
+  special: boolean;
+  masked: boolean;
+  end: number;
+  space_before: boolean;
+}
+
+/** The tokens that the model has read. */
+export interface ReadTokens {
+  text: TextToken[];
+  source: TextToken[] | null;
+}
+
+/** What one layer holds of each token: a key and a value in each of its key/value heads; sizes are in bytes. */
+export interface CachedLayer {
+  tokens: number;
+  key_value_heads: number;
+  key_dim: number;
+  value_dim: number;
+  element_size: number;
+  bytes: number;
+}
+
+/** The key/value cache, and how many query heads there are. Without layers, `reason` says why nothing is kept. */
+export interface KvCache {
+  layers: CachedLayer[];
+  heads: number;
+  reason: string;
+}
+
+/**
+ * One step: candidates before and after the sampling settings, and the one that was `chosen`, of this `rank`.
+ *
+ * The settings leave `kept_count` tokens of the vocabulary, and the `random_number` chose among them; `entropy` is
+ * that of the model's probabilities, in bits. `tokens_read` were read anew. The `end_token` ends a text.
+ */
+export interface StepAnswer {
+  position: number;
+  chosen: number;
+  candidates: Candidate[];
+  kept_count: number;
+  vocabulary: number;
+  rank: number;
+  random_number: number;
+  entropy: number;
+  attention_groups: AttentionGroupAnswer[];
+  cache: KvCache;
+  tokens_read: number;
+  length: number;
+  context: number;
+  end_token: number | null;
+  notes: string[];
+  milliseconds: number;
+}
+
+/**
+ * The next step, or None once all masks are filled; and the tokens of the text, where they were asked for.
+ *
+ * The numbers are float32: for each attention group, from its `offset` on, the weights of the query that was asked,
+ * [layer head key].
+ */
+export interface GenerateAnswer {
+  step: StepAnswer | null;
+  tokens: ReadTokens | null;
+}
+
+/** The step after those in `generated`; `use_cache` reads only what has not been read before. */
+export interface GenerateRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  sampling?: Partial<Sampling>;
+  generated?: [number, number][];
+  use_cache?: boolean;
+  with_tokens?: boolean;
+}
+
+/** What the component reports of its text: generated tokens belong to it alone. */
+export interface GenerateReport {
+  text: string;
+  source: string;
+  masked_positions: number[];
+  sampling: Sampling;
+  generated: [number, number][];
+}
+
+/** Examples, the first of which stands there until somebody types, and the head to begin with. */
+export interface GeneratePageAnswer {
+  examples: ExampleAnswer[];
+  default_head: [number, number];
+  writes_pdf: boolean;
+}
+
+/** All that Generate shows before the first answer. */
+export interface GeneratePageRequest {
+  client_id?: string;
+  request_number?: number;
+  model: string;
+  device?: string;
+  source?: string | null;
+  image?: string;
+}
+
+/** What each route is asked, and what it answers. */
+export interface GenerateRoutes {
+  generate: { request: GenerateRequest; answer: GenerateAnswer };
+}

@@ -1,0 +1,119 @@
+// What the Generate page shows, to be exported: what each step attended to, and the candidates of the step at hand.
+
+import { addBars } from "../../ui/frontend/charts/figure_charts.js";
+import { addLines, LABEL_SIZE, wrapText } from "../../ui/frontend/charts/figure_text.js";
+import { addColourScale, addHeatmap, addPanels, beginFigure, MARGIN, titled } from "../../ui/frontend/charts/shapes.js";
+import { formatPercent, visibleText } from "../../ui/frontend/dom/dom.js";
+import { numbered } from "../../ui/frontend/export/page_export.js";
+import { attentionRow, blendTitle, groupOf, stepCodes, stepRows } from "./attention_rows.js";
+
+/** @import { ShownView, Table } from "../../ui/frontend/export/types.js" */
+/** @import { StepRow } from "./attention_rows.js" */
+/** @import { Generator } from "./generator.js" */
+/** @import { Choice, GenerateState, Sampling, AttentionGroupAnswer, StepRecord } from "./types.d.ts" */
+
+const KINDS = ["by the model", "after sampling settings"];
+
+/** @param {Generator} generator @param {GenerateState} state @returns {ShownView} */
+export function generatedView(generator, { mode, settings, choice, sampling }) {
+  const { record, tokens, source } = generator;
+  if (!record || record.done)
+    throw new Error("Nothing is left to generate. Take the last token back, and export then.");
+  const group = record.attention_groups.length ? groupOf(record, choice.attention) : null;
+  const rows = stepRows(generator, mode);
+  const keys = group?.keys === "source" ? (source ?? []) : tokens;
+  const { text, source: read, masked_positions, edits } = choice;
+  const written = generator.generated.map((token) => token.text).join("");
+  const attended = group ? `${blendTitle(choice)} · what each step attended to, a row for each token generated · ` : "";
+  return {
+    name: `generate-${choice.blend === "all" ? "all" : `layer${choice.layer}${choice.blend === "head" ? `-head${choice.head}` : ""}`}`,
+    shown: `${attended}${describeSampling(sampling)}${written ? ` · generated: “${written.trim()}”` : ""}`,
+    sides: [
+      {
+        question: { ...settings, text, source: read, masked_positions, edits },
+        attention_group: group?.name ?? "",
+        heads: headsOf(choice, group),
+        tokens,
+        source_tokens: source,
+      },
+    ],
+    draw: (width, title) => drawGenerated(width, title, { rows, keys, group, choice, record }),
+    tables: {
+      ...(group
+        ? {
+            "Attention of each step": attentionTable(rows, keys, group, choice),
+            "All heads, this step": headsTable(record, group, keys),
+          }
+        : {}),
+      Candidates: candidatesTable(record),
+    },
+  };
+}
+
+/** @param {Sampling} sampling */
+function describeSampling({ temperature, top_k: topK, top_p: topP, seed }) {
+  return `temperature ${temperature}, top-k ${topK || "all"}, top-p ${topP}, seed ${seed}`;
+}
+
+/** @param {Choice} choice @param {AttentionGroupAnswer | null} group @returns {[number, number][]} none: all of them */
+function headsOf({ blend, layer, head }, group) {
+  if (!group || blend === "all") return [];
+  if (blend === "head") return [[layer, head]];
+  return Array.from({ length: group.heads }, (_, each) => [layer, each]);
+}
+
+/**
+ * @param {number} width @param {string} title
+ * @param {{ rows: StepRow[], keys: { text: string }[], group: AttentionGroupAnswer | null, choice: Choice, record: StepRecord }} shown
+ */
+function drawGenerated(width, title, { rows, keys, group, choice, record }) {
+  const begun = beginFigure(width, title);
+  const { figure } = begun;
+  let { y } = begun;
+  if (group && rows.length) {
+    const heading = wrapText(`Attention: ${blendTitle(choice)}`, LABEL_SIZE, width - 2 * MARGIN);
+    y = addLines(figure, heading, MARGIN, y, { bold: true });
+    const records = rows.map((row) => row.record);
+    const codes = stepCodes(records, group.name, choice, keys.length);
+    const map = { rows: rows.map(({ text }) => text), columns: keys.map(({ text }) => text), codes };
+    y = addHeatmap(figure, map, { x: MARGIN, y, width: width - 2 * MARGIN }) + 1;
+    y = addColourScale(figure, { low: "0", high: "1", words: "attention weight, square-root scale" }, MARGIN, y) + 1;
+  }
+  const bars = record.candidates.map(({ text, before, after }) => ({
+    label: visibleText(text),
+    values: [before, after],
+  }));
+  const chart = { rows: bars, kinds: KINDS, most: 1, format: formatPercent, missing: "" };
+  const panel = titled(figure, `Candidates at position ${record.position}`, (box) => addBars(figure, chart, box));
+  return { figure, y: addPanels(figure, y, [panel], width > 120 ? 2 : 1) };
+}
+
+/**
+ * @param {StepRow[]} rows @param {{ text: string }[]} keys @param {AttentionGroupAnswer} group @param {Choice} choice
+ * @returns {Table} NaN where a token had not been generated yet
+ */
+function attentionTable(rows, keys, group, choice) {
+  const values = new Float32Array(rows.length * keys.length).fill(Number.NaN);
+  rows.forEach(({ record }, row) => {
+    values.set(attentionRow(record, groupOf(record, group.name), choice), row * keys.length);
+  });
+  const labels = [rows.map(({ text, record }) => `${record.position} ${text}`), numbered(keys)];
+  return { name: "generate attention", axes: ["step", "key"], labels, values };
+}
+
+/** @param {StepRecord} record @param {AttentionGroupAnswer} group @param {{ text: string }[]} keys @returns {Table} */
+function headsTable({ numbers }, { layers, heads, columns, offset }, keys) {
+  const counted = [layers, heads].map((count) => Array.from({ length: count }, (_, place) => String(place)));
+  return {
+    name: "generate heads",
+    axes: ["layer", "head", "key"],
+    labels: [...counted, numbered(keys.slice(0, columns))],
+    values: numbers.slice(offset, offset + layers * heads * columns),
+  };
+}
+
+/** @param {StepRecord} record @returns {Table} */
+function candidatesTable({ candidates }) {
+  const values = Float32Array.from(candidates.flatMap((each) => [each.before, each.after]));
+  return { name: "generate candidates", axes: ["token", "probability"], labels: [numbered(candidates), KINDS], values };
+}

@@ -1,0 +1,327 @@
+// Generating token by token: asks for steps, takes tokens, goes back, plays, and shows earlier steps.
+
+import { isAbort } from "../../ui/frontend/server.js";
+import { History, shownTokens } from "./history.js";
+import { Refused } from "./server.js";
+
+/** @import { GenerateServer } from "./server.js" */
+/** @import { AnyRecord, Branch, GenerateState, GeneratedToken, PageToken } from "./types.d.ts" */
+
+/**
+ * What a page hears of.
+ * @typedef {object} GeneratorEvents
+ * @property {() => void} changed something is to be drawn anew
+ * @property {() => void} answered the same, and whatever was wrong is over
+ * @property {(error: unknown) => void} failed
+ * @property {() => void} moved other tokens are on the page
+ * @property {() => void} settled nothing more follows by itself
+ * @property {(waiting: boolean) => void} waiting whether the prompt is on its way
+ */
+
+const REDRAWN_EVERY = 8; // answers to earlier steps
+
+export class Generator {
+  #server;
+  #state;
+  #events;
+  #history = new History();
+  /** @type {PageToken[] | null} */
+  #prompt = null;
+  /** @type {PageToken[] | null} */
+  #source = null;
+  /** The step that is shown; null: the next one. @type {number | null} */
+  #viewed = null;
+  #turn = 0;
+  /** What plays, if anything. @type {object | null} */
+  #run = null;
+  /** Milliseconds that each step took while playing. @type {number[]} */
+  #pace = [];
+  /** Tokens a second while playing; 0: as fast as it goes. */
+  speed = 5;
+
+  /**
+   * @param {Pick<GenerateServer, "fetchStep" | "abort">} server @param {() => GenerateState} state
+   * @param {GeneratorEvents} events
+   */
+  constructor(server, state, events) {
+    this.#server = server;
+    this.#state = state;
+    this.#events = events;
+  }
+
+  get generated() {
+    return this.#history.generated;
+  }
+
+  get branches() {
+    return this.#history.branches;
+  }
+
+  get viewed() {
+    return this.#viewed;
+  }
+
+  /** The step that is shown, or the one that comes next. */
+  get step() {
+    return this.#viewed ?? this.generated.length;
+  }
+
+  get playing() {
+    return this.#run !== null;
+  }
+
+  get pace() {
+    return this.#pace;
+  }
+
+  get hasPrompt() {
+    return this.#prompt !== null;
+  }
+
+  get promptLength() {
+    return this.#prompt?.length ?? 0;
+  }
+
+  get source() {
+    return this.#source;
+  }
+
+  /** The tokens of the text, with those that were generated. */
+  get tokens() {
+    return shownTokens(this.#prompt ?? [], this.generated);
+  }
+
+  get newest() {
+    return this.#history.newest;
+  }
+
+  /** The answer that is shown: that of a token already taken, or of the next one. */
+  get record() {
+    return this.recordAt(this.step);
+  }
+
+  /** @param {number} step */
+  recordAt(step) {
+    return this.#history.recordAt(step);
+  }
+
+  /** Why nothing more can be taken; "" while something can. */
+  get endReason() {
+    const record = this.newest;
+    const last = this.generated.at(-1);
+    if (!record) return "";
+    if (record.done)
+      return last ? "Every mask is filled." : "Nothing is masked. Click a word to mask it, or write [MASK].";
+    if (last && record.end_token !== null && last.id === record.end_token) return "The model has ended the text.";
+    const full = this.#state().mode === "continue" && record.position >= record.context;
+    return full ? `The text has ${record.length} tokens, as many as this model reads.` : "";
+  }
+
+  /** Whether an answer was sampled by other settings than are in force now. @param {AnyRecord} record */
+  isOutdated(record) {
+    return !record.done && JSON.stringify(record.sampling) !== JSON.stringify(this.#state().sampling);
+  }
+
+  /**
+   * The question is another one. Generated tokens stay where they still make sense.
+   * @param {readonly GeneratedToken[]} generated
+   */
+  async start(generated = []) {
+    this.#server.abort();
+    const turn = ++this.#turn;
+    this.stop();
+    const records = this.#history.restart(generated);
+    this.#viewed = null;
+    this.#events.waiting(true);
+    try {
+      if (!(await this.#readPrompt(turn))) return;
+      if (generated.length) await this.#readWritten(turn);
+      if (turn !== this.#turn) return;
+      this.#events.answered();
+      this.#fillRecords(turn);
+    } catch (error) {
+      if (turn !== this.#turn) return;
+      if (!this.recordAt(0)) this.#history.restore(records);
+      this.#fail(error);
+    } finally {
+      if (turn === this.#turn) this.#events.waiting(false);
+    }
+  }
+
+  /** Takes the token that was sampled; whether there was one. */
+  async takeSampled() {
+    this.#viewed = null;
+    const record = this.newest;
+    if (!record || record.done || this.endReason) return false;
+    const { id, text } = sampledCandidate(record);
+    await this.take(this.generated.length, { position: record.position, id, text });
+    return true;
+  }
+
+  /**
+   * Takes a token at a step: the line goes on from there, and what stood there is offered again.
+   * @param {number} step @param {GeneratedToken} token
+   */
+  async take(step, token) {
+    const turn = ++this.#turn;
+    this.#history.take(step, token);
+    this.#viewed = null;
+    await this.#follow(turn);
+  }
+
+  /** @param {number} length in generated tokens */
+  backTo(length) {
+    if (length >= this.generated.length) return;
+    this.stop();
+    this.#history.truncate(length);
+    this.#viewed = null;
+    this.#follow(++this.#turn);
+  }
+
+  /** @param {Branch} branch */
+  switchTo(branch) {
+    this.stop();
+    this.#history.switchTo(branch);
+    this.#viewed = null;
+    this.#follow(++this.#turn);
+  }
+
+  forgetBranches() {
+    this.#history.forgetBranches();
+  }
+
+  /** Plays until it is stopped or the text has ended. */
+  async play() {
+    const run = {};
+    this.#run = run;
+    this.#pace = [];
+    this.#events.changed();
+    while (this.#run === run) {
+      const started = performance.now();
+      if (!(await this.takeSampled())) break;
+      const wait = this.speed ? 1_000 / this.speed - (performance.now() - started) : 0;
+      await new Promise((resolve) => setTimeout(resolve, Math.max(wait, 0)));
+      this.#pace.push(performance.now() - started);
+    }
+    if (this.#run === run) this.stop();
+  }
+
+  stop() {
+    if (!this.#run) return;
+    this.#run = null;
+    this.#events.settled();
+    this.#events.changed();
+  }
+
+  /** Ends what runs, and says nothing any more. */
+  dispose() {
+    this.#turn++;
+    this.#run = null;
+    this.#server.abort();
+  }
+
+  /** Shows an earlier step, or (null) the next one. Whether it is on the screen. @param {number | null} step */
+  async view(step) {
+    this.stop();
+    this.#viewed = step;
+    const turn = ++this.#turn;
+    this.#events.changed();
+    if (step === null || this.record) return true;
+    try {
+      await this.#fetch(this.generated.slice(0, step));
+    } catch (error) {
+      this.#fail(error);
+      return false;
+    }
+    if (turn === this.#turn) this.#events.changed();
+    return turn === this.#turn;
+  }
+
+  /** Other sampling settings: what was sampled stays as it was, what comes next is sampled anew. */
+  async resample() {
+    this.#viewed = null;
+    const turn = ++this.#turn;
+    try {
+      const record = await this.#fetch(this.generated, { latest: true });
+      if (turn === this.#turn && record) this.#events.answered();
+    } catch (error) {
+      if (turn === this.#turn) this.#fail(error);
+    }
+  }
+
+  /** Shows the line as it now is, and asks what comes next where that is not known. @param {number} turn */
+  async #follow(turn) {
+    this.#events.moved();
+    try {
+      const known = this.newest;
+      if (!known || this.isOutdated(known)) {
+        this.#events.changed();
+        await this.#fetch(this.generated);
+      }
+      if (turn !== this.#turn) return;
+      this.#events.answered();
+    } catch (error) {
+      if (turn === this.#turn) this.#fail(error);
+    }
+    if (!this.playing) this.#events.settled();
+  }
+
+  /** @param {unknown} error */
+  #fail(error) {
+    if (isAbort(error)) return;
+    this.stop();
+    this.#events.failed(error);
+  }
+
+  /** @param {number} turn @returns {Promise<boolean>} whether this is still what is asked */
+  async #readPrompt(turn) {
+    const first = await this.#fetch([], { latest: true, tokens: true });
+    if (turn !== this.#turn || !first?.tokens) return false;
+    this.#prompt = first.tokens.text;
+    this.#source = first.tokens.source;
+    return true;
+  }
+
+  /**
+   * What tokens that came with the address stand for; without them where they do not fit any more.
+   * @param {number} turn
+   */
+  async #readWritten(turn) {
+    try {
+      const last = await this.#fetch(this.generated, { tokens: true });
+      if (turn === this.#turn && last?.tokens) this.#history.readTexts(last.tokens.text);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      if (turn === this.#turn) this.#history.dropWritten();
+    }
+  }
+
+  /** Fetches the answers to earlier steps of a line that came with the address. @param {number} turn */
+  async #fillRecords(turn) {
+    for (let step = 1; step < this.generated.length; step++) {
+      if (turn !== this.#turn) return;
+      if (this.recordAt(step)) continue;
+      try {
+        await this.#fetch(this.generated.slice(0, step));
+      } catch {
+        return; // asked again when it is shown
+      }
+      const due = step % REDRAWN_EVERY === 0 || step === this.generated.length - 1;
+      if (turn === this.#turn && due) this.#events.changed();
+    }
+  }
+
+  /** @param {readonly GeneratedToken[]} generated @param {{ latest?: boolean, tokens?: boolean }} [options] */
+  async #fetch(generated, options) {
+    const record = await this.#server.fetchStep(this.#state(), generated, options);
+    if (record) this.#history.store(generated, record);
+    return record;
+  }
+}
+
+/** The candidate that was sampled. @param {import("./types.d.ts").StepRecord} record */
+export function sampledCandidate({ candidates, chosen }) {
+  const found = candidates.find(({ id }) => id === chosen);
+  if (!found) throw new Error("The answer does not list the token that was sampled.");
+  return found;
+}

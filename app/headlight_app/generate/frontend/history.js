@@ -1,0 +1,130 @@
+// What was generated, step by step: the line on the page, the answer to each of its beginnings, and the lines that were left.
+
+/** @import { AnyRecord, Branch, GeneratedToken, PageToken, ShownToken } from "./types.d.ts" */
+
+const BRANCHES = 6; // that are offered
+const RECORDS = 1_200; // answers kept in the browser
+
+export class History {
+  /** @type {readonly GeneratedToken[]} */
+  #generated = [];
+  /** Answers by the line that they continue, so that going back asks nothing. @type {Map<string, AnyRecord>} */
+  #records = new Map();
+  /** @type {Branch[]} */
+  #branches = [];
+
+  /** The tokens on the page. */
+  get generated() {
+    return this.#generated;
+  }
+
+  /** What comes after all generated tokens, or null where that is not known. */
+  get newest() {
+    return this.recordAt(this.#generated.length);
+  }
+
+  /** The answer before token number `step` was generated, or null. @param {number} step */
+  recordAt(step) {
+    return this.#records.get(keyOf(this.#generated.slice(0, step))) ?? null;
+  }
+
+  /** @param {readonly GeneratedToken[]} generated @param {AnyRecord} record what comes next */
+  store(generated, record) {
+    this.#records.set(keyOf(generated), record);
+    const [oldest] = this.#records.keys();
+    if (this.#records.size > RECORDS) this.#records.delete(oldest);
+  }
+
+  /**
+   * The question is another one: answers to the old one are void, and handed back should the new one have none.
+   * @param {readonly GeneratedToken[]} generated
+   */
+  restart(generated) {
+    const records = this.#records;
+    this.#records = new Map();
+    this.#generated = generated;
+    return records;
+  }
+
+  /** @param {Map<string, AnyRecord>} records as `restart` handed them back */
+  restore(records) {
+    this.#records = records;
+  }
+
+  /** The texts of the generated tokens. @param {PageToken[]} tokens of the whole text */
+  readTexts(tokens) {
+    this.#generated = this.#generated.map((token) => ({ ...token, text: tokens[token.position].text }));
+  }
+
+  /**
+   * Writes a token at a step; a line that it leads away from is offered again.
+   * @param {number} step @param {GeneratedToken} token
+   */
+  take(step, { position, id, text }) {
+    this.#leave(step);
+    this.#generated = [...this.#generated.slice(0, step), { position, id, text }];
+  }
+
+  /** @param {number} length of what stays */
+  truncate(length) {
+    this.#leave(length);
+    this.#generated = this.#generated.slice(0, length);
+  }
+
+  /** The newest lines that lead elsewhere than the one on the page. */
+  get branches() {
+    const current = keyOf(this.#generated);
+    const seen = new Set();
+    this.#branches = this.#branches.filter(({ generated }) => {
+      const key = keyOf(generated);
+      const known = seen.has(key) || current === key || current.startsWith(`${key}.`);
+      seen.add(key);
+      return !known;
+    });
+    return this.#branches.slice(0, BRANCHES);
+  }
+
+  /** @param {Branch} branch */
+  switchTo({ generated }) {
+    const old = this.#generated;
+    const from = generated.findIndex(
+      (token, step) => token.id !== old[step]?.id || token.position !== old[step]?.position,
+    );
+    if (old.length > from) this.#branches.push({ generated: [...old], from });
+    this.#generated = generated;
+  }
+
+  /** The generated tokens make no sense any more. */
+  dropWritten() {
+    this.#generated = [];
+  }
+
+  forgetBranches() {
+    this.#branches = [];
+  }
+
+  /** Remembers the line before it is changed at a step, unless the new one only goes on. @param {number} step */
+  #leave(step) {
+    if (step < this.#generated.length)
+      this.#branches = [{ generated: [...this.#generated], from: step }, ...this.#branches];
+  }
+}
+
+/**
+ * The tokens of the text with those that were generated.
+ * @param {PageToken[]} prompt @param {readonly GeneratedToken[]} generated @returns {ShownToken[]}
+ */
+export function shownTokens(prompt, generated) {
+  /** @type {ShownToken[]} */
+  const tokens = prompt.map((token) => ({ ...token, step: null }));
+  generated.forEach(({ position, text }, step) => {
+    const spaceBefore = Boolean(tokens[position]?.space_before) && !text.startsWith(" ");
+    tokens[position] = { text, special: false, step, space_before: spaceBefore };
+  });
+  return tokens;
+}
+
+/** @param {readonly GeneratedToken[]} generated */
+function keyOf(generated) {
+  return generated.map(({ position, id }) => `${position}-${id}`).join(".");
+}

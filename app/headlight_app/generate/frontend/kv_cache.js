@@ -1,0 +1,127 @@
+// The key/value cache: a strip for each layer, growing by a cell with each token.
+
+import { canvasStyle, hidpiContext } from "../../ui/frontend/dom/dom.js";
+
+/** @import { GenerateElements } from "./elements.js" */
+/** @import { CachedLayer, StepRecord } from "./types.d.ts" */
+
+const FEWEST_CELLS = 32; // that the picture has room for
+const TALLEST = 160; // pixels, of all strips, as long as each has 4
+const FOOTER = 18; // pixels
+
+/** A size in words. @param {number} bytes */
+export function formatBytes(bytes) {
+  if (bytes < 1_000) return `${bytes} bytes`;
+  const [unit, size] = bytes < 1e6 ? ["kB", 1e3] : bytes < 1e9 ? ["MB", 1e6] : ["GB", 1e9];
+  const count = bytes / Number(size);
+  return `${count.toFixed(count < 10 ? 2 : 1)} ${unit}`;
+}
+
+/**
+ * How many positions the picture has room for: it doubles when it is full.
+ * @param {number} length @param {number} context as many as the model reads
+ */
+export function cellCount(length, context) {
+  let cells = FEWEST_CELLS;
+  while (cells < length) cells *= 2;
+  return Math.min(cells, context);
+}
+
+/**
+ * @param {GenerateElements} elements @param {StepRecord} record the newest
+ * @param {boolean} cached whether keys and values are cached from step to step @param {number} promptLength in tokens
+ */
+export function drawKvCache(elements, record, cached, promptLength) {
+  const { useCache: button, cacheWords, cacheStage } = elements;
+  const { layers, reason } = record.cache;
+  button.hidden = Boolean(reason);
+  button.setAttribute("aria-checked", String(cached));
+  /** @type {Element} */ (button.lastElementChild).textContent = cached ? "kept" : "discarded after each step";
+  cacheStage.hidden = !layers.length;
+  cacheWords.textContent = reason ? `Nothing can be cached. ${reason}` : describeCache(record);
+  if (layers.length) drawStrips(elements, record, promptLength);
+}
+
+/** What is cached, and how large it is. @param {StepRecord} record */
+export function describeCache({ cache: { layers, heads }, context }) {
+  const [one] = layers;
+  const total = layers.reduce((sum, { bytes }) => sum + bytes, 0);
+  const numbers = layers.length * one.key_value_heads * (one.key_dim + one.value_dim);
+  const token = total / one.tokens;
+  const words = [
+    `Each token leaves a key and a value in every layer and head: ${layers.length} layers × ${one.key_value_heads} heads × `,
+    `(${one.key_dim} + ${one.value_dim}) = ${numbers.toLocaleString("en")} numbers of ${one.element_size} bytes, ${formatBytes(token)}. `,
+    `Cached for ${one.tokens} tokens: ${formatBytes(total)}; for ${context.toLocaleString("en")}, the most that the model reads, ${formatBytes(token * context)}. `,
+  ];
+  if (one.key_value_heads < heads) {
+    const [times, size] = [
+      (heads / one.key_value_heads).toLocaleString("en"),
+      formatBytes((total * heads) / one.key_value_heads),
+    ];
+    words.push(
+      `${heads} query heads share ${one.key_value_heads} key/value heads: with one for each it would be ${size}, ${times} times as much.`,
+    );
+  }
+  return words.join("");
+}
+
+/** @param {GenerateElements} elements @param {StepRecord} record @param {number} promptLength */
+function drawStrips({ root, cacheStage, cacheStrips }, record, promptLength) {
+  const { layers, heads } = record.cache;
+  const width = cacheStage.clientWidth;
+  if (!width) return;
+  const style = canvasStyle(root);
+  const cells = cellCount(record.length, record.context);
+  const height = Math.min(Math.max(TALLEST / layers.length, 4), 20) * style.type;
+  const left = height >= 10 ? 26 * style.type : 0;
+  const footerHeight = FOOTER * style.type;
+  const context = hidpiContext(cacheStrips, width, height * layers.length + footerHeight);
+  const place = { left, height, cell: (width - left) / cells, width: width - left };
+  context.font = `${10 * style.type}px ${style.font}`;
+  context.textBaseline = "middle";
+  layers.forEach((layer, row) => {
+    context.fillStyle = style.quiet;
+    context.textAlign = "right";
+    if (left) context.fillText(String(row), left - 8, (row + 0.5) * height);
+    paintLayer(
+      context,
+      { ...place, top: row * height },
+      layer,
+      { fresh: layer.tokens - record.tokens_read, generated: promptLength, heads },
+      style,
+    );
+  });
+  context.fillStyle = style.quiet;
+  const footer = height * layers.length + footerHeight / 2;
+  context.textAlign = "left";
+  context.fillText(left ? "layer" : "", 0, footer);
+  context.fillText("token 0", left, footer);
+  context.textAlign = "right";
+  context.fillText(`token ${cells - 1}`, width, footer);
+  const words = `${layers.length} layers, ${record.length} tokens cached in each; ${record.tokens_read} read in the last step`;
+  cacheStrips.setAttribute("aria-label", words);
+  cacheStrips.title = `${words}. Grey: the prompt; amber: generated; bright: read just now.`;
+}
+
+/**
+ * One layer's strip; what its heads would need if none shared keys and values stays empty.
+ * @param {CanvasRenderingContext2D} context
+ * @param {{ left: number, top: number, width: number, height: number, cell: number }} place in pixels
+ * @param {CachedLayer} layer
+ * @param {{ fresh: number, generated: number, heads: number }} from the first positions read just now, and generated; query heads
+ * @param {ReturnType<typeof canvasStyle>} style
+ */
+function paintLayer(context, { left, top, width, height, cell }, layer, from, style) {
+  const full = height - 2;
+  const tall = (full * layer.key_value_heads) / from.heads;
+  context.globalAlpha = 0.1;
+  context.fillRect(left, top, width, full);
+  for (let position = 0; position < layer.tokens; position++) {
+    const fresh = position >= from.fresh;
+    const generated = position >= from.generated;
+    context.globalAlpha = fresh ? 1 : generated ? 0.62 : 0.42;
+    context.fillStyle = fresh || generated ? style.beam : style.quiet;
+    context.fillRect(left + position * cell, top + full - tall, Math.max(cell - (cell > 3 ? 1 : 0), 0.6), tall);
+  }
+  context.globalAlpha = 1;
+}

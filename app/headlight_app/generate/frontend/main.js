@@ -1,0 +1,321 @@
+// The Generate page: a prompt, sampling settings, and a text that grows token by token.
+
+import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.js";
+import { paintScale } from "../../ui/frontend/charts/colours.js";
+import { createElement, drawExampleButtons } from "../../ui/frontend/dom/dom.js";
+import { PageExport } from "../../ui/frontend/export/page_export.js";
+import { togglePresenter } from "../../ui/frontend/presenter.js";
+import { showProblem } from "../../ui/frontend/questions.js";
+import { failureText } from "../../ui/frontend/server.js";
+import { fitHeights, setText } from "../../ui/frontend/text_box.js";
+import { attentionRow, groupOf } from "./attention_rows.js";
+import { drawNext } from "./candidates.js";
+import { findElements } from "./elements.js";
+import { generatedView } from "./export.js";
+import { Generator } from "./generator.js";
+import { drawKvCache } from "./kv_cache.js";
+import { drawSampling, listenToSampling } from "./sampling_controls.js";
+import { GenerateServer } from "./server.js";
+import { StepAttention } from "./step_attention.js";
+import { describeRate, drawStepTimes } from "./step_times.js";
+import { TextView } from "./text.js";
+
+/** @import { Choice, ExampleAnswer, GenerateData, GenerateState, GeneratedToken, Sampling } from "./types.d.ts" */
+
+/** What the model is asked about. @type {("text" | "source" | "masked_positions" | "edits")[]} */
+const ASKED = ["text", "source", "masked_positions", "edits"];
+
+class GeneratePage {
+  #elements;
+  /** @type {GenerateState} */
+  #state;
+  #generator;
+  #reporter;
+  #text;
+  #attention;
+  #export;
+  #resized;
+  #started = false;
+  #hasCache = false;
+  /** The token under the pointer. @type {number | null} */
+  #hovered = null;
+
+  /** @param {HTMLElement} place @param {GenerateData} data */
+  constructor(place, data) {
+    this.#elements = findElements(place);
+    this.#state = {
+      mode: data.mode,
+      settings: data.settings,
+      choice: data.state,
+      sampling: data.sampling,
+      useCache: true,
+    };
+    this.#reporter = new Reporter(() => this.#report());
+    const server = new GenerateServer(data.api, (sentence) => this.#showProblem(sentence));
+    this.#generator = new Generator(server, () => this.#state, {
+      changed: () => this.#draw(),
+      answered: () => this.#showAnswer(),
+      failed: (error) => this.#showProblem(failureText(error)),
+      moved: () => this.#reporter.serial++,
+      settled: () => this.#reporter.schedule(),
+      waiting: (waiting) => this.#elements.root.classList.toggle("waiting", waiting),
+    });
+    const point = (/** @type {number | null} */ position) => this.#point(position);
+    const view = (/** @type {number | null} */ step) => this.#view(step);
+    this.#text = new TextView(this.#elements, this.#generator, {
+      point,
+      view,
+      toggleMask: (position) => this.#toggleMask(position),
+    });
+    this.#attention = new StepAttention(this.#elements, this.#generator, {
+      point,
+      view,
+      change: (patch) => this.#change(patch),
+    });
+    this.#export = new PageExport(
+      place,
+      data.api,
+      () => this.#generator.hasPrompt,
+      () => generatedView(this.#generator, this.#state),
+    );
+    this.#listen();
+    this.#resized = new ResizeObserver(() => {
+      fitHeights([this.#elements.text, this.#elements.source]);
+      this.#draw();
+    });
+    this.#resized.observe(this.#elements.root);
+    paintScale(this.#elements.scale);
+  }
+
+  /** @param {GenerateData} data @param {(name: string, value: unknown) => void} tell */
+  update(data, tell) {
+    const { root, sourceBox, caption, text, source } = this.#elements;
+    this.#reporter.connect(tell);
+    this.#export.update(data);
+    togglePresenter(root, data.presenter === "1", [text, source]);
+    sourceBox.hidden = !data.has_source;
+    const prompt = data.has_source ? "Target: how the translation begins (may be empty)" : "Prompt";
+    caption.textContent = data.mode === "fill" ? "Text with masks" : prompt;
+    const sameModel = JSON.stringify(this.#state.settings) === JSON.stringify(data.settings);
+    this.#state = { ...this.#state, mode: data.mode, settings: data.settings };
+    const generated = this.#adopt(data);
+    this.#drawExamples(data.examples);
+    if (generated || !sameModel) this.#generator.start(generated ?? this.#generator.generated);
+    else this.#draw(); // the theme may have changed
+  }
+
+  unmount() {
+    this.#generator.dispose();
+    this.#reporter.cancel();
+    this.#resized.disconnect();
+    this.#export.end();
+  }
+
+  /**
+   * Takes over what the address says. The generated tokens that it says, or null where nothing else is asked.
+   * @param {GenerateData} data @returns {GeneratedToken[] | null}
+   */
+  #adopt({ state, sampling, generated, serial }) {
+    const { text, source } = this.#elements;
+    const news = this.#reporter.news({ ...state, sampling, generated }, serial);
+    if (!news) return null;
+    const choice = pick(news, state);
+    const before = this.#state.choice;
+    const asked = !this.#started || ASKED.some((name) => JSON.stringify(choice[name]) !== JSON.stringify(before[name]));
+    const regenerated = JSON.stringify(news.generated) !== JSON.stringify(this.#generatedIds());
+    this.#started = true;
+    this.#state = { ...this.#state, choice, sampling: news.sampling };
+    setText(text, choice.text);
+    setText(source, choice.source);
+    fitHeights([text, source]);
+    return asked || regenerated ? news.generated.map(([position, id]) => ({ position, id, text: "…" })) : null;
+  }
+
+  /** A choice changes: what concerns the model begins anew, all else is drawn. @param {Partial<Choice>} patch */
+  #change(patch) {
+    this.#state = { ...this.#state, choice: { ...this.#state.choice, ...patch } };
+    if (ASKED.some((name) => name in patch)) {
+      this.#generator.forgetBranches();
+      this.#generator.start();
+    } else this.#draw();
+    this.#reporter.changed();
+  }
+
+  /** @param {Partial<Sampling>} patch */
+  #changeSampling(patch) {
+    this.#state = { ...this.#state, sampling: { ...this.#state.sampling, ...patch } };
+    drawSampling(this.#elements, this.#state.sampling);
+    this.#reporter.changed();
+    this.#generator.resample();
+  }
+
+  #report() {
+    if (this.#generator.playing) return null;
+    return { ...this.#state.choice, sampling: this.#state.sampling, generated: this.#generatedIds() };
+  }
+
+  #generatedIds() {
+    return this.#generator.generated.map(({ position, id }) => [position, id]);
+  }
+
+  #listen() {
+    const { text, source, step, play, back, restart, newest, speed, useCache } = this.#elements;
+    const generator = this.#generator;
+    text.readOnly = source.readOnly = false; // what is typed before somebody listens would be lost
+    text.oninput = () => this.#type({ text: text.value, masked_positions: [] });
+    source.oninput = () => this.#type({ source: source.value });
+    step.onclick = () => {
+      generator.stop();
+      generator.takeSampled();
+    };
+    play.onclick = () => (generator.playing ? generator.stop() : generator.play());
+    back.onclick = () => generator.backTo(generator.generated.length - 1);
+    restart.onclick = () => generator.backTo(0);
+    newest.onclick = () => this.#view(null);
+    speed.onchange = () => {
+      generator.speed = Number(speed.value);
+    };
+    useCache.onclick = () => {
+      this.#state = { ...this.#state, useCache: !this.#state.useCache };
+      this.#draw();
+    };
+    listenToSampling(
+      this.#elements,
+      () => this.#state.sampling,
+      (patch) => this.#changeSampling(patch),
+    );
+  }
+
+  /** @param {Partial<Choice>} typed */
+  #type(typed) {
+    fitHeights([this.#elements.text, this.#elements.source]);
+    this.#change(typed);
+  }
+
+  /** @param {number} position */
+  #toggleMask(position) {
+    const { masked_positions: masked } = this.#state.choice;
+    const others = masked.filter((other) => other !== position);
+    this.#change({
+      masked_positions: others.length < masked.length ? others : [...others, position].sort((a, b) => a - b),
+    });
+  }
+
+  /** Shows an earlier step, or (null) the next one. @param {number | null} step */
+  async #view(step) {
+    const shown = await this.#generator.view(step);
+    if (shown && step !== null) this.#text.focus(step);
+  }
+
+  /** @param {number | null} position of the token that the pointer is over */
+  #point(position) {
+    if (this.#hovered === position) return;
+    this.#hovered = position;
+    this.#attention.paint(this.#state, position);
+    this.#shadeText();
+  }
+
+  /** @param {ExampleAnswer[]} examples */
+  #drawExamples(examples) {
+    const { text, source } = this.#elements;
+    const title = (/** @type {ExampleAnswer} */ example) => example.text || example.source;
+    drawExampleButtons(this.#elements.examples, examples, title, (example) => {
+      text.value = example.text;
+      source.value = example.source;
+      this.#type({ text: example.text, source: example.source, masked_positions: [] });
+    });
+  }
+
+  /** @param {string} sentence */
+  #showProblem(sentence) {
+    showProblem(this.#elements, sentence);
+    this.#showState();
+  }
+
+  #showAnswer() {
+    showProblem(this.#elements, "");
+    this.#draw();
+  }
+
+  #draw() {
+    const generator = this.#generator;
+    if (!generator.hasPrompt) return;
+    this.#clampHead();
+    this.#drawTransport();
+    const { newest } = generator;
+    this.#elements.notes.replaceChildren(...(newest?.notes ?? []).map((note) => createElement("p", "", note)));
+    this.#elements.hint.textContent = this.#hint();
+    drawSampling(this.#elements, this.#state.sampling);
+    this.#text.draw(this.#state.mode);
+    drawNext(this.#elements, generator, this.#state.mode);
+    this.#attention.draw(this.#state, this.#hovered);
+    this.#shadeText();
+    this.#drawCosts();
+    this.#showState();
+  }
+
+  /** Another model may have fewer layers and heads. */
+  #clampHead() {
+    const { record } = this.#generator;
+    if (!record || record.done || !record.attention_groups.length) return;
+    const { choice } = this.#state;
+    const group = groupOf(record, choice.attention);
+    const [layer, head] = [Math.min(choice.layer, group.layers - 1), Math.min(choice.head, group.heads - 1)];
+    this.#state = { ...this.#state, choice: { ...choice, layer, head } };
+  }
+
+  #drawTransport() {
+    const { step, play, back, restart, status, rate } = this.#elements;
+    const { newest, playing, generated, endReason } = this.#generator;
+    step.disabled = Boolean(endReason) || !newest;
+    play.disabled = Boolean(endReason) && !playing;
+    play.textContent = playing ? "Pause" : "Play";
+    play.setAttribute("aria-pressed", String(playing));
+    back.disabled = restart.disabled = !generated.length;
+    if (newest && !newest.done)
+      status.textContent = `${newest.length} of ${newest.context} tokens · ${Math.round(newest.milliseconds)} ms`;
+    rate.textContent = describeRate(this.#generator);
+  }
+
+  #hint() {
+    if (this.#generator.viewed !== null)
+      return "Click a candidate to take it instead: the text continues from here, and the old one stays among the branches.";
+    if (this.#generator.generated.length) return "Click a generated word to go back there and choose another.";
+    return this.#state.mode === "fill"
+      ? "The mask with the most certain candidate is filled first."
+      : "Underlined words were generated by the model.";
+  }
+
+  /** Shades every word by what the step at hand attended to. */
+  #shadeText() {
+    const { record } = this.#generator;
+    if (!record || record.done || !record.attention_groups.length) return this.#text.shade([], "text");
+    const group = groupOf(record, this.#state.choice.attention);
+    this.#text.shade(attentionRow(record, group, this.#state.choice), group.keys);
+  }
+
+  #drawCosts() {
+    const { newest, promptLength } = this.#generator;
+    const isStep = newest !== null && !newest.done;
+    this.#hasCache ||= isStep;
+    this.#elements.cache.hidden = !newest || !this.#hasCache;
+    if (!isStep) return;
+    drawKvCache(this.#elements, newest, this.#state.useCache, promptLength);
+    drawStepTimes(this.#elements, this.#generator);
+  }
+
+  /** Says, for whoever watches from outside, how much stands on the page and whether its answer is there. */
+  #showState() {
+    const { dataset } = this.#elements.root;
+    dataset.prompt = this.#state.choice.text;
+    dataset.generated = String(this.#generator.generated.length);
+    dataset.known = String(this.#generator.newest !== null);
+    dataset.playing = String(this.#generator.playing);
+  }
+}
+
+export default defineComponent({
+  mount: (place, /** @type {GenerateData} */ data) => new GeneratePage(place, data),
+  update: (page, data, tell) => page.update(data, tell),
+  unmount: (page) => page.unmount(),
+});

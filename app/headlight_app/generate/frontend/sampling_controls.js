@@ -1,0 +1,38 @@
+// The controls of temperature, top-k, top-p and seed.
+
+/** @import { GenerateElements } from "./elements.js" */
+/** @import { Sampling } from "./types.d.ts" */
+
+/** Each slider, and its value in words. @type {["temperature" | "top_k" | "top_p", (value: number) => string][]} */
+const SLIDERS = [
+  ["temperature", (value) => (value ? value.toFixed(2) : "0: greedy")],
+  ["top_k", (value) => (value ? String(value) : "all")],
+  ["top_p", (value) => (value < 1 ? value.toFixed(2) : "all")],
+];
+const SEEDS = 1_000_000;
+
+/** @param {GenerateElements} elements @param {Sampling} sampling */
+export function drawSampling(elements, sampling) {
+  for (const [name, words] of SLIDERS) {
+    const slider = elements[name];
+    if (Number(slider.value) !== sampling[name]) slider.value = String(sampling[name]);
+    if (slider.nextElementSibling) slider.nextElementSibling.textContent = words(sampling[name]);
+    slider.setAttribute("aria-valuetext", words(sampling[name]));
+  }
+  const { seed } = elements;
+  if (seed.value === "" || Number(seed.value) !== sampling.seed) seed.value = String(sampling.seed);
+}
+
+/**
+ * @param {GenerateElements} elements @param {() => Sampling} sampling as it is now
+ * @param {(patch: Partial<Sampling>) => void} change
+ */
+export function listenToSampling(elements, sampling, change) {
+  const { seed, newSeed } = elements;
+  for (const [name] of SLIDERS) elements[name].oninput = () => change({ [name]: Number(elements[name].value) });
+  seed.onchange = () => {
+    const number = Math.floor(Number(seed.value));
+    change({ seed: number >= 0 && number <= Number.MAX_SAFE_INTEGER ? number : 0 });
+  };
+  newSeed.onclick = () => change({ seed: (sampling().seed + 1) % SEEDS });
+}

@@ -1,0 +1,55 @@
+// What the Generate page asks the server.
+
+import { clientId, post } from "../../ui/frontend/server.js";
+
+/** @import { Unanswered } from "../../ui/frontend/server.js" */
+/** @import { Packed } from "../../ui/frontend/wire.js" */
+/** @import { AnyRecord, GenerateAnswer, GenerateRequest, GenerateState, GeneratedToken, Refusal, Replaced } from "./types.d.ts" */
+
+/** What the server says in place of an answer. */
+export class Refused extends Error {}
+
+export class GenerateServer {
+  #api;
+  #unanswered;
+  #clientId = clientId();
+  #number = 0;
+  #pending = new AbortController();
+
+  /** @param {string} api @param {Unanswered} unanswered */
+  constructor(api, unanswered) {
+    this.#api = api;
+    this.#unanswered = unanswered;
+  }
+
+  /**
+   * What comes after the tokens that were generated; null where a newer question has taken its place.
+   * @param {GenerateState} state @param {readonly GeneratedToken[]} generated
+   * @param {{ latest?: boolean, tokens?: boolean }} [options] `latest` makes older questions of this page void, `tokens` asks for the text's tokens
+   * @returns {Promise<AnyRecord | null>}
+   */
+  async fetchStep({ choice, settings, sampling, useCache }, generated, { latest = false, tokens = false } = {}) {
+    const { text, source, masked_positions, edits } = choice;
+    /** @type {GenerateRequest} */
+    const request = {
+      question: { ...settings, text, source, masked_positions, edits },
+      sampling,
+      generated: generated.map(({ position, id }) => [position, id]),
+      use_cache: useCache,
+      with_tokens: tokens,
+      ...(latest && { client_id: this.#clientId, request_number: ++this.#number }),
+    };
+    /** @type {Packed<GenerateAnswer & Partial<Refusal & Replaced>>} */
+    const { meta, start, buffer } = await post(this.#api, "generate", request, this.#pending.signal, this.#unanswered);
+    if (meta.error) throw new Refused(meta.error);
+    if (meta.superseded) return null;
+    if (!meta.step) return { done: true, tokens: meta.tokens };
+    return { ...meta.step, tokens: meta.tokens, numbers: new Float32Array(buffer, start), sampling };
+  }
+
+  /** Drops all questions that are on their way. */
+  abort() {
+    this.#pending.abort();
+    this.#pending = new AbortController();
+  }
+}

@@ -1,0 +1,159 @@
+// What a step attended to: all heads as stripes, and the chosen one (or a mean) as a map, a row for each step.
+
+import { paintCodes } from "../../ui/frontend/charts/colours.js";
+import { cellAtPointer, drawHeatmap, listenToMap } from "../../ui/frontend/charts/heatmap.js";
+import { canvasStyle, createElement, drawChoices, largestShares, quotedToken } from "../../ui/frontend/dom/dom.js";
+import { find } from "../../ui/frontend/dom/elements.js";
+import { HeadTable, labelCell } from "../../ui/frontend/head_table.js";
+import { attentionRow, blendTitle, groupOf, headRow, pooledCodes, stepCodes, stepRows } from "./attention_rows.js";
+
+/** @import { StepRow } from "./attention_rows.js" */
+/** @import { GenerateElements } from "./elements.js" */
+/** @import { Generator } from "./generator.js" */
+/** @import { Choice, GenerateState, AttentionGroupAnswer, StepRecord } from "./types.d.ts" */
+
+/**
+ * @typedef {object} AttentionActions
+ * @property {(patch: Partial<Choice>) => void} change
+ * @property {(position: number | null) => void} point the pointer is over a token, or over none
+ * @property {(step: number | null) => Promise<void>} view shows an earlier step, or (null) the next one
+ */
+
+const STRIPES = 48; // at most, in one thumbnail
+/** @type {[string, string][]} */
+const BLENDS = [
+  ["head", "One head"],
+  ["layer", "Mean of layer"],
+  ["all", "Mean of all"],
+];
+
+export class StepAttention {
+  #elements;
+  #generator;
+  #actions;
+  #heads;
+  #image = createElement("canvas");
+  /** @type {ReturnType<typeof drawHeatmap> | null} */
+  #layout = null;
+  /** @type {StepRow[]} */
+  #rows = [];
+
+  /** @param {GenerateElements} elements @param {Generator} generator @param {AttentionActions} actions */
+  constructor(elements, generator, actions) {
+    this.#elements = elements;
+    this.#generator = generator;
+    this.#actions = actions;
+    this.#heads = new HeadTable(elements.headTable, (layer, head) => actions.change({ layer, head, blend: "head" }));
+    this.#listen();
+  }
+
+  /** @param {GenerateState} state @param {number | null} key the token under the pointer */
+  draw({ choice, mode }, key) {
+    const { record } = this.#generator;
+    const { attention, attentions, attentionTitle, blend } = this.#elements;
+    const nothing = !record || record.done || !record.attention_groups.length;
+    attention.hidden = nothing;
+    if (nothing) return;
+    const group = groupOf(record, choice.attention);
+    attentions.hidden = record.attention_groups.length < 2;
+    const options = record.attention_groups.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
+    drawChoices(attentions, "attention", options, group.name, (name) => this.#actions.change({ attention: name }));
+    drawChoices(blend, "blend", BLENDS, choice.blend, (name) =>
+      this.#actions.change({ blend: /** @type {Choice["blend"]} */ (name) }),
+    );
+    attentionTitle.textContent = `Attention: ${blendTitle(choice)}`;
+    this.#drawHeads(record, group, choice);
+    this.paint({ choice, mode }, key);
+  }
+
+  /**
+   * Draws the map, and says in words what is under the pointer.
+   * @param {Pick<GenerateState, "choice" | "mode">} state @param {number | null} key
+   */
+  paint({ choice, mode }, key) {
+    const { record, tokens, source } = this.#generator;
+    if (!record || record.done || !record.attention_groups.length) return;
+    const group = groupOf(record, choice.attention);
+    const keys = group.keys === "source" ? (source ?? []) : tokens;
+    this.#rows = stepRows(this.#generator, mode);
+    this.#paintMap(group, choice, keys, key);
+    this.#elements.map.setAttribute(
+      "aria-label",
+      `${blendTitle(choice)}: a row for each token generated, a column for each token read`,
+    );
+    const words = this.#describe(attentionRow(record, group, choice), keys, key);
+    this.#elements.readout.replaceChildren(
+      ...this.#describeStep(record, mode),
+      `, ${blendTitle(choice)} attended`,
+      ...words,
+      ".",
+    );
+  }
+
+  /** @param {StepRecord} record @param {AttentionGroupAnswer} group @param {Choice} choice */
+  #drawHeads(record, group, choice) {
+    const width = Math.min(group.columns, STRIPES);
+    this.#heads.layout(group, () => [createElement("canvas")]);
+    this.#heads.forEach((cell, layer, head) => {
+      paintCodes(
+        find(cell, "canvas", HTMLCanvasElement),
+        pooledCodes(headRow(record, group, layer, head), width),
+        1,
+        width,
+      );
+      const chosen = layer === choice.layer && head === choice.head;
+      const shown = choice.blend === "layer" ? layer === choice.layer : choice.blend === "head" && chosen;
+      labelCell(cell, `Layer ${layer}, head ${head}`, shown, chosen);
+    });
+  }
+
+  /**
+   * @param {AttentionGroupAnswer} group @param {Choice} choice @param {{ text: string }[]} keys
+   * @param {number | null} key
+   */
+  #paintMap(group, choice, keys, key) {
+    const { root, stage, map } = this.#elements;
+    const rows = this.#rows;
+    const query = rows.findIndex(({ step }) => step === this.#generator.step);
+    const width = stage.clientWidth;
+    if (!width || query < 0) return;
+    const records = rows.map(({ record }) => record);
+    paintCodes(this.#image, stepCodes(records, group.name, choice, keys.length), rows.length, keys.length);
+    this.#layout = drawHeatmap(map, width, {
+      queries: rows,
+      keys,
+      image: this.#image,
+      hot: { query, key },
+      style: canvasStyle(root),
+    });
+  }
+
+  /** @param {StepRecord} record @param {GenerateState["mode"]} mode */
+  #describeStep({ position }, mode) {
+    const { viewed, generated } = this.#generator;
+    if (viewed !== null) return ["Before ", ...quotedToken(generated[viewed]), " was generated"];
+    return [mode === "fill" ? `For the mask at position ${position}` : "For the next token"];
+  }
+
+  /** @param {ArrayLike<number>} row @param {{ text: string }[]} keys @param {number | null} key */
+  #describe(row, keys, key) {
+    if (key !== null && keys[key] && key < row.length)
+      return [" to ", ...quotedToken(keys[key]), ` with a weight of ${row[key].toFixed(5)}`];
+    const largest = largestShares(row, keys, " to ");
+    return largest.length ? largest : [" to nothing"];
+  }
+
+  #listen() {
+    const { map } = this.#elements;
+    const generator = this.#generator;
+    const view = (/** @type {number} */ step) => this.#actions.view(step < generator.generated.length ? step : null);
+    listenToMap(map, (event) => cellAtPointer(map, this.#layout, event), {
+      point: (cell) => this.#actions.point(cell?.key ?? null),
+      choose: ({ query }) => view(this.#rows[query].step),
+      step: async (by) => {
+        await view(Math.min(Math.max(generator.step + by, 0), generator.generated.length));
+        map.focus();
+      },
+    });
+  }
+}

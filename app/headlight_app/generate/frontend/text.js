@@ -1,0 +1,186 @@
+// The text as it stands: prompt, generated tokens to click, and other branches.
+
+import { createElement, inlineText, onHover, updateChildren, visibleText } from "../../ui/frontend/dom/dom.js";
+import { find } from "../../ui/frontend/dom/elements.js";
+import { sampledCandidate } from "./generator.js";
+
+/** @import { GenerateElements } from "./elements.js" */
+/** @import { Generator } from "./generator.js" */
+/** @import { Axis, Branch, Mode, PageToken, ShownToken, StepRecord } from "./types.d.ts" */
+
+/**
+ * @typedef {object} TextActions
+ * @property {(position: number | null) => void} point the pointer is over a token, or over none
+ * @property {(position: number) => void} toggleMask
+ * @property {(step: number | null) => void} view shows an earlier step, or (null) the next one
+ */
+
+const LONGEST_BRANCH = 60; // characters
+
+export class TextView {
+  #elements;
+  #generator;
+  #actions;
+
+  /** @param {GenerateElements} elements @param {Generator} generator @param {TextActions} actions */
+  constructor(elements, generator, actions) {
+    this.#elements = elements;
+    this.#generator = generator;
+    this.#actions = actions;
+  }
+
+  /** @param {Mode} mode */
+  draw(mode) {
+    const { newest, endReason, tokens, source } = this.#generator;
+    const { page, sourceText } = this.#elements;
+    const open = newest && !newest.done && !endReason ? newest : null;
+    const parts = tokens.map((token, position) => this.#createToken(token, position, mode));
+    if (open && mode === "continue") parts.push(this.#createSampled(open));
+    updateChildren(page, ...parts);
+    if (open && mode === "fill") parts[open.position]?.classList.add("asked");
+    sourceText.hidden = !source;
+    sourceText.replaceChildren(...(source ?? []).map((token) => createWord(token, "token-of-source")));
+    this.#drawBranches(mode);
+  }
+
+  /**
+   * Shades every word by the weight that it was given.
+   * @param {ArrayLike<number>} weights @param {Axis} axis whose words they are
+   */
+  shade(weights, axis) {
+    const words = /** @type {HTMLElement[]} */ ([...this.#elements.page.children]);
+    const sources = /** @type {HTMLElement[]} */ ([...this.#elements.sourceText.children]);
+    for (const word of [...words, ...sources]) word.style.removeProperty("--shade");
+    const keys = axis === "source" ? sources : words;
+    Array.from(weights).forEach((weight, key) => {
+      if (weight > 0) keys[key]?.style.setProperty("--shade", `${Math.round(Math.sqrt(weight) * 100)}%`);
+    });
+  }
+
+  /** @param {number} step whose token gets the focus of the keyboard */
+  focus(step) {
+    find(this.#elements.page, `[data-step="${step}"]`).focus({ preventScroll: true });
+  }
+
+  /** @param {ShownToken} token @param {number} position @param {Mode} mode */
+  #createToken(token, position, mode) {
+    const { step } = token;
+    const maskable = mode === "fill" && step === null && !token.special;
+    const word =
+      step === null
+        ? maskable
+          ? this.#createMaskable(token, position)
+          : createWord(token, "word")
+        : this.#createWritten(token, step);
+    word.dataset.place = String(position);
+    onHover(
+      word,
+      () => this.#actions.point(position),
+      () => this.#actions.point(null),
+    );
+    return word;
+  }
+
+  /** @param {ShownToken} token @param {number} position */
+  #createMaskable(token, position) {
+    const button = this.#createButton(token, "word", "Click to mask this word", () =>
+      this.#actions.toggleMask(position),
+    );
+    button.tabIndex = position === 1 ? 0 : -1;
+    return button;
+  }
+
+  /** @param {ShownToken} token @param {number} step */
+  #createWritten(token, step) {
+    const { viewed, generated } = this.#generator;
+    const title = "Go back here: see the other candidates, and choose one";
+    const button = this.#createButton(token, "word generated", title, () =>
+      this.#actions.view(viewed === step ? null : step),
+    );
+    button.dataset.step = String(step);
+    button.setAttribute("aria-pressed", String(viewed === step));
+    button.tabIndex = step === (viewed ?? generated.length - 1) ? 0 : -1;
+    return button;
+  }
+
+  /** @param {PageToken} token @param {string} className @param {string} title @param {() => void} click */
+  #createButton(token, className, title, click) {
+    const button = createElement("button", className, flowingText(token.text));
+    button.title = title;
+    button.classList.toggle("gap", token.space_before);
+    button.onclick = click;
+    button.onkeydown = (event) => this.#moveFocus(button, event);
+    return button;
+  }
+
+  /** The token that was sampled and nobody has taken yet. @param {StepRecord} record */
+  #createSampled(record) {
+    const { text } = sampledCandidate(record);
+    const button = createElement("button", "word ahead", flowingText(text));
+    button.dataset.testid = "ahead";
+    button.title = "The sampled token: click to take it";
+    button.setAttribute("aria-label", `Take ${inlineText(text)}`);
+    button.onclick = () => this.#generator.takeSampled();
+    return button;
+  }
+
+  /** @param {HTMLButtonElement} button @param {KeyboardEvent} event */
+  #moveFocus(button, event) {
+    const words = [...this.#elements.page.querySelectorAll("button")];
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (event.key === "Escape") this.#actions.view(null);
+    const next = step ? words[words.indexOf(button) + step] : undefined;
+    if (!next) return;
+    event.preventDefault();
+    button.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  }
+
+  /** @param {Mode} mode */
+  #drawBranches(mode) {
+    const { branches } = this.#generator;
+    this.#elements.branches.hidden = !branches.length;
+    const buttons = branches.map((branch) => {
+      const button = createElement("button", "pill");
+      button.append(
+        createElement("span", "quiet", mode === "fill" ? "" : `…${leadOf(branch)}`),
+        createElement("bdi", "", textOf(branch)),
+      );
+      button.title = "Continue with this text instead";
+      button.onclick = () => this.#generator.switchTo(branch);
+      return button;
+    });
+    updateChildren(this.#elements.branches, createElement("h3", "", "Other branches"), ...buttons);
+  }
+}
+
+/** A token as a reader sees it: spaces are spaces, everything else invisible has a sign. @param {string} text */
+function flowingText(text) {
+  return text.replace(/[^ ]+/g, visibleText).replace(/⏎/g, "⏎\n") || "∅";
+}
+
+/** The last word that a branch has in common with the line that it left, if it is one. @param {Branch} branch */
+function leadOf({ generated, from }) {
+  const before = generated[from - 1];
+  return before && /\p{L}/u.test(before.text) ? `${inlineText(before.text)} ` : "";
+}
+
+/** @param {Branch} branch */
+function textOf({ generated, from }) {
+  const text = generated
+    .slice(from)
+    .map(({ text }) => flowingText(text))
+    .join("")
+    .replace(/\s+/g, " ")
+    .trim();
+  return text.length > LONGEST_BRANCH ? `${text.slice(0, LONGEST_BRANCH - 1)}…` : text;
+}
+
+/** @param {PageToken} token @param {string} className */
+function createWord(token, className) {
+  const word = createElement("span", className, flowingText(token.text));
+  word.classList.toggle("gap", token.space_before);
+  if (token.special) word.classList.add("special");
+  return word;
+}

@@ -1,0 +1,83 @@
+"""Generate: a text that grows token by token, and what each step looked at."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import msgspec
+import streamlit as st
+from msgspec import structs
+
+from headlight.tasks import task_of
+from headlight_app.contract.question import Question
+from headlight_app.contract.state import State
+from headlight_app.engine.client import ask
+from headlight_app.engine.models import AvailableModel
+from headlight_app.generate.contract import GeneratePageAnswer, GeneratePageRequest, GenerateReport
+from headlight_app.state.requirement import Requirement
+from headlight_app.state.session import apply_reports, report_serial
+from headlight_app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
+from headlight_app.ui import export_menu
+from headlight_app.ui.component import Component, Data, api_address, shared_styles
+
+TITLE, ICON, PATH = "Generate", ":material/stylus_note:", "generate"
+COMPONENT = Component(
+    "generate",
+    module="generate/frontend/main.js",
+    html="generate/frontend/generate.html",
+    styles=(*shared_styles("generate/frontend/generate.css"), export_menu.STYLE),
+    parts=(export_menu.export_menu(),),
+)
+QUESTION_FIELDS = ("model", "image", "variant", "device")
+STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head", "blend")
+
+
+def required(state: State) -> Requirement:
+    """What the page needs of its model."""
+    return Requirement("writes", lambda config: task_of(config).generates)
+
+
+def show(state: State, entry: AvailableModel) -> None:
+    """The page."""
+    task = task_of(entry.config)
+    if not task.generates:
+        st.info(f"{entry.title} {task.no_generation}. Open a model that writes on the page Models.")
+        return
+    request = GeneratePageRequest(model=state.model, device=state.device, source=state.source, image=state.image)
+    known = ask(request).answer
+    example = known.examples[0]
+    question = state.question(example.text, example.source)
+    data = _component_data(state.with_default_head(known.default_head), entry, question, known)
+    told = {"sampling": data["sampling"], "generated": data["generated"], **data["state"]}
+    read = partial(_read_report, question, told)
+    apply_reports(COMPONENT.key, example.text, example.source, read, known.default_head)
+    COMPONENT.mount(data)
+
+
+def _component_data(state: State, entry: AvailableModel, question: Question, known: GeneratePageAnswer) -> Data:
+    """What the component needs to know from Streamlit."""
+    choice = {name: getattr(state, name) for name in STATE_FIELDS} | {"text": question.text, "source": question.source}
+    data: Data = msgspec.to_builtins(
+        {
+            "api": api_address(),
+            "mode": "fill" if task_of(entry.config).fills_masks else "continue",
+            "state": choice,
+            "sampling": decode_sampling(state.sampling),
+            "generated": decode_generated(question, state.generated),
+            "settings": {name: getattr(question, name) for name in QUESTION_FIELDS},
+            "has_source": entry.config.reads_source_text,
+            "examples": known.examples,
+            "writes_pdf": known.writes_pdf,
+            "serial": report_serial(),
+            "presenter": state.presenter,
+        }
+    )
+    return data
+
+
+def _read_report(question: Question, told: Data, report: Data) -> Data:
+    """What the component reported as choices, beside what it was told before: generated tokens belong to their text."""
+    report = told | report
+    said = msgspec.convert(report, GenerateReport)
+    asked = structs.replace(question, text=said.text, source=said.source, masked_positions=said.masked_positions)
+    return report | {"sampling": encode_sampling(said.sampling), "generated": encode_generated(asked, said.generated)}

@@ -1,0 +1,130 @@
+"""The example texts of the model that is open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import monotonic
+from typing import Any
+
+from cachetools import LRUCache, cached
+
+from headlight.checkpoints import CatalogEntry, Checkpoint
+from headlight.checkpoints.metadata import read_examples
+from headlight.errors import HeadlightError
+from headlight.generation.generate import Prefix, TextGenerator
+from headlight.generation.sampling import SamplingConfig
+from headlight.tasks import TASKS, TRANSLATION_EXAMPLES, Example, task_of
+from headlight.text.tokenizer import Tokenizer
+from headlight.vision.image import ProcessedImage
+from headlight_app.contract.request import OpenedRequest
+from headlight_app.inference.images import read_image
+from headlight_app.inference.open_models import ModelLocation, open_checkpoint, open_model
+
+MAX_TARGET_TOKENS = 48  # tokens that an encoder-decoder writes for a source
+MAX_WAIT_SECONDS = 1.0  # a large model is stopped after this time
+
+
+def examples_for(entry: CatalogEntry) -> tuple[Example, ...]:
+    """Examples that suit a model; the first one is on the page until somebody types. A model of images has one.
+
+    Those that lie beside the model come before those of its kind.
+    """
+    config = entry.config
+    own = () if config.predicts_from_image else _own_examples(entry)
+    if config.reads_image:
+        return own[:1] or (Example(""),)
+    if own:
+        return own
+    return TRANSLATION_EXAMPLES if config.has_cross_attention else task_of(config).examples
+
+
+def _own_examples(entry: CatalogEntry) -> tuple[Example, ...]:
+    try:
+        return read_examples(entry.folder)
+    except HeadlightError:  # whatever lies there, the page opens
+        return ()
+
+
+def opening_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example, ...]:
+    """The examples of Explore and Compare; the text of an encoder-decoder is what it writes for the source."""
+    prompt_sentences = prompt_examples(entry, device)
+    if not entry.config.has_cross_attention:
+        return prompt_sentences
+    try:
+        location, pooled = open_model(entry.name, device)
+        return tuple(
+            replace(one, text=write_target(pooled.checkpoint, location, _source_of(entry, one.source)))
+            for one in prompt_sentences
+        )
+    except HeadlightError:
+        return prompt_sentences
+
+
+def opening(entry: CatalogEntry, asked: OpenedRequest[Any], example: Example) -> Example:
+    """An example as it stands where nobody typed; an encoder-decoder writes the target for the source that is asked."""
+    source = example.source if asked.source is None or entry.config.reads_image else asked.source
+    if not entry.config.has_cross_attention or (source == example.source and not asked.image):
+        return example
+    try:
+        location, pooled = open_model(entry.name, asked.device)
+        return Example(write_target(pooled.checkpoint, location, _source_of(entry, source, asked.image)), source)
+    except HeadlightError:  # such as a source without tokens; who asks for the heads is told
+        return Example("", source)
+
+
+def _source_of(entry: CatalogEntry, source: str, image: str = "") -> str | ProcessedImage:
+    """What the encoder reads: the text, or the image of that name."""
+    return read_image(image, entry.config) if entry.config.reads_image else source
+
+
+def prompt_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example, ...]:
+    """The examples of Generate: a model that fills masks has its own mask token in them."""
+    default_examples = examples_for(entry)
+    if entry.config.reads_image or not task_of(entry.config).fills_masks:
+        return default_examples
+    try:
+        return _with_mask_token(default_examples, open_checkpoint(entry.name, device).tokenizer)
+    except HeadlightError:
+        return default_examples
+
+
+def _with_mask_token(examples: tuple[Example, ...], tokenizer: Tokenizer) -> tuple[Example, ...]:
+    """The examples with the tokenizer's own mask token, such as RoBERTa's <mask>; others where it has none."""
+    if tokenizer.mask_id is None:
+        return TASKS["none"].examples
+    mask_text = tokenizer.token_text(tokenizer.mask_id).strip()
+    return tuple(
+        replace(
+            example, **{name: getattr(example, name).replace("[MASK]", mask_text) for name in ("text", "hint", "query")}
+        )
+        for example in examples
+    )
+
+
+# The key holds no model, which would stay open.
+@cached(LRUCache(128), key=lambda checkpoint, location, source: (location, source))
+def write_target(checkpoint: Checkpoint, location: ModelLocation, source: str | ProcessedImage) -> str:
+    """What a model as trained writes for a source with greedy decoding in MAX_WAIT_SECONDS; it may be nothing.
+
+    Raises HeadlightError where it cannot write, or not for this source.
+    """
+    generator = TextGenerator.from_text(
+        checkpoint.model,
+        checkpoint.tokenizer,
+        "",
+        source=source,
+        sampling=SamplingConfig(temperature=0.0),
+        keep=("logits",),
+        prediction_row_only=True,
+    )
+    deadline = monotonic() + MAX_WAIT_SECONDS
+    limit = min(MAX_TARGET_TOKENS, checkpoint.model.config.context_length // 2)  # read again they may be more
+    generated: tuple[int, ...] = ()
+    prefix: Prefix | None = None
+    while len(generated) < limit and monotonic() < deadline:
+        step, prefix = generator.step(generated, prefix)
+        is_token = step.chosen_token < checkpoint.tokenizer.vocabulary_size  # an embedding may have more rows
+        if generator.is_finished(step) or not is_token:
+            break
+        generated = (*generated, step.chosen_token)
+    return checkpoint.tokenizer.decode(generated)

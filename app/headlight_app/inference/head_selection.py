@@ -1,0 +1,103 @@
+"""Which head a person chose, and which one is shown first."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from cachetools import LRUCache, cached
+
+from headlight.analysis.head_metrics import head_metrics, sharpest_head, strongest_local_head
+from headlight.attention_groups import AttentionGroup, attention_groups
+from headlight.checkpoints import CatalogEntry
+from headlight.config import Config
+from headlight.errors import EditError, HeadlightError
+from headlight.text.tokenizer import Encoded
+from headlight.tracing.trace import Trace
+from headlight_app.contract.question import Question
+from headlight_app.contract.state import HeadChoice
+from headlight_app.inference.attention_payload import metrics_are_cheap
+from headlight_app.inference.examples import opening_examples
+from headlight_app.inference.open_models import ModelLocation, open_model
+from headlight_app.inference.resolved_question import resolve
+
+_ZOOM = re.compile(r"(\d{1,9})-(\d{1,9})/(\d{1,9})-(\d{1,9})")
+
+
+def default_head(entry: CatalogEntry, device: str = "auto") -> tuple[int, int]:
+    """The head that pages begin with: the plainest to see in the model's first example, as the model was trained.
+
+    It follows from the model alone, so that an address that names no head always shows the same one.
+    """
+    try:
+        return _plainest_head(entry, device, open_model(entry.name, device)[0])
+    except (HeadlightError, RuntimeError):  # as when a device is full; whoever asks the model next says what is wrong
+        return 0, 0
+
+
+@cached(LRUCache(256), key=lambda entry, device, location: location)
+def _plainest_head(entry: CatalogEntry, device: str, location: ModelLocation) -> tuple[int, int]:
+    """The first head where finding it would take long."""
+    example = opening_examples(entry, device)[0]
+    resolved = resolve(Question(model=entry.name, text=example.text, source=example.source, device=device))
+    attention_group, traced = selected_attention(resolved.config), resolved.trace
+    if attention_group.kind == "cross":
+        return clearest_alignment(traced, attention_group)
+    metrics = (
+        head_metrics(traced, attention_group.stack, attention_group.kind)
+        if metrics_are_cheap(traced, attention_group)
+        else {}
+    )
+    return strongest_local_head(metrics)
+
+
+def clearest_alignment(traced: Trace, attention_group: AttentionGroup) -> tuple[int, int]:
+    """The head of an attention group that aligns queries and keys most clearly; the first where that takes long."""
+    if not metrics_are_cheap(traced, attention_group):
+        return 0, 0
+    weights = np.stack([traced[f"{attention_group.path(layer)}.weights"] for layer in range(attention_group.layers)])
+    return sharpest_head(weights, encoded_text(traced, attention_group.keys).special_mask)
+
+
+def selected_attention(config: Config, name: str = "") -> AttentionGroup:
+    """The attention of a name ("decoder.self"), or the first one. Raises EditError where the model has none."""
+    attentions = attention_groups(config)
+    if not attentions:
+        raise EditError("This model has no layers, so there is no attention to show.")
+    return next((group for group in attentions if group.name == name), attentions[0])
+
+
+def encoded_text(traced: Trace, which: str) -> Encoded:
+    """The tokens that an attention group calls "text" or "source"."""
+    return traced.source if which == "source" and traced.source is not None else traced.text
+
+
+def zoom_ranges(choice: HeadChoice, queries: int, keys: int) -> tuple[range, range]:
+    """The queries and keys that are zoomed to; all of them where no window is chosen, or none that makes sense."""
+    match = _ZOOM.fullmatch(choice.zoom)
+    if not match:
+        return range(queries), range(keys)
+    numbers = [int(number) for number in match.groups()]
+    ranges = (range(numbers[0], min(numbers[1], queries)), range(numbers[2], min(numbers[3], keys)))
+    return ranges if all(ranges) else (range(queries), range(keys))
+
+
+def parse_head(label: str, attention_group: AttentionGroup) -> tuple[int, int] | None:
+    """ "2.3" as layer 2, head 3; None where the attention group has no such head."""
+    layer, _, head = label.partition(".")
+    if not (layer.isdecimal() and head.isdecimal() and len(label) < 12):
+        return None
+    return (
+        (int(layer), int(head)) if int(layer) < attention_group.layers and int(head) < attention_group.heads else None
+    )
+
+
+def selected_heads(choice: HeadChoice, attention_group: AttentionGroup) -> list[tuple[int, int]]:
+    """The selected heads, or the chosen one where none are."""
+    selected = [head for name in dict.fromkeys(choice.heads) if (head := parse_head(name, attention_group))]
+    return selected or [selected_head(choice, attention_group)]
+
+
+def selected_head(choice: HeadChoice, attention_group: AttentionGroup) -> tuple[int, int]:
+    """The chosen head, or the nearest one that the attention group has."""
+    return min(max(choice.layer, 0), attention_group.layers - 1), min(max(choice.head, 0), attention_group.heads - 1)

@@ -1,0 +1,81 @@
+"""What everybody can open here: looked up often, read once."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from time import monotonic
+
+from headlight.checkpoints import CatalogEntry
+from headlight.checkpoints.catalog import MODELS_VARIABLE, checkpoint_locations, weight_bytes
+from headlight.checkpoints.metadata import CheckpointMetadata, read_metadata
+from headlight_app.access.settings import settings
+
+REFRESH_SECONDS = 10.0  # seconds for which a look at the folders holds
+
+
+@dataclass(frozen=True)
+class ListedModel:
+    """A checkpoint as the page shows it: `title` is its name for people, `disk_bytes` the size of its weights."""
+
+    name: str
+    title: str
+    folder: Path
+    shipped: bool
+    disk_bytes: int
+    metadata: CheckpointMetadata
+    own: bool = False
+
+    @property
+    def entry(self) -> CatalogEntry | None:
+        """It as an entry of the catalogue; None where it cannot be opened."""
+        config = self.metadata.config
+        return None if config is None else CatalogEntry(self.name, self.folder, config, self.shipped)
+
+
+def listed_models(*, refresh: bool = False) -> tuple[ListedModel, ...]:
+    """All that this server offers, in the catalogue's order; what is broken too. `refresh` looks again at once."""
+    if refresh:
+        _listed_models.cache_clear()
+    chosen = settings()
+    return _listed_models(
+        os.environ.get(MODELS_VARIABLE, ""), chosen.hub_cache, chosen.shared, int(monotonic() / REFRESH_SECONDS)
+    )
+
+
+def list_folder(name: str, title: str, folder: Path, *, shipped: bool = False, own: bool = False) -> ListedModel:
+    """A card for a folder, read again only where one of its files has changed."""
+    return ListedModel(
+        name,
+        title,
+        folder,
+        shipped,
+        weight_bytes(folder),
+        folder_metadata(folder, modification_time(folder), title),
+        own,
+    )
+
+
+def modification_time(folder: Path) -> int:
+    """When a file of a folder was last written: a model trained anew is not the one that was opened."""
+    files = folder.iterdir() if folder.is_dir() else (folder,)
+    return max((path.stat().st_mtime_ns for path in files if path.exists()), default=0)  # a link may lead to nothing
+
+
+@lru_cache(maxsize=2)
+def _listed_models(folders: str, cache: bool, shared: bool, tick: int) -> tuple[ListedModel, ...]:
+    found = []
+    for location in checkpoint_locations(include_hub_cache=cache, within_root=shared):
+        try:
+            found.append(list_folder(location.name, location.name, location.folder, shipped=location.shipped))
+        except OSError:
+            continue  # removed meanwhile
+    return tuple(found)
+
+
+@lru_cache(maxsize=512)
+def folder_metadata(folder: Path, modified: int, title: str) -> CheckpointMetadata:
+    """The metadata of a folder as it was when last written; error sentences call it by its title."""
+    return read_metadata(folder, title)

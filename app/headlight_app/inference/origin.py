@@ -1,0 +1,35 @@
+"""Where an exported file is from: the question behind it, as the model was wired for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headlight.rendering.provenance import Provenance, model_provenance
+from headlight.text.tokenizer import sanitize_surrogates
+from headlight.vision.shipped_images import shipped_image_names
+from headlight_app.contract.question import OWN_IMAGE_PREFIX
+from headlight_app.inference.open_models import model_title
+from headlight_app.inference.resolved_question import ResolvedQuestion
+
+
+def question_provenance(
+    resolved: ResolvedQuestion, shown: str, heads: Sequence[tuple[int, int]] = (), attention_group: str = ""
+) -> Provenance:
+    """The fields of a file about a question; `shown` says what of its answer the file holds. Nothing is computed."""
+    question, config = resolved.question, resolved.config
+    own = question.image.startswith(OWN_IMAGE_PREFIX)
+    return model_provenance(
+        resolved.config,
+        resolved.model.origin,
+        model=model_title(question.model),
+        text=sanitize_surrogates(question.text),
+        source=sanitize_surrogates(question.source),
+        image=("your picture" if own else question.image or shipped_image_names(config)[0])
+        if config.reads_image
+        else "",
+        masked_positions=list(question.masked_positions),
+        edits=list(question.edits),
+        attention_group=attention_group,
+        heads=[list(head) for head in heads],
+        shown=shown,
+    )

@@ -1,0 +1,77 @@
+"""Key/value caches of recently generated texts, so that a step reads one token and going back costs nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from weakref import ReferenceType, ref
+
+from headlight.generation.generate import Prefix, TextGenerator
+from headlight.nn.kv_cache import common_prefix_length
+from headlight.nn.transformer import Transformer
+
+RunKey = tuple[tuple[str, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class CachedPrefix:
+    """A prefix with its key/value cache, and what it belongs to: model variant, edits, and source text."""
+
+    model: ReferenceType[Transformer]
+    key: RunKey
+    prefix: Prefix
+
+
+class PrefixCache:
+    """Prefixes by what was read, never by who asked; the least recently used are dropped past `budget` bytes.
+
+    A prefix of another prefix is not held twice: it is truncated from the longer one.
+    """
+
+    def __init__(self, budget: int = 256 << 20) -> None:
+        self.budget = budget
+        self.entries: list[CachedPrefix] = []  # the one used last comes last
+
+    def longest_prefix(self, generator: TextGenerator, ids: tuple[int, ...]) -> Prefix | None:
+        """The longest known beginning of a text that leaves at least its last token to read."""
+        matches = [
+            (common_prefix_length(entry.prefix.ids, ids[:-1]), entry)
+            for entry in self.entries
+            if _belongs_to(entry, generator)
+        ]
+        length, best = max(matches, key=lambda pair: pair[0], default=(0, None))
+        if best is None or length == 0:
+            return None
+        self.entries.remove(best)
+        self.entries.append(best)
+        return best.prefix.truncate(length)
+
+    def store(self, generator: TextGenerator, prefix: Prefix) -> None:
+        """Keep the prefix that a generator has read."""
+        if not prefix.key_values:
+            return
+        new = CachedPrefix(ref(generator.model), _run_key(generator), prefix)
+        others = [
+            entry for entry in self.entries if entry.model() is not None and not _is_prefix_of(entry, new, generator)
+        ]
+        self.entries = [*others, new]
+        while len(self.entries) > 1 and sum(held.prefix.bytes for held in self.entries) > self.budget:
+            self.entries.pop(0)
+
+
+def _run_key(generator: TextGenerator) -> RunKey:
+    return tuple(map(str, generator.edits)), generator.source.ids if generator.source else ()
+
+
+def _belongs_to(entry: CachedPrefix, generator: TextGenerator) -> bool:
+    return entry.model() is generator.model and entry.key == _run_key(generator)
+
+
+def _is_prefix_of(entry: CachedPrefix, new: CachedPrefix, generator: TextGenerator) -> bool:
+    return _belongs_to(entry, generator) and new.prefix.ids[: len(entry.prefix.ids)] == entry.prefix.ids
+
+
+@lru_cache(maxsize=1)
+def prefix_cache() -> PrefixCache:
+    """The one cache of this process; a prefix never changes, so visitors may share it."""
+    return PrefixCache()

@@ -1,0 +1,162 @@
+"""What the Models page says of a checkpoint, and the lists of all that can be opened."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from importlib import import_module
+from threading import Thread
+
+from headlight.checkpoints.load import read_card
+from headlight.config import Config
+from headlight.nn.block import NORM_PLACEMENTS
+from headlight.nn.feed_forward import FEED_FORWARDS
+from headlight.nn.norms import NORMS
+from headlight.nn.output_heads import POOLINGS
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.tasks import TASKS, task_of
+from headlight_app.contract.reply import Reply
+from headlight_app.engine import contract
+from headlight_app.engine.contract import Done, ModelsAnswer, ModelsRequest, OwnModelsRequest, WarmUpRequest
+from headlight_app.inference.model_listing import ListedModel, listed_models
+from headlight_app.inference.open_models import model_pool, nonfinite_warning, open_checkpoint, own_models
+from headlight_app.models.contract import (
+    ModelCardAnswer,
+    ModelCardRequest,
+    WeightReportAnswer,
+    WeightReportRequest,
+)
+from headlight_app.ui.model_summary import describe_heads
+
+MODEL_TASKS = {
+    **{name: task.title for name, task in TASKS.items()},
+    "both": "Sequence to sequence",
+    "images": "Reads images",
+    "captions": "Describes images",
+    "broken": "Cannot be opened",
+}
+
+
+def model_task(listed: ListedModel) -> str:
+    """What a model does, as a key of MODEL_TASKS."""
+    config = listed.metadata.config
+    if config is None:
+        return "broken"
+    if config.reads_image:
+        return "images" if config.predicts_from_image else "captions"
+    return "both" if config.has_cross_attention and task_of(config).continues_text else config.output_head
+
+
+def answer_models(request: ModelsRequest) -> Reply[ModelsAnswer]:
+    """All models that everybody can open here, and what is broken."""
+    return Reply(ModelsAnswer(models=tuple(map(_listed_answer, listed_models(refresh=request.refresh)))))
+
+
+def answer_own_models(request: OwnModelsRequest) -> Reply[ModelsAnswer]:
+    """What the visitor who asks has brought."""
+    return Reply(ModelsAnswer(models=tuple(map(_listed_answer, own_models()))))
+
+
+def answer_warm_up(request: WarmUpRequest) -> Reply[Done]:
+    """Look at all models and open the one that a visitor sees first, so that nobody waits."""
+    openable = [one for one in listed_models() if one.metadata.config and not opening_problem(one)]
+    if openable:
+        open_checkpoint(openable[0].name)
+    # With its first optimizer torch imports its compiler, which takes a second; beside the work nobody waits for it.
+    Thread(target=import_module, args=("torch._dynamo",), daemon=True, name="compiler").start()
+    return Reply(Done())
+
+
+def answer_model_card(request: ModelCardRequest) -> Reply[ModelCardAnswer]:
+    """The model card of a model, as its author wrote it."""
+    folders = [one.folder for one in (*listed_models(), *own_models()) if one.name == request.model]
+    return Reply(ModelCardAnswer(text=read_card(folders[0]) if folders else ""))
+
+
+def answer_weight_report(request: WeightReportRequest) -> Reply[WeightReportAnswer]:
+    """What became of a model's weights, and which are no numbers. Raises CheckpointError where it cannot be opened."""
+    name, device = request.model, request.device
+    notes = open_checkpoint(name, device).notes or ("All weights were loaded.",)
+    return Reply(WeightReportAnswer(notes=tuple(notes), warning=nonfinite_warning(name, device)))
+
+
+def _listed_answer(listed: ListedModel) -> contract.ListedModel:
+    config, metadata = listed.metadata.config, listed.metadata
+    return contract.ListedModel(
+        name=listed.name,
+        title=listed.title,
+        kind=MODEL_TASKS[model_task(listed)],
+        purpose=metadata.purpose or MODEL_TASKS[model_task(listed)],
+        family=metadata.family,
+        licence=metadata.licence,
+        details=_details(listed, config) if config else {},
+        problem=opening_problem(listed),
+        config=asdict(config) if config else None,
+        shipped=listed.shipped,
+        own=listed.own,
+        has_card=bool(read_card(listed.folder)),
+        series=metadata.series,
+    )
+
+
+def opening_problem(listed: ListedModel) -> str:
+    """Why a model cannot be opened; empty where it can."""
+    allowed, needed = model_pool().budget, listed.metadata.memory_bytes
+    if needed > allowed:
+        return f"It takes {format_bytes(needed)} of memory; {format_bytes(allowed)} are allowed here."
+    return listed.metadata.error
+
+
+def _details(listed: ListedModel, config: Config) -> dict[str, str]:
+    return {
+        "Family": listed.metadata.family,
+        "Size": f"{format_count(listed.metadata.parameter_count)} parameters",
+        "Heads": describe_heads(config),
+        "Positions": POSITIONAL_ENCODINGS[config.positional_encoding].title,
+        "Norm": NORMS[config.norm].title,
+        "Norm placement": NORM_PLACEMENTS[config.norm_placement].title,
+        "Feed-forward": _describe_feed_forward(config),
+        **({"Pooling": POOLINGS[config.pooling].title} if task_of(config).whole_text else {}),
+        **_input_details(listed.metadata.tokenizer, config),
+        "Disk": format_bytes(listed.disk_bytes),
+        "Memory": f"{format_bytes(listed.metadata.memory_bytes)} once open",
+        "Licence": listed.metadata.licence or "not stated",
+    }
+
+
+def _input_details(tokenizer: str, config: Config) -> dict[str, str]:
+    """The tokens of a text, or the patches of an image, as the model reads them."""
+    image = config.image
+    images = {
+        "Images": f"{image.height:,} × {image.width:,} pixels",
+        "Patches": f"{image.patch_rows:,} × {image.patch_columns:,}",
+    }
+    words = {
+        "Tokenizer": f"{tokenizer}, {config.vocabulary_size:,} tokens",
+        "Context": f"{config.context_length:,} tokens",
+    }
+    return (images if config.reads_image else {}) | (words if "text" in config.modalities else {})
+
+
+def _describe_feed_forward(config: Config) -> str:
+    """The kind and the width of the feed-forward networks."""
+    if not config.has_feed_forward:
+        return FEED_FORWARDS[config.feed_forward].title
+    parallel = ", parallel to attention" if config.parallel_residual else ""
+    return f"{FEED_FORWARDS[config.feed_forward].title}, {config.d_ff:,} neurons{parallel}"
+
+
+def format_count(number: int) -> str:
+    """A large number in three digits: 6.57 M."""
+    return _format_unit(number, (("B", 10**9), ("M", 10**6), ("k", 10**3), ("", 1)))
+
+
+def format_bytes(number: int) -> str:
+    """Bytes in three digits: 13.2 MB."""
+    return _format_unit(number, (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1)))
+
+
+def _format_unit(number: int, units: tuple[tuple[str, int], ...]) -> str:
+    unit, size = next(((unit, size) for unit, size in units if number >= size), units[-1])
+    value = number / size
+    digits = 0 if size == 1 or value >= 99.95 else 1 if value >= 9.995 else 2
+    return f"{value:.{digits}f} {unit}".strip()

@@ -1,0 +1,58 @@
+"""What the engine does with a checkpoint that somebody brings: unpack it, open it, download it."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+
+from headlight.checkpoints.catalog import hub_cache_folder
+from headlight.checkpoints.files.upload_archive import UploadLimits, extract_zip, write_files
+from headlight.checkpoints.hub import download_model, is_hub_id
+from headlight.errors import CheckpointError
+from headlight_app.contract.reply import Reply
+from headlight_app.engine.contract import Done
+from headlight_app.inference.open_models import open_checkpoint
+from headlight_app.models.contract import (
+    DownloadRequest,
+    ExtractUploadRequest,
+    FolderAnswer,
+    OpenCheckpointRequest,
+)
+
+
+def answer_extract_upload(request: ExtractUploadRequest) -> Reply[FolderAnswer]:
+    """Check the files that were sent, and lay them out.
+
+    Raises CheckpointError, and leaves nothing, for what holds no checkpoint.
+    """
+    sent, folder, names = Path(request.sent), Path(request.folder), request.names
+    limits = UploadLimits(max_bytes=request.max_bytes)
+    try:
+        with ExitStack() as files:
+            opened = [files.enter_context((sent / str(number)).open("rb")) for number in range(len(names))]
+            if names == ("",):
+                found = extract_zip(opened[0], folder, limits)
+            else:
+                found = write_files(dict(zip(names, opened, strict=True)), folder, limits)
+    finally:
+        shutil.rmtree(sent, ignore_errors=True)
+    return Reply(FolderAnswer(folder=str(found)))
+
+
+def answer_open_checkpoint(request: OpenCheckpointRequest) -> Reply[Done]:
+    """Open a model, so that whoever asks next need not wait. Raises CheckpointError where it cannot be opened."""
+    open_checkpoint(request.model)
+    return Reply(Done())
+
+
+def answer_download(request: DownloadRequest) -> Reply[FolderAnswer]:
+    """Download a model of the Hugging Face Hub; gives its folder in the cache. Raises CheckpointError."""
+    if not is_hub_id(request.hub_id):
+        raise CheckpointError(
+            f"{request.hub_id[:80]!r} is neither a folder of this machine, by its absolute path, nor the id of a model."
+        )
+    try:
+        return Reply(FolderAnswer(folder=str(download_model(request.hub_id, hub_cache_folder()))))
+    except OSError as error:
+        raise CheckpointError("The cache of the Hugging Face Hub cannot be written on this machine.") from error

@@ -1,0 +1,236 @@
+"""The Models page: all models that can be opened, and a form that uploads a checkpoint."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime import exists, get_instance
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from headlight.errors import HeadlightError, unforeseen
+from headlight_app.access.settings import settings
+from headlight_app.access.uploads import MAX_PER_VISITOR, VisitorCheckpoint, is_upload, upload_store
+from headlight_app.access.visitor import current_visitor
+from headlight_app.contract.state import State
+from headlight_app.engine.client import ask
+from headlight_app.engine.contract import ListedModel
+from headlight_app.engine.models import AvailableModel, listed_models, own_models
+from headlight_app.models.cards import card_html
+from headlight_app.models.contract import ModelCardRequest, WeightReportRequest
+from headlight_app.models.upload import open_path, upload_folder, upload_zip
+from headlight_app.state.session import select_model
+from headlight_app.ui.markdown import escape_markdown, escaped_lines, safe_markdown
+
+TITLE, ICON, PATH = "Models", ":material/deployed_code:", "models"
+STYLESHEET = Path(__file__).parent / "models.css"
+FIRST_CARDS = 48  # cards on the page before somebody asks for all
+SEARCH_FROM = 6  # with more models than this there is a search
+UPLOAD_METHODS = {"zip": "Zip file", "folder": "Folder", "path": "Path or id"}
+UPLOAD_RESULT, UPLOADER_ROUND, SHOW_ALL = "_upload_result", "_uploader_round", "_show_all_models"
+
+
+def show(state: State, entry: AvailableModel | None = None) -> None:
+    """The page, which does not depend on the open model; there may be none."""
+    st.html(STYLESHEET)
+    st.title("Models")
+    own = own_models()
+    _upload_form()
+    if own:
+        st.subheader("Your models", anchor=False)
+        st.caption(_describe_own(own))
+        _card_grid(own, state)
+        st.subheader("Available models", anchor=False)
+    offered = sorted(listed_models(), key=lambda card: bool(card.problem))
+    if not offered:
+        st.info("There is no model yet. Start with `headlight --models FOLDER`, or train one.")
+    _card_grid(_search(offered), state)
+
+
+def _describe_own(own: Sequence[ListedModel]) -> str:
+    """Who sees a visitor's models, and what becomes of them."""
+    uploads = sum(is_upload(listed.name) for listed in own)
+    megabytes = upload_store().visitor_limit >> 20
+    sentences = [
+        "Only your browser sees these.",
+        f"Uploads are deleted when you leave; you may keep {MAX_PER_VISITOR}, {megabytes:,} MB together."
+        if uploads
+        else "",
+        "Nothing on your disk is changed or deleted." if uploads < len(own) else "",
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _upload_form() -> None:
+    """Upload a checkpoint, or open one by its path, and see what became of it."""
+    limits = settings()
+    methods = [
+        method
+        for method in UPLOAD_METHODS
+        if (method == "path" and not limits.shared) or (method != "path" and limits.upload_limit)
+    ]
+    if not methods:
+        return
+    with st.container(border=True, key="upload"):
+        left, right = st.columns([2, 3], gap="medium", vertical_alignment="center")
+        with left:
+            st.subheader("Open your own checkpoint", anchor=False)
+            st.caption(
+                "A folder with config.json, weights (.safetensors or .bin) and a tokenizer. "
+                f"An upload may have up to {limits.upload_limit:,} MB. Only you see it, and no code in it is run."
+            )
+        with right:
+            method = st.segmented_control(
+                "Upload method",
+                methods,
+                default=methods[0],
+                required=True,
+                format_func=UPLOAD_METHODS.__getitem__,
+                key="upload_method",
+                label_visibility="collapsed",
+            )
+            {"zip": _zip_uploader, "folder": _folder_uploader, "path": _path_form}[method or methods[0]]()
+        _show_upload_result()
+
+
+def _zip_uploader() -> None:
+    uploaded = st.file_uploader("A .zip of the checkpoint", type="zip", key=f"zip_{_uploader_round()}")
+    if uploaded is not None:
+        _open_upload([uploaded], lambda: upload_zip(uploaded.name, uploaded))
+
+
+def _folder_uploader() -> None:
+    uploaded = st.file_uploader(
+        "The checkpoint's folder", accept_multiple_files="directory", key=f"folder_{_uploader_round()}"
+    )
+    if uploaded:
+        _open_upload(uploaded, lambda: upload_folder({file.name: file for file in uploaded}))
+
+
+def _path_form() -> None:
+    with st.form("path", border=False, enter_to_submit=True):
+        text = st.text_input(
+            "Folder on this machine, or the id of a model on the Hugging Face Hub",
+            placeholder=f"{Path.home() / 'my-model'}, or gpt2",
+        )
+        if st.form_submit_button("Open"):
+            _open_upload([], lambda: open_path(text))
+
+
+def _open_upload(files: Sequence[UploadedFile], open_checkpoint: Callable[[], VisitorCheckpoint]) -> None:
+    """Open a visitor's checkpoint and run the page again, which then says what became of it."""
+    outcome: tuple[str, str]
+    with st.spinner("Checking and opening ...", show_time=True):
+        try:
+            checkpoint = open_checkpoint()
+            outcome = (checkpoint.name, "")
+        except HeadlightError as error:
+            outcome = ("", str(error))
+        except Exception as error:  # whatever a file causes, the page goes on
+            logging.getLogger(__name__).error("".join(traceback.format_tb(error.__traceback__)))
+            outcome = ("", unforeseen(error, "The checkpoint is not open."))
+    _release_memory(files)
+    st.session_state[UPLOAD_RESULT] = outcome
+    st.session_state[UPLOADER_ROUND] = _uploader_round() + 1  # an uploader of another key is empty
+    st.rerun()
+
+
+def _release_memory(files: Sequence[UploadedFile]) -> None:
+    """Free the memory in which Streamlit keeps uploaded files until the visitor leaves."""
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None or not exists():
+        return
+    manager = get_instance().uploaded_file_mgr
+    for file in files:
+        if isinstance(manager, MemoryUploadedFileManager):
+            manager.remove_file(context.session_id, file.file_id)
+
+
+def _show_upload_result() -> None:
+    """What became of the last upload."""
+    name, problem = st.session_state.get(UPLOAD_RESULT, ("", ""))
+    if problem:
+        st.error(escape_markdown(problem), icon=":material/error:")
+    elif name:
+        listed = next((card for card in (*own_models(), *listed_models()) if card.name == name), None)
+        if listed:
+            _show_success(listed)
+
+
+def _show_success(listed: ListedModel) -> None:
+    """What became of the weights, and the way to the heads."""
+    try:
+        report = ask(WeightReportRequest(model=listed.name)).answer
+    except HeadlightError as error:  # it was removed from memory meanwhile, and there is no room now
+        st.warning(escape_markdown(str(error)), icon=":material/warning:")
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="upload_success"):
+        st.success(escaped_lines([f"{listed.title} can be opened now.", *report.notes]), icon=":material/check_circle:")
+        _open_button(listed.name, "Open in Explore", key="open_upload")
+    if report.warning:
+        st.warning(escape_markdown(report.warning), icon=":material/warning:")
+
+
+def _uploader_round() -> int:
+    number: int = st.session_state.get(UPLOADER_ROUND, 0)
+    return number
+
+
+def _search(offered: Sequence[ListedModel]) -> Sequence[ListedModel]:
+    """The models that match the search; all where there are few."""
+    if len(offered) <= SEARCH_FROM:
+        return offered
+    left, right = st.columns([2, 3], vertical_alignment="bottom")
+    query = left.text_input("Search", key="model_search", placeholder="name, family, licence ...", live=True) or ""
+    kinds = list(dict.fromkeys(card.kind for card in offered))
+    chosen = right.pills("Kind", kinds, selection_mode="multi", key="model_kinds", wrap=True)
+    found = [
+        card
+        for card in offered
+        if (not chosen or card.kind in chosen)
+        and all(term in f"{card.title} {card.family} {card.licence}".lower() for term in query.lower().split())
+    ]
+    st.caption(f"{len(found)} of {len(offered)} models")
+    return found
+
+
+def _card_grid(shown: Sequence[ListedModel], state: State) -> None:
+    visible = shown if st.session_state.get(SHOW_ALL) else shown[:FIRST_CARDS]
+    with st.container(key="own_models" if any(card.own for card in shown) else "models"):
+        for card in visible:
+            with st.container(border=True, height="stretch", key=f"card {card.name}"):
+                _draw_card(card, open_now=card.name == state.model)
+    if len(visible) < len(shown):
+        st.button(f"Show all {len(shown)}", on_click=lambda: st.session_state.update({SHOW_ALL: True}))
+
+
+def _draw_card(listed: ListedModel, *, open_now: bool) -> None:
+    st.html(card_html(listed, open_now=open_now))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if not listed.problem:
+            _open_button(listed.name, "Open", key=f"open {listed.name}")
+        if listed.has_card:
+            st.button("Model card", key=f"model_card {listed.name}", on_click=_model_card_dialog, args=(listed,))
+        if listed.own:
+            label = "Remove" if is_upload(listed.name) else "Close"
+            st.button(label, key=f"remove {listed.name}", on_click=_remove, args=(listed.name,))
+
+
+def _open_button(name: str, label: str, key: str) -> None:
+    st.button(label, icon=":material/arrow_forward:", key=key, on_click=select_model, args=(name,))
+
+
+def _remove(name: str) -> None:
+    """Delete an upload of this visitor, or close a folder that they opened."""
+    upload_store().remove(current_visitor(), name)
+
+
+@st.dialog("Model card", width="medium")
+def _model_card_dialog(listed: ListedModel) -> None:
+    st.caption(escape_markdown(f"{listed.title}: as its author wrote it, without images."))
+    st.markdown(safe_markdown(ask(ModelCardRequest(model=listed.name)).answer.text))

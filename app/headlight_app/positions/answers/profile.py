@@ -1,0 +1,76 @@
+"""What the Positions page draws: the profile of a positional encoding, with its formula and its code."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headlight.evaluation.length_extrapolation import Extrapolation, ModelLosses, shipped_extrapolations
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.nn.variants import describe_missing_weights
+from headlight_app.contract.reply import Reply
+from headlight_app.export.answers.pdf import writes_pdf
+from headlight_app.inference.arrays import pack_arrays
+from headlight_app.inference.resolved_question import resolve
+from headlight_app.inference.source_code import positional_encoding_section
+from headlight_app.positions.contract import (
+    ExportPositionsRequest,
+    LossRow,
+    LossTable,
+    MeasuredLoss,
+    PositionLossesAnswer,
+    PositionLossesRequest,
+    PositionProfileAnswer,
+    PositionProfileRequest,
+)
+
+ARRAYS = ("embeddings", "angles", "bias", "slopes", "similarity", "buckets", "bucket_similarity")
+
+
+def answer_position_profile(request: PositionProfileRequest) -> Reply[PositionProfileAnswer]:
+    """The arrays of a position profile, those that the encoding has; see `PositionProfile`."""
+    resolved = resolve(request.question)
+    profile = resolved.position_profile(request.length, request.stack)
+    encoding, section = POSITIONAL_ENCODINGS[profile.encoding], positional_encoding_section(profile.encoding)
+    shapes, numbers = pack_arrays({name: array for name in ARRAYS if (array := getattr(profile, name)) is not None})
+    answer = PositionProfileAnswer(
+        shapes=shapes,
+        title=encoding.title,
+        description=encoding.description,
+        formula=section.formula,
+        code=section.code,
+        missing=describe_missing_weights(resolved.model),
+        writes_pdf=writes_pdf(),
+    )
+    return Reply(answer, numbers)
+
+
+def answer_export_positions(request: ExportPositionsRequest) -> Reply[PositionProfileAnswer]:
+    """The same for the browser, which lays out the page's figure and names the axes of its numbers."""
+    return answer_position_profile(request)
+
+
+def answer_position_losses(request: PositionLossesRequest) -> Reply[PositionLossesAnswer]:
+    """What was measured of models that differ in their positional encoding alone; one table for each architecture."""
+    tables = (_loss_table(*each) for each in shipped_extrapolations().items())
+    return Reply(PositionLossesAnswer(tables=tuple(tables)))
+
+
+def _loss_table(architecture: str, found: Extrapolation) -> LossTable:
+    return LossTable(
+        architecture=architecture,
+        lengths=found.lengths,
+        rows=tuple(map(_loss_row, found.models)),
+        target_count=found.models[0].target_count,
+        seed_spread=found.seed_spread,
+        command=found.command,
+    )
+
+
+def _loss_row(measured: ModelLosses) -> LossRow:
+    losses, shuffled = msgspec.convert(
+        (measured.losses, measured.shuffled),
+        tuple[tuple[MeasuredLoss | None, ...], MeasuredLoss],
+        from_attributes=True,
+    )
+    title = POSITIONAL_ENCODINGS[measured.positional_encoding].title
+    return LossRow(name=measured.name, title=title, losses=losses, shuffled=shuffled)

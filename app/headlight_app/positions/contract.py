@@ -1,0 +1,84 @@
+"""What the Positions page asks: the arrays of a positional encoding, and what was measured of trained models."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta, Struct
+
+from headlight_app.contract.arrays import ArraysAnswer
+from headlight_app.contract.request import Answer, PageRequest, QuestionRequest
+from headlight_app.contract.state import Label
+
+MAX_LENGTH = 4096  # positions: an array has a number for each pair of them
+
+
+class PositionProfileAnswer(ArraysAnswer, frozen=True, kw_only=True):
+    """The arrays that an encoding has, with its formula and its code; `missing` says what was never learned."""
+
+    title: str
+    description: str
+    formula: str
+    code: str
+    missing: str
+    writes_pdf: bool
+
+
+class PositionProfileRequest(QuestionRequest[PositionProfileAnswer], frozen=True, kw_only=True):
+    """The positional encoding of a stack, by default the last one, at the positions 0 to `length` - 1."""
+
+    route: ClassVar[str] = "position_profile"
+    is_http: ClassVar[bool] = False
+
+    length: Annotated[int, Meta(ge=1, le=MAX_LENGTH, description=f"a number of positions from 1 to {MAX_LENGTH:,}")]
+    stack: Label = ""
+
+
+class ExportPositionsRequest(PositionProfileRequest, frozen=True, kw_only=True):
+    """The same for the browser, which lays out the page's figure and names the axes of its numbers."""
+
+    route: ClassVar[str] = "export_positions"
+    is_http: ClassVar[bool] = True
+
+
+class MeasuredLoss(Struct, frozen=True, kw_only=True):
+    """Nats per token, over the texts that were measured."""
+
+    mean: float
+    standard_error: float
+
+
+class LossRow(Struct, frozen=True, kw_only=True):
+    """A model by its encoding: its loss at each length, None where that is undefined, and with shuffled words."""
+
+    name: str
+    title: str
+    losses: tuple[MeasuredLoss | None, ...]
+    shuffled: MeasuredLoss
+
+
+class LossTable(Struct, frozen=True, kw_only=True):
+    """The losses of models of one architecture that differ in their encoding alone.
+
+    Each is of `target_count` tokens; `seed_spread` is how far other seeds move each column. `command` measured them.
+    """
+
+    architecture: str
+    lengths: tuple[int, ...]
+    rows: tuple[LossRow, ...]
+    target_count: int
+    seed_spread: tuple[float, ...]
+    command: str
+
+
+class PositionLossesAnswer(Answer, frozen=True, kw_only=True):
+    """A table for each architecture."""
+
+    tables: tuple[LossTable, ...]
+
+
+class PositionLossesRequest(PageRequest[PositionLossesAnswer], frozen=True, kw_only=True):
+    """What was measured of models that differ in their positional encoding alone."""
+
+    route: ClassVar[str] = "position_losses"
+    is_http: ClassVar[bool] = False

@@ -1,0 +1,76 @@
+// Written from headlight_app/positions/contract.py by tests/javascript/contracts.py.
+
+import type { Question } from "../../ui/frontend/contract.js";
+
+/** The arrays that an encoding has, with its formula and its code; `missing` says what was never learned. */
+export interface PositionProfileAnswer {
+  shapes: Record<string, number[]>;
+  title: string;
+  description: string;
+  formula: string;
+  code: string;
+  missing: string;
+  writes_pdf: boolean;
+}
+
+/** The positional encoding of a stack, by default the last one, at the positions 0 to `length` - 1. */
+export interface PositionProfileRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  length: number;
+  stack?: string;
+}
+
+/** The same for the browser, which lays out the page's figure and names the axes of its numbers. */
+export interface ExportPositionsRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  length: number;
+  stack?: string;
+}
+
+/** Nats per token, over the texts that were measured. */
+export interface MeasuredLoss {
+  mean: number;
+  standard_error: number;
+}
+
+/** A model by its encoding: its loss at each length, None where that is undefined, and with shuffled words. */
+export interface LossRow {
+  name: string;
+  title: string;
+  losses: (MeasuredLoss | null)[];
+  shuffled: MeasuredLoss;
+}
+
+/**
+ * The losses of models of one architecture that differ in their encoding alone.
+ *
+ * Each is of `target_count` tokens; `seed_spread` is how far other seeds move each column. `command` measured them.
+ */
+export interface LossTable {
+  architecture: string;
+  lengths: number[];
+  rows: LossRow[];
+  target_count: number;
+  seed_spread: number[];
+  command: string;
+}
+
+/** A table for each architecture. */
+export interface PositionLossesAnswer {
+  tables: LossTable[];
+}
+
+/** What was measured of models that differ in their positional encoding alone. */
+export interface PositionLossesRequest {
+  client_id?: string;
+  request_number?: number;
+}
+
+/** What each route is asked, and what it answers. */
+export interface PositionsRoutes {
+  export_positions: { request: ExportPositionsRequest; answer: PositionProfileAnswer };
+}

@@ -1,0 +1,100 @@
+"""The measured part of the Positions page: one model trained with each encoding, and what its losses are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from headlight_app.engine.client import ask_shared
+from headlight_app.engine.models import AvailableModel
+from headlight_app.positions.contract import LossRow, LossTable, MeasuredLoss, PositionLossesRequest
+from headlight_app.ui import charts
+
+STYLESHEET = Path(__file__).parent / "losses.css"
+
+
+def measured_losses(entry: AvailableModel) -> list[LossTable]:
+    """A table for each series of models that was measured, the one most like the open model first."""
+    tables = ask_shared(PositionLossesRequest()).answer.tables
+    return sorted(tables, key=lambda table: table.architecture != entry.config.architecture)
+
+
+def show(tables: Sequence[LossTable], entry: AvailableModel, show_chart: Callable[..., None]) -> None:
+    """Each table, and a chart of it."""
+    if not tables:
+        return
+    st.html(STYLESHEET)
+    st.header("What each encoding is worth", anchor=False)
+    st.markdown(
+        "One small model, trained once with each positional encoding on the same texts, in the same order, and else "
+        "alike. The loss is in nats per token of held-out books: lower is better."
+    )
+    for table in tables:
+        _show_table(table, entry, show_chart)
+    with st.expander("The commands that measured this", icon=":material/terminal:"):
+        for table in tables:
+            st.code(table.command, language=None, wrap_lines=True)
+
+
+def _show_table(table: LossTable, entry: AvailableModel, show_chart: Callable[..., None]) -> None:
+    left, right = st.columns((3, 2), gap="large")
+    with left:
+        st.subheader(f"{table.architecture.capitalize()}s", anchor=False)
+        st.html(table_html(table, entry.name))
+        st.caption(_note(table))
+    with right:
+        st.subheader("Loss over the length of the text", anchor=False)
+        lines = [(row.title, _means(row.losses)) for row in table.rows]
+        figure = charts.line_chart(lines, "tokens of the text", "nats per token", labels=table.lengths, height=300)
+        show_chart(figure, f"losses_{table.architecture}_chart")
+
+
+def table_html(table: LossTable, open_model: str) -> str:
+    """The losses as an HTML table; the row of the open model is marked."""
+    trained, *longer = table.lengths
+    heads = [
+        f"{trained} tokens<small>trained length</small>",
+        *(f"{length} tokens<small>{length // trained} × as long</small>" for length in longer),
+        f"{trained} tokens<small>words shuffled</small>",
+    ]
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    rows = "".join(_row_html(row, is_open=row.name == open_model) for row in table.rows)
+    return (
+        f'<div class="headlight-losses" tabindex="0" role="region" aria-label="Losses of {table.architecture}s">'
+        f'<table data-testid="losses"><thead><tr><th scope="col">Positional encoding</th>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _row_html(row: LossRow, *, is_open: bool) -> str:
+    cells = "".join(f"<td>{_loss_html(loss)}</td>" for loss in (*row.losses, row.shuffled))
+    mark, badge = (' class="open"', "<small>open now</small>") if is_open else ("", "")
+    return f'<tr{mark}><th scope="row">{escape(row.title)}{badge}</th>{cells}</tr>'
+
+
+def _loss_html(loss: MeasuredLoss | None) -> str:
+    if loss is None:
+        return '<span title="Its table of positions ends where training ended.">undefined</span>'
+    return f"{loss.mean:.3f}<small>± {loss.standard_error:.3f}</small>"
+
+
+def _means(losses: Sequence[MeasuredLoss | None]) -> np.ndarray:
+    return np.array([np.nan if loss is None else loss.mean for loss in losses])
+
+
+def _note(table: LossTable) -> str:
+    """How the numbers are to be read."""
+    spread = ", ".join(f"{value:.3f}" for value in table.seed_spread)
+    seeds = (
+        f"With other seeds a model's losses differ by up to {spread} (column by column): less than that means nothing."
+        if spread
+        else "How much another seed would change these losses has not been measured yet."
+    )
+    return (
+        f"At every length the same {table.target_count:,} tokens are predicted, the last ones of each text; longer "
+        f"texts begin earlier. ± is the standard error. {seeds}"
+    )

@@ -1,0 +1,77 @@
+"""The routes of pictures: one takes a picture that a visitor uploads, another serves one."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import copy_context
+from functools import partial
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from headlight.errors import HeadlightError, ImageError
+from headlight_app.access.images import MAX_FILE_BYTES, MEDIA_TYPES, RECORDING_TYPE, TOO_LARGE, image_store
+from headlight_app.access.visitor import current_visitor
+from headlight_app.contract.question import OWN_IMAGE_PREFIX
+from headlight_app.contract.reply import ImageAnswer, Refusal, Reply
+from headlight_app.engine.client import check_image
+
+ICON = Path(__file__).parent.parent / "frame" / "static" / "icon.png"
+SECURITY_HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
+
+
+async def receive_image(request: Request) -> Response:
+    """Keep the picture or the recording in the body; the answer is its name, or the sentence that says why not."""
+    try:
+        data = await _read_body(request)
+        check = partial(check_image, data, recording=_media_type(request) == RECORDING_TYPE)
+        await asyncio.get_running_loop().run_in_executor(None, copy_context().run, check)
+        reply: Reply[ImageAnswer | Refusal] = Reply(ImageAnswer(name=image_store().add(current_visitor(), data)))
+    except HeadlightError as error:
+        reply = Reply(Refusal(error=str(error)))
+    headers = {"Connection": "close", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return Response(reply.encode(), headers=headers, media_type="application/octet-stream")
+
+
+async def send_image(request: Request) -> Response:
+    """The file of a shipped image, or of one that this visitor uploaded."""
+    name = request.path_params["name"]
+    try:
+        image = image_store().find(current_visitor(), name)
+    except ImageError as error:
+        return PlainTextResponse(str(error), 404, SECURITY_HEADERS)
+    cache_control = "no-store" if name.startswith(OWN_IMAGE_PREFIX) else "max-age=3600"
+    return Response(
+        image.data, headers=SECURITY_HEADERS | {"Cache-Control": cache_control}, media_type=image.media_type
+    )
+
+
+def send_icon(request: Request) -> Response:
+    """The icon of the page, at the address that is in Streamlit's HTML."""
+    headers = SECURITY_HEADERS | {"Cache-Control": "max-age=3600"}
+    return Response(ICON.read_bytes(), headers=headers, media_type="image/png")
+
+
+IMAGE_ROUTES = (
+    Route("/favicon.png", send_icon, methods=["GET"]),
+    Route("/api/image", receive_image, methods=["POST"]),
+    Route("/api/image/{name}", send_image, methods=["GET"]),
+)
+
+
+async def _read_body(request: Request) -> bytes:
+    """The body, of bounded size. Other sites' forms cannot send these content types without asking first."""
+    if _media_type(request) not in (*MEDIA_TYPES.values(), RECORDING_TYPE):
+        raise ImageError("This is no PNG, JPEG or WebP picture.")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_FILE_BYTES:
+            raise ImageError(TOO_LARGE)
+    return bytes(body)
+
+
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "")

@@ -1,0 +1,229 @@
+"""`headlight` without a verb: serves the page."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from ipaddress import ip_address
+from pathlib import Path
+from time import sleep
+
+from headlight.errors import HeadlightError
+from headlight.origin import headlight_version
+from headlight_app.access.addresses import ALL_INTERFACES, announcement, page_addresses
+from headlight_app.access.settings import DEFAULT_UPLOAD_LIMIT, LOCAL_ENGINE, Settings, settings
+
+SCRIPT = Path(__file__).parent.parent / "frame" / "script" / "headlight_page.py"
+SKELETON = Path(__file__).parent.parent / "frame" / "static" / "skeleton.html"
+MODELS_VARIABLE = "HEADLIGHT_MODELS"
+PORT = 8501
+MAX_MEGABYTES = 1_000_000  # MB of anything
+MAX_WORKERS = 64
+
+
+def main(arguments: Sequence[str] | None = None, other_verbs: Callable[[], str] = str) -> int:
+    """Serve the page until it is stopped; gives the exit status: 0, or 2 with a sentence on standard error.
+
+    `other_verbs` describes the command's other verbs below the help.
+    """
+    # Where threads must wait for each other on busy cores, an answer of 20 ms takes 200.
+    # Half the cores for each of the two questions that are answered at a time is steady.
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // 2)))
+    options = _parser(other_verbs()).parse_args(arguments)
+    problem = _register_model_folders(options.models, options.engine) or _port_problem(options.host, options.port)
+    if problem:
+        print(f"headlight: {problem}", file=sys.stderr)
+        return 2
+    os.environ.update(_settings(options).to_environment())
+    return _serve(options.host, options.port, options.browser)
+
+
+def _parser(other_verbs: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="headlight",
+        description="Opens a page that shows what every attention head of a transformer looks at.",
+        epilog=other_verbs,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    parser.add_argument("--port", type=_port, default=PORT, help=f"default: {PORT}")
+    parser.add_argument("--no-browser", dest="browser", action="store_false", help="do not open a browser")
+    parser.add_argument(
+        "--models",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help=f"a folder of models, repeatable; also ${MODELS_VARIABLE}; with --engine one that all its machines have",
+    )
+    parser.add_argument(
+        "--shared", action="store_true", help="nobody may open a path of this machine; so it is with any other --host"
+    )
+    parser.add_argument(
+        "--hub-cache",
+        action=argparse.BooleanOptionalAction,
+        help="offer what lies in the Hugging Face cache (default: unless the server is shared)",
+    )
+    parser.add_argument(
+        "--upload-limit",
+        type=_megabytes,
+        default=DEFAULT_UPLOAD_LIMIT,
+        metavar="MB",
+        help=f"largest upload; 0 for none (default: {DEFAULT_UPLOAD_LIMIT})",
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=_megabytes,
+        default=0,
+        metavar="MB",
+        help="what the open models of a worker may take together (default: a share of what is free)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=_workers,
+        default=1,
+        metavar="N",
+        help="processes that answer what people type; one more does the long work (default: 1)",
+    )
+    parser.add_argument(
+        "--engine",
+        default=LOCAL_ENGINE,
+        metavar="ray://HOST:PORT",
+        help="a Ray cluster that answers instead of this machine, on its GPUs where it has any",
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name by which browsers reach this server, as behind a proxy; repeatable",
+    )
+    parser.add_argument("--version", action="version", version=f"headlight {headlight_version()}")
+    return parser
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 65_536:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; one is a number from 1 to 65535")
+    return int(text)
+
+
+def _workers(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= MAX_WORKERS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of workers; it is a number from 1 to {MAX_WORKERS}")
+    return int(text)
+
+
+def _megabytes(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) <= MAX_MEGABYTES):
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; one is a whole number of MB up to {MAX_MEGABYTES:,}")
+    return int(text)
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    shared = options.shared or not _is_loopback(options.host)
+    cache = not shared if options.hub_cache is None else options.hub_cache
+    return Settings(
+        shared,
+        cache,
+        options.upload_limit,
+        options.memory_limit,
+        options.workers,
+        (options.host, *options.allow_host),
+        options.engine,
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    found = {str(address[0]) for *_, address in socket.getaddrinfo(host, None)}
+    return all(ip_address(address.partition("%")[0]).is_loopback for address in found)
+
+
+def _register_model_folders(folders: Sequence[str], engine: str) -> str:
+    """Name the folders of models to the engine; a sentence where this machine should have one and has not."""
+    resolved = list(folders)
+    if engine == LOCAL_ENGINE:
+        for folder in folders:
+            if not Path(folder).is_dir():
+                return f"there is no folder {folder!r} to take models from."
+        resolved = [str(Path(folder).resolve()) for folder in folders]
+    os.environ[MODELS_VARIABLE] = os.pathsep.join([*resolved, *filter(None, [os.environ.get(MODELS_VARIABLE)])])
+    return ""
+
+
+def _port_problem(host: str, port: int) -> str:
+    """A sentence where nobody can listen there, else nothing."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            if os.name != "nt":
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        if isinstance(error, socket.gaierror):
+            return f"{host!r} is no address of this machine. Leave --host out to listen on this machine only."
+        return f"port {port} on {host} is not free ({error.strerror}). Choose another: headlight --port {port + 1}"
+    return ""
+
+
+def _serve(host: str, port: int, browser: bool) -> int:
+    """Serve the page until somebody stops it."""
+    from headlight_app.engine.client import engine
+
+    try:
+        engine().start()  # it imports the network while this process imports the page
+    except HeadlightError as error:
+        print(f"headlight: {error}", file=sys.stderr)
+        return 2
+    import streamlit as st
+    from starlette.middleware import Middleware
+
+    from headlight_app.server.hosts import HostCheck, known_names
+    from headlight_app.server.lifespan import lifespan, on_script_error
+    from headlight_app.server.middleware import SkeletonMiddleware, UploadLimiter, VisitorMiddleware
+    from headlight_app.server.routes import routes
+
+    print(announcement(host, port, with_code=sys.stdout.isatty()), flush=True)
+    if browser:
+        address = page_addresses(host, port)[0]
+        threading.Thread(target=open_browser_when_up, args=(host, port, address), daemon=True).start()
+    sys.argv = [str(SCRIPT)]  # beside which Streamlit looks for its config
+    config = {
+        "server.address": host,
+        "server.port": port,
+        "server.maxUploadSize": max(1, settings().upload_limit),
+        "logger.hideWelcomeMessage": True,
+    }
+    hosts = known_names(settings().hosts)
+    middleware = [
+        Middleware(HostCheck, hosts),
+        Middleware(VisitorMiddleware),
+        Middleware(SkeletonMiddleware, SKELETON.read_bytes()),
+        Middleware(UploadLimiter),
+    ]
+    import_module("headlight_app.frame.main")  # the first visitors would wait for it otherwise
+    try:
+        app = st.App(SCRIPT, routes=routes(), middleware=middleware, lifespan=lifespan, on_script_error=on_script_error)
+        app.run(config=config)
+    except KeyboardInterrupt:
+        print()
+    return 0
+
+
+def open_browser_when_up(host: str, port: int, address: str) -> None:
+    """Open the browser once the server answers; give up after half a minute."""
+    _, reached_at = ALL_INTERFACES.get(host, (None, host))
+    for _ in range(150):
+        try:
+            socket.create_connection((reached_at, port), timeout=1).close()
+        except OSError:
+            sleep(0.2)
+        else:
+            webbrowser.open(address)
+            return

@@ -1,0 +1,116 @@
+"""The HTTP routes that components ask directly, without a Streamlit rerun, on the same server.
+
+Questions come as JSON in the body, so that no address and no log ever holds what somebody typed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from typing import Any
+
+import msgspec
+from starlette.requests import Request as HttpRequest
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from headlight.errors import HeadlightError, TextError, unforeseen
+from headlight_app.compare import contract as compare
+from headlight_app.contract.reply import Refusal, Replaced, Reply
+from headlight_app.contract.request import Request
+from headlight_app.course import contract as course
+from headlight_app.engine.client import submit
+from headlight_app.engine.fair_queue import Superseded
+from headlight_app.engine.job import Job
+from headlight_app.engine.requests import decode_request
+from headlight_app.explore import contract as explore
+from headlight_app.export import contract as export
+from headlight_app.generate import contract as generate
+from headlight_app.positions import contract as positions
+from headlight_app.server.images import IMAGE_ROUTES
+from headlight_app.tasks import contract as tasks
+from headlight_app.ui import modules
+
+MAX_BODY_BYTES = 2 << 20
+CONTRACTS = (explore, tasks, compare, generate, positions, course, export)
+
+
+def http_requests() -> tuple[type[Request[Any]], ...]:
+    """The requests that components ask, in the order of the contracts."""
+    kinds = (kind for contract in CONTRACTS for kind in vars(contract).values() if isinstance(kind, type))
+    asked = (kind for kind in kinds if issubclass(kind, Request) and hasattr(kind, "route") and kind.is_http)
+    return tuple(dict.fromkeys(asked))
+
+
+def routes() -> list[Route]:
+    """The routes of one server: `/api/ROUTE` for each request that components ask, images and modules."""
+
+    def route(kind: type[Request[Any]]) -> Route:
+        decoder = msgspec.json.Decoder(kind)
+
+        async def ask(request: HttpRequest) -> Response:
+            return await respond(request, decoder)
+
+        return Route(f"/api/{kind.route}", ask, methods=["POST"])
+
+    return [*map(route, http_requests()), *IMAGE_ROUTES, modules.route(), Route("/explore", _lead_to_first_page)]
+
+
+def _lead_to_first_page(request: HttpRequest) -> Response:
+    """The first page has no path of its own for Streamlit; who types its name gets there with all that they asked."""
+    return RedirectResponse(f"./?{request.url.query}" if request.url.query else "./")
+
+
+async def respond(request: HttpRequest, decoder: msgspec.json.Decoder[Request[Any]]) -> Response:
+    """One request: read it, let the engine answer; every failure becomes a sentence."""
+    try:
+        body = await _read_body(request)
+        return _response(await _answer_while_wanted(submit(decode_request(decoder, body), body), request))
+    except Superseded:
+        return _response(Reply(Replaced()).encode())
+    except HeadlightError as error:
+        return _response(Reply(Refusal(error=str(error))).encode())
+    except Exception as error:  # the page must go on whatever happens; what was typed stays out of the log
+        location = "".join(traceback.format_tb(error.__traceback__))
+        logging.getLogger(__name__).error("%s\n%s", type(error).__name__, location)
+        return _response(Reply(Refusal(error=unforeseen(error, "Try another sentence or reload."))).encode())
+
+
+async def _answer_while_wanted(job: Job, request: HttpRequest) -> bytes:
+    """The answer to a job, which is stopped where whoever asked is gone."""
+    answer: asyncio.Future[Any] = asyncio.wrap_future(job.future)
+    gone: asyncio.Future[Any] = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            job.cancel()
+        found: bytes = await answer
+        return found
+    finally:
+        gone.cancel()
+
+
+async def _disconnected(request: HttpRequest) -> None:
+    """Wait until the browser has gone away; the body is read already, so nothing else can come."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _read_body(request: HttpRequest) -> bytes:
+    """The body, of bounded size. Other sites' forms cannot send this content type without asking first."""
+    if not request.headers.get("content-type", "").startswith("application/json"):
+        raise TextError("Questions are sent as application/json.")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise TextError("That is far more text than any model here reads. Shorten it.")
+    return bytes(body)
+
+
+def _response(encoded: bytes) -> Response:
+    # A sentence is an answer too: with another status the browser would report an error of its own.
+    # On a kept-alive connection a small answer waits 40 ms for a delayed acknowledgement; closing avoids that.
+    headers = {"Connection": "close", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return Response(encoded, headers=headers, media_type="application/octet-stream")

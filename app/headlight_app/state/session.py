@@ -1,0 +1,177 @@
+"""Keeps State and the address in step. The session holds the state; the address is written from it.
+
+An address that this session has not had (a link) and one that Back or Forward brings are read; a change by a widget or
+a component is written. A request may carry an older address: the browser sent it before it heard of the newest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from headlight.errors import HeadlightError
+from headlight_app.contract.question import AS_TRAINED
+from headlight_app.contract.state import PER_MODEL_DEFAULTS, State
+from headlight_app.state.url import decode_state, encode_state
+from headlight_app.ui.component import Data, reported
+
+OPEN_EXPLORE = "_open_explore"
+
+
+def select_model(name: str) -> None:
+    """Go to a model as it was trained, and see its heads."""
+    change_state(model=name, variant=AS_TRAINED, **PER_MODEL_DEFAULTS, task="")
+    st.session_state[OPEN_EXPLORE] = True
+
+
+def should_open_explore() -> bool:
+    """Whether somebody has just chosen a model elsewhere than on the page that shows it; asked once in a run."""
+    return bool(st.session_state.pop(OPEN_EXPLORE, False))
+
+
+SESSION_KEY, REPORTS_KEY, COMPONENT_RUN_KEY = "_session", "_reports", "_component_run"
+MAX_LATE = 16  # addresses that are remembered: no request is older
+
+Report = Data
+
+
+@dataclass(frozen=True)
+class _Session:
+    """What a session holds: one value, because Streamlit may end a run at any use of the session."""
+
+    state: State
+    addresses: tuple[dict[str, str], ...]  # that it had, the newest last
+    serial: int = 0  # of the last report that was applied
+    replaced: dict[str, str] | None = None  # the address in whose place the browser puts the newest
+
+
+@dataclass(frozen=True)
+class _Reports:
+    """Of which component reports are applied, how one is read, and the opening texts and head that stay unsaid."""
+
+    component: str
+    read: Callable[[Report], Report]
+    opening_text: str
+    opening_source: str
+    default_head: tuple[int, int] | None
+
+
+def current_state() -> State:
+    """The state of this run, read from the address where that says something new."""
+    address, session = st.query_params.to_dict(), _session()
+    if session is None or (
+        address != session.addresses[-1] and (_is_history_navigation() or address not in session.addresses)
+    ):
+        session = _hold(decode_state(address), address)
+    session = _with_new_report(session)
+    if address not in (session.addresses[-1], session.replaced):
+        st.query_params.from_dict(session.addresses[-1])
+    return session.state
+
+
+def change_state(**choices: Any) -> None:
+    """Make choices, and put the whole state into the address."""
+    query = _change(choices).addresses[-1]
+    if query != st.query_params.to_dict():
+        st.query_params.from_dict(query)
+
+
+def replace_state(**choices: Any) -> None:
+    """The same without an entry of its own in the browser's history: `address_script` gives what replaces the last."""
+    st.session_state[SESSION_KEY] = replace(_change(choices), replaced=st.query_params.to_dict())
+
+
+def address_script() -> str:
+    """HTML by which the browser puts the newest address in the place of a replaced one; empty where none was replaced.
+
+    Streamlit itself can only add an entry to the history.
+    """
+    session = _session()
+    if session is None or session.replaced != st.query_params.to_dict():
+        return ""
+    query = json.dumps(f"?{urlencode(session.addresses[-1])}")
+    return f'<script>history.replaceState(history.state, "", {query});</script>'
+
+
+def _change(choices: Data) -> _Session:
+    # Begins with the session's state: the address may be older than what a component reported a moment ago.
+    session, address = _session(), st.query_params.to_dict()
+    state = (session.state if session else decode_state(address)).change(**choices)
+    return _hold(state, address, encode_state(state))
+
+
+def _session() -> _Session | None:
+    session: _Session | None = st.session_state.get(SESSION_KEY)
+    return session
+
+
+def _hold(state: State, *addresses: dict[str, str], serial: int | None = None) -> _Session:
+    before = _session() or _Session(state, ())
+    others = (address for address in before.addresses if address not in addresses)
+    session = _Session(state, (*others, *addresses)[-MAX_LATE:], before.serial if serial is None else serial)
+    st.session_state[SESSION_KEY] = session
+    return session
+
+
+def _is_history_navigation() -> bool:
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
+def apply_reports(
+    component: str,
+    opening_text: str,
+    opening_source: str,
+    read: Callable[[Report], Report] = dict,
+    default_head: tuple[int, int] | None = None,
+) -> None:
+    """From now on, what this component reports is `read` and applied at the start of the first run that finds it new.
+
+    Not by a callback: where two requests follow each other closely, Streamlit ends the first within its callbacks.
+    An opening sentence that nobody touched stays unsaid, and so does the head that the page begins with.
+    """
+    st.session_state[REPORTS_KEY] = _Reports(component, read, opening_text, opening_source, default_head)
+
+
+def _with_new_report(session: _Session) -> _Session:
+    reports: _Reports | None = st.session_state.get(REPORTS_KEY)
+    report = reported(reports.component) if reports else {}
+    serial = int(report.pop("serial", 0))
+    if reports is None or serial <= session.serial:
+        return session
+    st.session_state[COMPONENT_RUN_KEY] = True
+    try:
+        state = session.state.change(**_without_unsaid(reports.read(report), session.state, reports))
+    except (HeadlightError, msgspec.ValidationError, UnicodeEncodeError):  # not written by our component
+        state = session.state
+    return _hold(state, st.query_params.to_dict(), encode_state(state), serial=serial)
+
+
+def _without_unsaid(report: Report, state: State, reports: _Reports) -> Report:
+    for name, opening in (("text", reports.opening_text), ("source", reports.opening_source)):
+        if getattr(state, name) is None and report.get(name) == opening:
+            report.pop(name)
+    if reports.default_head and not {"layer", "head"}.isdisjoint(report):
+        shown = state.with_default_head(reports.default_head)
+        chosen = report.get("layer", shown.layer), report.get("head", shown.head)
+        layer, head = (-1, -1) if chosen == reports.default_head else chosen
+        report |= {"layer": layer, "head": head}
+    return report
+
+
+def report_serial() -> int:
+    """The number of the last component report that has been applied."""
+    session = _session()
+    return session.serial if session else 0
+
+
+def is_component_run() -> bool:
+    """Whether a component's report caused this run: it has painted already. Asked once in a run."""
+    return bool(st.session_state.pop(COMPONENT_RUN_KEY, False))

@@ -1,0 +1,50 @@
+"""The parts of a model that can be replaced, as a model was trained with them, and what of a choice it can use."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from headlight.config import Config
+from headlight.tasks import task_of
+from headlight_app.contract.question import UNCHANGED, Question, Variant
+from headlight_app.contract.state import State
+
+
+def trained_variant(config: Config) -> Variant:
+    """The parts with which a model was trained, in the words of a Variant."""
+    return Variant(
+        masks="+".join(config.masks) or "none",
+        positional_encoding=config.positional_encoding,
+        attention_function=config.attention_function,
+        scale="on" if config.scale else "off",
+        pooling=config.pooling,
+    )
+
+
+def pools(config: Config) -> bool:
+    """Whether a model makes one vector of all tokens, so that the way in which it does can be replaced."""
+    return task_of(config).whole_text
+
+
+def normalized_state(state: State, config: Config) -> State:
+    """The same choices for a model: a part chosen as it was trained anyway counts as not chosen."""
+    trained = msgspec.structs.asdict(trained_variant(config))
+    unchanged = {name: UNCHANGED for name, part in trained.items() if getattr(state.variant, name) == part}
+    if not pools(config):
+        unchanged["pooling"] = UNCHANGED
+    # The last patch of a picture says nothing more than any other; the class token sums it up.
+    query = 0 if config.predicts_from_image and state.query < 0 else state.query
+    return replace(state, variant=replace(state.variant, **unchanged), query=query)
+
+
+def readable_question(question: Question, config: Config) -> Question:
+    """The same question to a model without what it does not read, so that nothing of that is kept."""
+    variant = question.variant if pools(config) else replace(question.variant, pooling=UNCHANGED)
+    return replace(
+        question,
+        text="" if config.predicts_from_image else question.text,
+        source=question.source if config.reads_source_text else "",
+        image=question.image if config.reads_image else "",
+        variant=variant,
+    )

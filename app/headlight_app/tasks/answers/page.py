@@ -1,0 +1,46 @@
+"""What the Tasks page needs to know of a model besides what Explore does: the attention and the head to begin with."""
+
+from __future__ import annotations
+
+from cachetools import LRUCache, cached
+from msgspec.structs import asdict, replace
+
+from headlight.attention_groups import AttentionGroup, attention_groups
+from headlight.checkpoints import CatalogEntry
+from headlight.errors import HeadlightError
+from headlight.nn.output_heads import POOLINGS
+from headlight_app.contract.question import Question
+from headlight_app.contract.reply import Reply
+from headlight_app.explore.answers.page import page_answer
+from headlight_app.inference.examples import opening_examples
+from headlight_app.inference.head_selection import clearest_alignment
+from headlight_app.inference.open_models import ModelLocation, find_model, open_model
+from headlight_app.inference.resolved_question import resolve
+from headlight_app.tasks.contract import PoolingRow, TasksPageAnswer, TasksPageRequest
+from headlight_app.tasks.views import TASK_VIEWS
+
+
+def answer_tasks_page(request: TasksPageRequest) -> Reply[TasksPageAnswer]:
+    """All that the page shows before the first answer."""
+    entry, kind = find_model(request.model), TASK_VIEWS[request.task].attention
+    answer = TasksPageAnswer(
+        **asdict(page_answer(request)),
+        poolings=tuple(PoolingRow(name=name, title=pooling.title) for name, pooling in POOLINGS.items()),
+        trained_pooling=entry.config.pooling,
+    )
+    groups = [group for group in attention_groups(entry.config) if (group.kind, group.queries) == (kind, "text")]
+    if not groups:
+        return Reply(answer)
+    try:
+        head = _sharpest_head(entry, request.device, open_model(entry.name, request.device)[0], groups[0])
+    except (HeadlightError, RuntimeError):  # whoever asks the model next says what is wrong
+        head = (0, 0)
+    return Reply(replace(answer, default_attention=groups[0].name, default_head=head))
+
+
+@cached(LRUCache(256), key=lambda entry, device, location, group: (location, group))
+def _sharpest_head(entry: CatalogEntry, device: str, location: ModelLocation, group: AttentionGroup) -> tuple[int, int]:
+    """The head that aligns answer and text most clearly in the model's first example, as the model was trained."""
+    example = opening_examples(entry, device)[0]
+    question = Question(model=entry.name, text=example.text, source=example.source, device=device)
+    return clearest_alignment(resolve(question).trace, group)

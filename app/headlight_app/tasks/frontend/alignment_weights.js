@@ -1,0 +1,67 @@
+// The weights by which an answer and a text are aligned: those of the heads that the instrument shows, else of a layer.
+
+import { askRoute } from "../../explore/frontend/server.js";
+import { combineHeads, headCodes } from "../../ui/frontend/state/head_matrix.js";
+import { currentGroup, headName, selectedHeads } from "../../ui/frontend/state/head_selection.js";
+import { decodeWeight } from "../../ui/frontend/weight_code.js";
+import { readFloats } from "../../ui/frontend/wire.js";
+
+/** @import { AttentionGroup, Head } from "../../ui/frontend/types.js" */
+/** @import { ExplorePage } from "../../explore/frontend/types.js" */
+/** @import { AlignmentWeights } from "./types.js" */
+
+const REQUEST_DELAY = 40; // milliseconds; a head that somebody walks past is not asked about
+
+/**
+ * Null where a text is so long that its weights are not all here. Until the exact ones are, they are those of byte codes.
+ * @param {ExplorePage} page @param {string} attention @returns {AlignmentWeights | null}
+ */
+export function alignmentWeights(page, attention) {
+  const group = page.state.answer.attention_groups.find(({ name }) => name === attention);
+  if (!group || group.pending || String(group.pooled_shape) !== String([group.rows, group.columns])) return null;
+  const { heads, reduction, title } = shownHeads(page, group);
+  const found = page.server.get("head_view", weightsQuery(attention, heads, reduction), REQUEST_DELAY);
+  const exact = found && !found.meta.error ? found.numbers.subarray(0, group.rows * group.columns) : null;
+  const numbers = exact ?? codedWeights(page, group, heads, reduction);
+  return { at: (query, key) => numbers[query * group.columns + key] || 0, title };
+}
+
+/** The same for an export: all of them are here, and exact. @param {ExplorePage} page @param {string} attention @returns {Promise<AlignmentWeights>} */
+export async function exactWeights(page, attention) {
+  const group = page.state.answer.attention_groups.find(({ name }) => name === attention);
+  if (!group) throw new Error("This model has no attention that connects the answer with what was read.");
+  const { heads, reduction, title } = shownHeads(page, group);
+  const asked = { question: page.state.answer.question, ...weightsQuery(attention, heads, reduction) };
+  const { meta, start, buffer } = await askRoute(page, "head_view", asked);
+  if (meta.rows.labels.length !== group.rows || meta.columns.labels.length !== group.columns)
+    throw new Error("This text is too long for its lines. “This picture” and its numbers hold what was looked at.");
+  const numbers = readFloats(buffer, start);
+  return { at: (query, key) => numbers[query * group.columns + key] || 0, title };
+}
+
+/** @param {string} attention @param {Head[]} heads @param {string} reduction */
+function weightsQuery(attention, heads, reduction) {
+  const [[layer, head]] = heads;
+  const which = heads.length > 1 ? { heads: heads.map(headName), head_reduction: reduction } : { layer, head };
+  return { choice: { attention, quantity: "weights", ...which } };
+}
+
+/** @param {ExplorePage} page @param {AttentionGroup} group @returns {{ heads: Head[], reduction: string, title: string }} */
+function shownHeads(page, group) {
+  if (currentGroup(page).name === group.name) {
+    const heads = selectedHeads(page);
+    const reduction = page.state.choice.head_reduction;
+    const [layer, head] = heads[0];
+    const title = heads.length > 1 ? `${reduction} of ${heads.length} heads` : `layer ${layer}, head ${head}`;
+    return { heads, reduction, title };
+  }
+  const layer = group.layers - 1;
+  const heads = Array.from({ length: group.heads }, (_, head) => /** @type {Head} */ ([layer, head]));
+  return { heads, reduction: "mean", title: `mean of the heads of layer ${layer}` };
+}
+
+/** @param {ExplorePage} page @param {AttentionGroup} group @param {Head[]} heads @param {string} reduction */
+function codedWeights(page, group, heads, reduction) {
+  const each = heads.map(([layer, head]) => Float32Array.from(headCodes(page, group, layer, head), decodeWeight));
+  return each.length > 1 ? combineHeads(each, reduction) : each[0];
+}

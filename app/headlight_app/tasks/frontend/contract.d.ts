@@ -1,0 +1,106 @@
+// Written from headlight_app/tasks/contract.py by tests/javascript/contracts.py.
+
+import type { AttentionFunctionRow } from "../../explore/frontend/contract.js";
+import type { Candidate, Catalogue, ExampleAnswer, Question } from "../../ui/frontend/contract.js";
+
+/** A way to make one vector of all tokens. */
+export interface PoolingRow {
+  name: string;
+  title: string;
+}
+
+/** What Explore shows besides, the ways to pool, and the one that the model was trained with. */
+export interface TasksPageAnswer {
+  examples: ExampleAnswer[];
+  opening: ExampleAnswer;
+  default_head: [number, number];
+  default_attention: string;
+  has_source: boolean;
+  has_feed_forward: boolean;
+  writes_target: boolean;
+  images: string[] | null;
+  attention_functions: AttentionFunctionRow[];
+  catalogue: Catalogue;
+  writes_pdf: boolean;
+  poolings: PoolingRow[];
+  trained_pooling: string;
+}
+
+/** All that Tasks shows before the first answer. */
+export interface TasksPageRequest {
+  client_id?: string;
+  request_number?: number;
+  model: string;
+  device?: string;
+  source?: string | null;
+  image?: string;
+  task: string;
+}
+
+/** The likeliest labels of each token, and which was the likeliest `as_trained`; `names` are those of all labels. */
+export interface TokenLabelsAnswer {
+  labels: Candidate[][];
+  as_trained: string[];
+  changed: boolean;
+  names: string[];
+}
+
+/** The likeliest labels of each token; `every_label` asks for all. */
+export interface TokenLabelsRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  every_label?: boolean;
+}
+
+/**
+ * A label, and the `positions` of the tokens that were left out.
+ *
+ * Its log-odds follow as float32: with all, without each token, and without each head, [layer head].
+ */
+export interface LabelEffectsAnswer {
+  label: number;
+  text: string;
+  positions: number[];
+  layers: number;
+  heads: number;
+}
+
+/** What a label of the whole text rests on; a `token` of -1 is the likeliest label. */
+export interface LabelEffectsRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  token?: number;
+}
+
+/** A beam: the number of the beam before it that it continues, and by which token; one that rests has none. */
+export interface Beam {
+  parent: number;
+  token: string;
+  log_probability: number;
+  score: number;
+  finished: boolean;
+}
+
+/** The beams that are kept after each step, and the texts of the last ones, the best first. */
+export interface BeamSearchAnswer {
+  steps: Beam[][];
+  texts: string[];
+  length_penalty: number;
+}
+
+/** A beam search for the source of a question, whose text is written anew. */
+export interface BeamSearchRequest {
+  client_id?: string;
+  request_number?: number;
+  question: Question;
+  beam_width?: number;
+}
+
+/** What each route is asked, and what it answers. */
+export interface TasksRoutes {
+  token_labels: { request: TokenLabelsRequest; answer: TokenLabelsAnswer };
+  label_effects: { request: LabelEffectsRequest; answer: LabelEffectsAnswer };
+  beam_search: { request: BeamSearchRequest; answer: BeamSearchAnswer };
+}

@@ -1,0 +1,80 @@
+// Sort: the number that each place gets, beside the numbers as they were read.
+
+import { formatPercent } from "../../ui/frontend/dom/dom.js";
+import { findByTestId } from "../../ui/frontend/dom/elements.js";
+import { drawAlignment, markAlignment } from "./alignment.js";
+import { exactWeights } from "./alignment_weights.js";
+import { exportedAlignment } from "./export/alignment.js";
+import { allLabels, labelTables } from "./export/labels.js";
+
+/** @import { ExplorePage } from "../../explore/frontend/types.js" */
+/** @import { TokenLabelsAnswer } from "./contract.js" */
+/** @import { OutputToken } from "./types.js" */
+
+/** @param {ExplorePage} page */
+const placeOf = (page) => findByTestId(page.view.elements.root, "sort-alignment");
+
+export default {
+  /** @param {ExplorePage} page */
+  draw(page) {
+    const verdict = findByTestId(page.view.elements.root, "sort-verdict");
+    const found = page.server.get("token_labels", {});
+    if (!found) return;
+    if (found.meta.error) verdict.textContent = found.meta.error;
+    if (found.meta.error) return;
+    const { tokens, attention_groups } = page.state.answer;
+    const { outputs, right } = sortedOutputs(
+      tokens.map(({ text }) => text),
+      found.meta,
+    );
+    if (attention_groups.length)
+      drawAlignment(page, placeOf(page), {
+        attention: attention_groups[0].name,
+        inputs: tokens,
+        outputs,
+        verb: "was found by looking at",
+      });
+    verdict.textContent = right === null ? "" : verdictText(right, tokens.length);
+    verdict.classList.toggle("wrong", right !== null && right < tokens.length);
+  },
+
+  /** @param {ExplorePage} page */
+  markPointer(page) {
+    markAlignment(page, placeOf(page));
+  },
+
+  /** @param {ExplorePage} page */
+  async exported(page) {
+    const { tokens, attention_groups } = page.state.answer;
+    const meta = await allLabels(page);
+    const read = tokens.map(({ text }) => text);
+    const { outputs } = sortedOutputs(read, meta);
+    const attention = attention_groups[0]?.name ?? "";
+    const alignment = { attention, inputs: tokens, outputs, verb: "" };
+    const drawing = exportedAlignment("sort", alignment, await exactWeights(page, attention));
+    return { ...drawing, tables: { ...drawing.tables, ...labelTables(tokens, meta) } };
+  },
+};
+
+/**
+ * The answer of each place, and how many are right; null where not all that was read are numbers.
+ * @param {string[]} read @param {TokenLabelsAnswer} meta @returns {{ outputs: OutputToken[], right: number | null }}
+ */
+export function sortedOutputs(read, { labels, as_trained, changed }) {
+  const numbers = read.map((text) => (/^\s*\d+\s*$/.test(text) ? Number(text) : NaN));
+  const isKnown = !numbers.some(Number.isNaN);
+  const sorted = [...numbers].sort((one, other) => one - other);
+  const outputs = labels.map(([best], place) => {
+    const wrong = isKnown && Number(best.text) !== sorted[place];
+    const was = changed && as_trained[place] !== best.text ? `was ${as_trained[place]}` : "";
+    const note = wrong ? was || `not ${sorted[place]}` : was || formatPercent(best.after);
+    return { text: best.text, query: place, note, wrong, ahead: false };
+  });
+  return { outputs, right: isKnown ? outputs.filter(({ wrong }) => !wrong).length : null };
+}
+
+/** @param {number} right @param {number} all */
+function verdictText(right, all) {
+  if (right === all) return all === 1 ? "The one number is right." : `All ${all} numbers are in order.`;
+  return `${right} of ${all} places are right. The others are marked.`;
+}

@@ -1,0 +1,135 @@
+// Translate: the source, the target as it is written, and the cross-attention between them.
+
+import { askRoute } from "../../explore/frontend/server.js";
+import { fillSelect } from "../../ui/frontend/charts/charts.js";
+import { findByTestId } from "../../ui/frontend/dom/elements.js";
+import { remembered } from "../../ui/frontend/state/memory.js";
+import { chooseQuery } from "../../ui/frontend/state/token_selection.js";
+import { drawAlignment, markAlignment } from "./alignment.js";
+import { exactWeights } from "./alignment_weights.js";
+import { beamsQuery, drawBeams, showsBeams } from "./beams.js";
+import { exportedAlignment } from "./export/alignment.js";
+import { withBeams } from "./export/beams.js";
+
+/** @import { Option } from "../../ui/frontend/charts/charts.js" */
+/** @import { ExplorePage } from "../../explore/frontend/types.js" */
+
+const PACE = 600; // milliseconds for a token
+/** @type {Option[]} */
+const BEAM_WIDTHS = [
+  [1, "Greedy"],
+  ...[2, 3, 4, 6, 8].map((width) => /** @type {Option} */ ([width, `${width} beams`])),
+];
+
+const memory = remembered((/** @type {ExplorePage} */ _) => ({ timer: 0 }));
+
+/** @param {ExplorePage} page @param {string} name */
+const part = (page, name) => findByTestId(page.view.elements.root, name);
+
+export default {
+  /** @param {ExplorePage} page */
+  draw(page) {
+    const alignment = writtenAlignment(page);
+    if (!alignment) return;
+    drawAlignment(page, part(page, "translate-alignment"), alignment);
+    drawSteps(page, writtenUpTo(page), alignment.outputs.length);
+    const { beam_width: width } = page.state.choice;
+    fillSelect(findByTestId(page.view.elements.root, "beam-width", HTMLSelectElement), BEAM_WIDTHS, width, (value) =>
+      page.change({ beam_width: Number(value) }),
+    );
+    drawBeams(page, part(page, "beams"));
+  },
+
+  /** @param {ExplorePage} page */
+  markPointer(page) {
+    markAlignment(page, part(page, "translate-alignment"));
+  },
+
+  /** @param {ExplorePage} page */
+  async exported(page) {
+    const alignment = writtenAlignment(page);
+    if (!alignment) throw new Error("Nothing is written yet, so there is nothing to export.");
+    const written = { ...alignment, outputs: alignment.outputs.filter(({ ahead }) => !ahead) };
+    const drawing = exportedAlignment("translate", written, await exactWeights(page, alignment.attention));
+    const beams = await searchedBeams(page);
+    return beams ? withBeams(drawing, beams) : drawing;
+  },
+};
+
+/** The tokens of both sides, and which attention connects them; null where there is none. @param {ExplorePage} page */
+function writtenAlignment(page) {
+  const { tokens, source_tokens, attention_groups } = page.state.answer;
+  const cross = attention_groups.find(({ kind }) => kind === "cross");
+  if (!cross || !source_tokens) return null;
+  const step = writtenUpTo(page);
+  const outputs = tokens
+    .slice(1) // the first one was given, as the start
+    .map(({ text }, query) => ({ text, query, note: "", wrong: false, ahead: query > step }));
+  return { attention: cross.name, inputs: source_tokens, outputs, verb: "was written looking at" };
+}
+
+/** The beams that the page shows; null where it shows none. @param {ExplorePage} page */
+async function searchedBeams(page) {
+  if (!showsBeams(page)) return null;
+  const asked = { question: page.state.answer.question, ...beamsQuery(page) };
+  const { meta } = await askRoute(page, "beam_search", asked);
+  return meta;
+}
+
+/** The query that wrote the last token of those shown. @param {ExplorePage} page */
+function writtenUpTo(page) {
+  const { query } = page.state.choice;
+  const last = page.state.answer.tokens.length - 2;
+  return query < 0 || query > last ? last : query;
+}
+
+/** @param {ExplorePage} page @param {number} step @param {number} count */
+function drawSteps(page, step, count) {
+  const [back, play, on] = ["write-back", "write-play", "write-on"].map((name) =>
+    findByTestId(page.view.elements.root, name, HTMLButtonElement),
+  );
+  const isPlaying = memory(page).timer !== 0;
+  const isWhole = step >= count - 1;
+  part(page, "write-count").textContent = isWhole
+    ? `${count} tokens written`
+    : `${step + 1} of ${count} tokens written`;
+  back.disabled = step < 1;
+  on.disabled = isWhole;
+  play.disabled = count === 0;
+  play.textContent = isPlaying ? "Pause" : isWhole ? "Write it again" : "Go on";
+  back.onclick = () => show(page, Math.max(0, writtenUpTo(page) - 1), count); // two clicks may come before one drawing
+  on.onclick = () => show(page, writtenUpTo(page) + 1, count);
+  play.onclick = () => (isPlaying ? pause(page) : start(page, isWhole ? 0 : step, count));
+}
+
+/** @param {ExplorePage} page @param {number} step @param {number} count */
+function show(page, step, count) {
+  stop(page);
+  chooseQuery(page, step >= count - 1 ? count : step); // with the last token all is written
+}
+
+/** @param {ExplorePage} page @param {number} step @param {number} count */
+function start(page, step, count) {
+  const { text, source } = page.state.choice;
+  let next = step;
+  const tick = () => {
+    const { choice } = page.state;
+    if (!page.view.elements.root.isConnected || choice.text !== text || choice.source !== source) return stop(page);
+    if (next >= count - 1) show(page, next, count);
+    else chooseQuery(page, next++);
+  };
+  memory(page).timer = window.setInterval(tick, PACE);
+  tick();
+}
+
+/** @param {ExplorePage} page */
+function pause(page) {
+  stop(page);
+  page.view.redraw();
+}
+
+/** @param {ExplorePage} page */
+function stop(page) {
+  clearInterval(memory(page).timer);
+  memory(page).timer = 0;
+}

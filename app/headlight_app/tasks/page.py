@@ -1,0 +1,72 @@
+"""Tasks: what a model is used for, with the task's own view of its answer above the instrument of Explore."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from headlight_app.contract.state import OPENING, State
+from headlight_app.engine.client import ask_shared
+from headlight_app.engine.models import AvailableModel, available_models
+from headlight_app.explore.page import instrument, show_instrument
+from headlight_app.state.requirement import Requirement
+from headlight_app.state.session import change_state
+from headlight_app.tasks.contract import TasksPageRequest
+from headlight_app.tasks.views import TASK_VIEWS, view_section, views_json, views_of
+from headlight_app.ui.component import read
+
+TITLE, ICON, PATH = "Tasks", ":material/task_alt:", "tasks"
+COMPONENT = instrument(
+    "tasks",
+    "tasks/frontend/main.js",
+    styles=("tasks/frontend/tasks.css",),
+    parts=(
+        (
+            "<!-- the answer to a task -->",
+            "".join(view_section(name, view, read(view.html)) for name, view in TASK_VIEWS.items()),
+        ),
+    ),
+)
+
+
+def required(state: State) -> Requirement:
+    """What the page needs of its model: that it does the chosen task, or any."""
+    if state.task in TASK_VIEWS:
+        return TASK_VIEWS[state.task].required
+    return Requirement("does one of its tasks", lambda config: bool(views_of(config)))
+
+
+def show(state: State, entry: AvailableModel) -> None:
+    """The page."""
+    able = views_of(entry.config)
+    task = state.task if state.task in TASK_VIEWS else next(iter((*able, *TASK_VIEWS)))
+    if not state.embedded:
+        _task_choice(task, entry)
+    if task in able:
+        request = TasksPageRequest(model=state.model, device=state.device, source=state.source, task=task)
+        show_instrument(COMPONENT, state.change(task=task), ask_shared(request).answer, task_views=views_json())
+    else:
+        view = TASK_VIEWS[task]
+        st.info(f"No model here {view.words}. Open {view.example} on the page Models.", icon=":material/deployed_code:")
+
+
+def _task_choice(task: str, entry: AvailableModel) -> None:
+    """Which task; it is done by the open model where that can, else by one that can."""
+    st.session_state.task = task
+    st.segmented_control(
+        "Task",
+        list(TASK_VIEWS),
+        format_func=lambda name: TASK_VIEWS[name].title,
+        key="task",
+        required=True,
+        label_visibility="collapsed",
+        on_change=partial(_choose_task, entry),
+    )
+
+
+def _choose_task(entry: AvailableModel) -> None:
+    task = st.session_state.task
+    required = TASK_VIEWS[task].required
+    other = None if required.suits(entry.config) else required.first_of(available_models())
+    change_state(task=task, **({**OPENING, "model": other.name} if other else {}))

@@ -1,0 +1,140 @@
+"""The tasks of the page: a row for each, with which models do it, and the HTML and JavaScript that show the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+
+from headlight.config import Config
+from headlight.registry import Registry
+from headlight.tasks import task_of
+from headlight_app.explore.tabs import Tab
+from headlight_app.state.requirement import Requirement
+
+
+@dataclass(frozen=True)
+class TaskView(Tab):
+    """One task: `lesson` says what there is to see, in a sentence; `suits` says which models do it.
+
+    `words` completes "a model that ", and `example` names one to open where there is none. `attention` is the kind of
+    attention that connects answer and text: the page opens with it. Of several models that do it `preferred` is opened.
+    """
+
+    lesson: str
+    words: str
+    example: str
+    suits: Callable[[Config], bool]
+    attention: str = "self"
+    preferred: str = ""
+
+    @property
+    def required(self) -> Requirement:
+        """What this task needs of a model."""
+        return Requirement(self.words, self.suits, self.preferred)
+
+
+def _labels_tokens(config: Config) -> bool:
+    return task_of(config).predicts_labels and not task_of(config).whole_text
+
+
+def _has_numbers(config: Config) -> bool:
+    """Whether all labels are numbers, which have an order; names have none."""
+    return all(label.isdecimal() for label in config.labels)
+
+
+def _classifies(config: Config) -> bool:
+    return task_of(config).whole_text and not (config.image.channels or config.has_cross_attention)
+
+
+def _tags(config: Config) -> bool:
+    return _labels_tokens(config) and not _has_numbers(config)
+
+
+def _sorts(config: Config) -> bool:
+    return _labels_tokens(config) and _has_numbers(config)
+
+
+def _translates(config: Config) -> bool:
+    return config.has_cross_attention and task_of(config).continues_text and not config.image.channels
+
+
+def _describes(config: Config) -> bool:
+    return config.has_cross_attention and task_of(config).continues_text and config.reads_image
+
+
+_FOLDER = "tasks/frontend"
+
+TASK_VIEWS: Registry[TaskView] = Registry(
+    "task of the page",
+    {
+        "classify": TaskView(
+            "Classify",
+            f"{_FOLDER}/classify.html",
+            f"{_FOLDER}/classify.js",
+            "One label for the whole text. It rests on the tokens and the heads without which it loses most: each is "
+            "left out in turn.",
+            "labels whole texts",
+            "a classifier of texts, such as a BERT fine-tuned on reviews,",
+            _classifies,
+        ),
+        "tag": TaskView(
+            "Tag",
+            f"{_FOLDER}/tag.html",
+            f"{_FOLDER}/tag.js",
+            "One label for each token. What a word is depends on the words around it, so change a neighbour and see.",
+            "labels each token",
+            "a classifier of tokens, such as a BERT fine-tuned to find names,",
+            _tags,
+        ),
+        "sort": TaskView(
+            "Sort",
+            f"{_FOLDER}/sort.html",
+            f"{_FOLDER}/sort.js",
+            "Each token gives the number that belongs in its place. A line leads from each answer to what its token "
+            "looked at.",
+            "sorts numbers",
+            "a classifier of tokens whose labels are numbers",
+            _sorts,
+        ),
+        "translate": TaskView(
+            "Translate",
+            f"{_FOLDER}/translate.html",
+            f"{_FOLDER}/translate.js",
+            "The decoder writes one token after another and looks at the source for each: a line leads from a token to "
+            "what was looked at when it was written.",
+            "reads a source and writes a target",
+            "an encoder-decoder such as MarianMT or T5",
+            _translates,
+            attention="cross",
+            preferred="translate",
+        ),
+        "describe": TaskView(
+            "Describe",
+            f"{_FOLDER}/describe.html",
+            f"{_FOLDER}/describe.js",
+            "The decoder writes one word after another and looks at the picture for each. Above a word is the picture "
+            "as it was looked at then, bright where the weights were large.",
+            "describes images",
+            "an encoder-decoder that reads images",
+            _describes,
+            attention="cross",
+        ),
+    },
+)
+
+
+def views_json() -> list[dict[str, str]]:
+    """The tasks as the browser needs them."""
+    return [{"name": name, "title": view.title, "module": view.module} for name, view in TASK_VIEWS.items()]
+
+
+def view_section(name: str, view: TaskView, html: str) -> str:
+    """The HTML of a task's view, its lesson first."""
+    attributes = f'class="panel task {name}" data-testid="task-{name}" aria-label="{view.title}"'
+    return f'<section {attributes} hidden><p class="explain">{escape(view.lesson)}</p>{html}</section>'
+
+
+def views_of(config: Config) -> list[str]:
+    """The tasks that a model does."""
+    return [name for name, view in TASK_VIEWS.items() if view.suits(config)]

@@ -1,0 +1,221 @@
+"""Arrays to Plotly figures. Tokens are text whatever they contain: Plotly's markup is escaped here and nowhere else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from headlight.array_types import Float
+
+CIVIDIS = "Cividis"
+DIVERGING = "PuOr_r"  # purple below zero, white at zero, orange above
+PRIMARY_COLOUR, MUTED_COLOUR = "#e0951f", "#8d97a8"
+# Told apart with every kind of colour vision (Okabe and Ito 2008), the order changed to begin with our own two.
+LINE_COLOURS = ("#e0951f", "#0072b2", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#8d97a8", "#b3a100")
+LINE_DASHES = ("solid", "dash", "dot")
+TRANSPARENT = "rgba(0,0,0,0)"
+COLOUR_BAR_WIDTH = 40  # pixels, with its numbers
+MAX_LABEL_LENGTH = 18  # characters of a tick label
+PRESENTER_SIZE, PRESENTER_GROWTH = 18, 1.15  # pixels of letters; times the usual height
+# No camera: what it saves does not say where it is from. The menu Export does.
+CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["toImage", "select2d", "lasso2d"]}
+
+
+def show(figure: go.Figure, key: str, *, presenter: bool = False, **options: Any) -> None:
+    """Draw a figure on the page; its letters are large for a projector."""
+    if presenter:
+        _enlarge(figure)
+    st.plotly_chart(figure, key=key, config=CONFIG, **options)
+
+
+def _enlarge(figure: go.Figure) -> None:
+    """Letters for a projector, each kind by itself, as Streamlit's theme sets them; and room for them."""
+    sides = {name: figure.layout[name] * PRESENTER_GROWTH for name in ("width", "height") if figure.layout[name]}
+    figure.update_layout(font_size=PRESENTER_SIZE, legend_font_size=PRESENTER_SIZE, **sides)
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(tickfont_size=PRESENTER_SIZE, title_font_size=PRESENTER_SIZE)
+
+
+def escape_label(text: str) -> str:
+    """Text that Plotly shows as it is: no pseudo-HTML, no mathematics, white space visible."""
+    shown = text[1:] if len(text) > 1 and text.startswith(" ") else text
+    shown = re.sub(r"(?<!\S) | (?!\S)", "·", shown)  # one space between two words can be seen as it is
+    for character, symbol in (("\n", "⏎"), ("\t", "→")):
+        shown = shown.replace(character, symbol)
+    shown = shown if len(shown) <= MAX_LABEL_LENGTH else shown[: MAX_LABEL_LENGTH - 1] + "…"
+    for character in "&<>$":  # the ampersand first
+        shown = shown.replace(character, f"&#{ord(character)};")
+    return shown or "∅"
+
+
+def numbered_labels(pieces: Sequence[str], positions: Sequence[int] | None = None) -> list[str]:
+    """Tick labels of tokens: the position in the text (by default the place in the list) keeps equal ones apart."""
+    return [
+        f"{position} {escape_label(piece)}"
+        for position, piece in zip(positions or range(len(pieces)), pieces, strict=True)
+    ]
+
+
+def attention_heatmap(
+    values: Float[np.ndarray, "query key"],
+    queries: Sequence[str],
+    keys: Sequence[str],
+    value_name: str,
+    *,
+    limits: tuple[float, float] = (0.0, 1.0),
+    signed: bool = False,
+    square_root_scale: bool = True,
+) -> go.Figure:
+    """A picture of heads, queries downwards and keys to the right; cells without a number are empty.
+
+    `queries` and `keys` are labels from `numbered_labels`.
+    """
+    heatmap = go.Heatmap(
+        z=values.astype(np.float32),
+        x=list(keys),
+        y=list(queries),
+        colorscale=DIVERGING if signed else _square_root_cividis() if square_root_scale else CIVIDIS,
+        zmin=limits[0],
+        zmax=limits[1],
+        xgap=1 if len(keys) <= 40 else 0,
+        ygap=1 if len(queries) <= 40 else 0,
+        colorbar={"thickness": 10, "outlinewidth": 0, "title": {"text": value_name, "side": "right"}},
+        hovertemplate=f"query %{{y}}<br>key %{{x}}<br>{value_name} %{{z:.5f}}<extra></extra>",
+    )
+    figure = go.Figure(heatmap)
+    figure.update_xaxes(side="top", tickangle=-60, showgrid=False, title="key", type="category")
+    figure.update_yaxes(autorange="reversed", showgrid=False, title="query", type="category")
+    return _with_layout(figure, height=min(max(len(queries) * 22 + 140, 360), 640))
+
+
+def prediction_bars(pieces: Sequence[str], before: Sequence[float], after: Sequence[float], changed: bool) -> go.Figure:
+    """Candidates as bars, the likeliest on top; the model as trained beside the changed one where there is a change."""
+    names = [f"{rank + 1} {escape_label(piece)}" for rank, piece in enumerate(pieces)]
+    hover = "%{y}<br>%{x:.5f}<extra>%{fullData.name}</extra>"
+    bars = [
+        go.Bar(
+            x=after,
+            y=names,
+            orientation="h",
+            name="with your changes",
+            marker_color=PRIMARY_COLOUR,
+            hovertemplate=hover,
+        )
+    ]
+    if changed:
+        bars.append(
+            go.Bar(
+                x=before, y=names, orientation="h", name="as trained", marker_color=MUTED_COLOUR, hovertemplate=hover
+            )
+        )
+    else:
+        bars[0].name = "probability"
+    figure = go.Figure(bars)
+    figure.update_layout(barmode="group", bargap=0.25, showlegend=changed, legend={"orientation": "h", "y": 1.08})
+    figure.update_yaxes(autorange="reversed", type="category", showgrid=False)
+    figure.update_xaxes(tickformat=".0%", range=(0, 1))
+    return _with_layout(figure, height=max(len(names) * 32 + 110, 260))
+
+
+def matrix_heatmap(
+    values: np.ndarray,
+    x_title: str,
+    y_title: str,
+    value_name: str,
+    *,
+    diverging: bool = False,
+    start: int = 0,
+    height: int = 380,
+    square: bool = False,
+) -> go.Figure:
+    """Any matrix as a heatmap, `start` being its first row and column; a diverging one has white at zero.
+
+    A `square` one has square cells, and a width of its own.
+    """
+    limit = float(np.abs(values).max()) or 1.0
+    heatmap = go.Heatmap(
+        z=values.astype(np.float32),
+        x0=start,
+        y0=start,
+        colorscale=DIVERGING if diverging else CIVIDIS,
+        zmin=-limit if diverging else None,
+        zmax=limit if diverging else None,
+        colorbar={"thickness": 10, "outlinewidth": 0},
+        hovertemplate=f"{y_title} %{{y}}<br>{x_title} %{{x}}<br>{value_name} %{{z:.4f}}<extra></extra>",
+    )
+    figure = go.Figure(heatmap)
+    figure.update_xaxes(title=x_title, showgrid=False)
+    figure.update_yaxes(title=y_title, autorange="reversed", showgrid=False)
+    if square:
+        figure.update_layout(width=height + COLOUR_BAR_WIDTH)
+        figure.update_xaxes(constrain="domain")
+        figure.update_yaxes(scaleanchor="x", constrain="domain")
+    return _with_layout(figure, height=height)
+
+
+def line_chart(
+    lines: Sequence[tuple[str, np.ndarray]],
+    x_title: str,
+    y_title: str,
+    *,
+    start: int = 0,
+    labels: Sequence[str | int] = (),
+    height: int = 380,
+) -> go.Figure:
+    """Some rows as curves over position or distance, `start` being the first of them; or points over `labels`."""
+    figure = go.Figure(
+        [
+            go.Scatter(
+                x=list(map(str, labels)) or np.arange(start, start + len(values)),
+                y=values.astype(np.float32),
+                name=name,
+                mode="lines+markers" if labels else "lines",
+                line=_line_style(index),
+                hovertemplate=f"{x_title} %{{x}}<br>{y_title} %{{y:.4f}}<extra>{name}</extra>",
+            )
+            for index, (name, values) in enumerate(lines)
+        ]
+    )
+    figure.update_xaxes(title=x_title, type="category" if labels else None)
+    figure.update_yaxes(title=y_title)
+    figure.update_layout(showlegend=True)
+    return _with_layout(figure, height=height)
+
+
+def bar_chart(names: Sequence[str], values: np.ndarray, y_title: str, *, height: int = 320) -> go.Figure:
+    """One bar for each name, of the colour that the line of this place has."""
+    colours = [_line_style(index)["color"] for index in range(len(names))]
+    bar = go.Bar(x=list(names), y=values, marker_color=colours, hovertemplate="%{x}<br>%{y:.5f}<extra></extra>")
+    figure = go.Figure(bar)
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(title=y_title)
+    return _with_layout(figure, height=height)
+
+
+def _line_style(index: int) -> dict[str, Any]:  # as Plotly takes it
+    """A colour of its own for each line; past the last one they begin again, in another dash."""
+    dash, colour = divmod(index, len(LINE_COLOURS))
+    return {"color": LINE_COLOURS[colour], "dash": LINE_DASHES[dash % len(LINE_DASHES)], "width": 2}
+
+
+def _square_root_cividis() -> list[tuple[float, str]]:
+    """Cividis on a square-root scale, as the thumbnails have it: small weights stay visible."""
+    from plotly.colors import sample_colorscale
+
+    fractions = np.linspace(0.0, 1.0, 33)
+    return [
+        (float(fraction**2), colour)
+        for fraction, colour in zip(fractions, sample_colorscale(CIVIDIS, fractions), strict=True)
+    ]
+
+
+def _with_layout(figure: go.Figure, height: int) -> go.Figure:
+    figure.update_layout(
+        height=height, margin={"l": 8, "r": 8, "t": 24, "b": 8}, paper_bgcolor=TRANSPARENT, plot_bgcolor=TRANSPARENT
+    )
+    return figure

@@ -1,0 +1,88 @@
+// The address says what was chosen, soon after it was chosen and without Streamlit, so that a reload loses nothing.
+
+const PAUSE = 300; // milliseconds without a change
+const VARIANT_PARTS = ["masks", "positional_encoding", "attention_function", "scale", "pooling"];
+
+/** @typedef {Record<string, unknown>} State everything that was chosen, by the names that a link has for it */
+
+/** Writes what was chosen into the address. */
+export class AddressBar {
+  #state;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+
+  /** @param {() => { state: State, defaults: State, longest: number }} state what to write now; see `addressQuery` */
+  constructor(state) {
+    this.#state = state;
+  }
+
+  /** Something was chosen: the address follows in a moment. */
+  changed() {
+    this.cancel();
+    this.#timer = setTimeout(() => this.write(), PAUSE);
+  }
+
+  /** Writes it at once. */
+  write() {
+    this.cancel();
+    const { state, defaults, longest } = this.#state();
+    const query = addressQuery(state, defaults, longest);
+    if (query === null || query === addressQuery(readAddress(location.search), {}, longest)) return;
+    history.pushState(history.state, "", query ? `${location.pathname}?${query}` : location.pathname);
+  }
+
+  cancel() {
+    clearTimeout(this.#timer);
+  }
+}
+
+/**
+ * A state as the parameters of a link: what differs from the defaults. Null for texts that are too long for an address.
+ * @param {State} state @param {State} defaults @param {number} longest characters of all texts together
+ */
+export function addressQuery(state, defaults, longest) {
+  const texts = ["text", "source", "other_text"].map((name) => String(state[name] ?? ""));
+  const length = texts.reduce((sum, text) => sum + [...text].length, 0);
+  if (length > longest || texts.some((text) => !text.isWellFormed())) return null;
+  const usual = parameters(defaults);
+  const chosen = Object.entries(parameters(state)).filter(([name, value]) => value !== (usual[name] ?? ""));
+  const query = new URLSearchParams(chosen);
+  query.sort();
+  return query.toString();
+}
+
+/** One parameter for each choice; a variant's parts are one each. @param {State} state @returns {Record<string, string>} */
+function parameters({ variant, ...state }) {
+  const all = { ...state, ...(variant ?? {}) };
+  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, encode(value)]));
+}
+
+/**
+ * A file of an earlier version has the parts of a variant beside everything else.
+ * @param {State} state
+ */
+export function withVariant(state) {
+  if ("variant" in state) return state;
+  const parts = VARIANT_PARTS.filter((name) => name in state);
+  return { ...state, variant: Object.fromEntries(parts.map((name) => [name, state[name]])) };
+}
+
+/**
+ * This page's address with another query, to hand to somebody else.
+ * @param {string} here @param {string} query @param {string} origin where others find the page; empty for where it is
+ */
+export function linkAddress(here, query, origin) {
+  const link = new URL(new URL(here).pathname, origin || here);
+  link.search = query;
+  return link.href;
+}
+
+/** @param {string} search @returns {State} */
+function readAddress(search) {
+  return Object.fromEntries(new URLSearchParams(search));
+}
+
+/** A choice as a parameter of an address. @param {unknown} value */
+export function encode(value) {
+  return Array.isArray(value) ? value.join(";") : String(value ?? "");
+}

@@ -1,0 +1,202 @@
+// Rows of numbers as bars, formulas as they stand on a board, and lists to choose from.
+
+import { createElement, hidpiContext, inlineText, truncateText } from "../dom/dom.js";
+
+/** @import { CanvasStyle, Token } from "../types.js" */
+
+/** @typedef {{ low: number, high: number }} Extent */
+/** @typedef {[value: string | number, title: string | number]} Option */
+
+/**
+ * `a_{ij} = q_{i} · k_{j}` as elements: what stands in `_{}` is set below, and single letters are variables.
+ * @param {string} text
+ */
+export function formulaNodes(text) {
+  const pieces = text.split(/([A-Za-z]'?|Σ)_\{([^{}]*)\}/);
+  return pieces.flatMap((piece, place) => {
+    if (place % 3 === 1) return [createElement(piece === "Σ" ? "span" : "var", "", piece)];
+    if (place % 3 === 2) return [createElement("sub", "", piece)];
+    return piece.split(/\b([a-z])\b/).map((word, odd) => createElement(odd % 2 ? "var" : "span", "", word));
+  });
+}
+
+/** A number in few digits, with a real minus sign. @param {number} number @param {number} [places] */
+export function formatNumber(number, places = 4) {
+  if (Number.isNaN(number)) return "–";
+  if (!Number.isFinite(number)) return number > 0 ? "∞" : "−∞";
+  const size = Math.abs(number);
+  const odd = size !== 0 && (size < 0.001 || size >= 100_000);
+  const text = odd ? number.toExponential(2) : String(Number(number.toPrecision(places)));
+  return text.replace(/-/g, "−");
+}
+
+/** The same with its sign, for what is added. @param {number} number */
+export function formatSigned(number) {
+  return `${number > 0 ? "+" : ""}${formatNumber(number, 3)}`;
+}
+
+/** Two places behind the point, for a cell among many; a dot is less than that. @param {number} number */
+export function formatShort(number) {
+  return Math.abs(number) < 0.005 ? "·" : `${number > 0 ? "+" : "−"}${Math.abs(number).toFixed(2)}`;
+}
+
+/** A colour on either side of zero: orange above it, blue below, strongest at 1 and -1. @param {number} share */
+export function divergingColour(share) {
+  const part = Math.round(Math.min(Math.abs(share), 1) ** 0.75 * 50); // no more, so that the number on it can be read
+  return `color-mix(in srgb, ${share < 0 ? "var(--minus)" : "var(--beam)"} ${part}%, var(--surface))`;
+}
+
+/**
+ * The lowest and the highest of several rows, zero among them; what is not finite does not count.
+ * @param {Iterable<number>[]} rows
+ */
+export function extentOf(rows) {
+  let [low, high] = [0, 0];
+  for (const row of rows) {
+    for (const number of row) {
+      if (number < low && number !== -Infinity) low = number;
+      if (number > high && number !== Infinity) high = number;
+    }
+  }
+  return { low, high: high === low ? low + 1 : high };
+}
+
+/**
+ * Bars from zero up and down; -Infinity is a cross. `labels` stand below where there is room, and that of `hot`, the bar
+ * pointed at, always.
+ * @param {HTMLCanvasElement} canvas @param {Float32Array} numbers
+ * @param {{ style: CanvasStyle, height: number, reach: Extent, hot?: number, labels?: string[] | null }} options
+ */
+export function drawBars(canvas, numbers, { style, height, reach, hot = -1, labels = null }) {
+  const width = canvas.parentElement?.clientWidth;
+  if (!width) return;
+  const context = hidpiContext(canvas, width, height);
+  const step = width / Math.max(numbers.length, 1);
+  const bottom = labels ? height - labelHeight(context, labels, step, style) : height - 1;
+  /** @param {number} number */
+  const place = (number) => 1 + ((reach.high - number) / (reach.high - reach.low)) * (bottom - 1);
+  const gap = step > 4 ? Math.min(step * 0.2, 3) : 0;
+  const thin = Math.max(Math.min(step - gap, 34), 0.75);
+  numbers.forEach((number, index) => {
+    const left = index * step + (step - thin) / 2;
+    if (index === hot) {
+      context.fillStyle = style.raised;
+      context.fillRect(index * step, 0, step, bottom);
+    }
+    context.fillStyle = number < 0 ? style.minus : style.beam;
+    if (number === -Infinity) {
+      drawCross(context, left + thin / 2, bottom - 6, Math.min(thin / 2, 3), style);
+      return;
+    }
+    const [top, end] = [place(Math.max(number, 0)), place(Math.min(number, 0))];
+    context.globalAlpha = hot >= 0 && index !== hot ? 0.55 : 1;
+    context.fillRect(left, top, thin, Math.max(end - top, number === 0 ? 0 : 1));
+    context.globalAlpha = 1;
+  });
+  context.fillStyle = style.line;
+  context.fillRect(0, Math.round(place(0)), width, 1);
+  if (labels) drawLabels(context, labels, { step, bottom, height, hot, style });
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} size
+ * @param {CanvasStyle} style
+ */
+function drawCross(context, x, y, size, style) {
+  context.strokeStyle = style.quiet;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(x - size, y - size);
+  context.lineTo(x + size, y + size);
+  context.moveTo(x + size, y - size);
+  context.lineTo(x - size, y + size);
+  context.stroke();
+}
+
+/**
+ * How much room labels need below the bars: upright where they fit side by side, else on their side.
+ * @param {CanvasRenderingContext2D} context @param {string[]} labels @param {number} step @param {CanvasStyle} style
+ */
+function labelHeight(context, labels, step, style) {
+  const { type } = style;
+  context.font = `${12 * type}px ${style.font}`;
+  const longest = Math.max(...labels.map((label) => context.measureText(label).width), 8);
+  return longest < step - 6 || step < 13 * type ? 20 * type : Math.min(longest + 12, 74);
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context @param {string[]} labels
+ * @param {{ step: number, bottom: number, height: number, hot: number, style: CanvasStyle }} options
+ */
+function drawLabels(context, labels, { step, bottom, height, hot, style }) {
+  const { type } = style;
+  const upright = height - bottom <= 20 * type;
+  const every = step >= 13 * type ? 1 : Infinity;
+  labels.forEach((label, index) => {
+    if (index !== hot && (index % every || every === Infinity)) return;
+    const middle = (index + 0.5) * step;
+    context.fillStyle = index === hot ? style.ink : style.quiet;
+    context.font = `${index === hot ? 600 : 400} ${12 * type}px ${style.font}`;
+    context.save();
+    if (upright) {
+      const half = context.measureText(label).width / 2;
+      context.textAlign = "center";
+      context.textBaseline = "bottom";
+      context.fillText(label, Math.min(Math.max(middle, half), labels.length * step - half), height - 2);
+    } else {
+      context.translate(middle, bottom + 6);
+      context.rotate(-Math.PI / 2);
+      context.textAlign = "right";
+      context.textBaseline = "middle";
+      context.fillText(truncateText(context, label, height - bottom - 8), 0, 0);
+    }
+    context.restore();
+  });
+}
+
+/**
+ * Which bar of `count` lies under the pointer.
+ * @param {HTMLCanvasElement} canvas @param {MouseEvent} event @param {number} count
+ */
+export function barAtPointer(canvas, event, count) {
+  const frame = canvas.getBoundingClientRect();
+  const index = Math.floor(((event.clientX - frame.left) / frame.width) * count);
+  return index >= 0 && index < count ? index : -1;
+}
+
+/**
+ * Fills a select with pairs of a value and a title, anew only where they differ, and chooses one.
+ * @param {HTMLSelectElement} select @param {Option[]} options @param {string | number | undefined} chosen
+ * @param {(value: string) => void} choose
+ */
+export function fillSelect(select, options, chosen, choose) {
+  const known = JSON.stringify(options);
+  if (select.dataset.options !== known) {
+    select.replaceChildren(
+      ...options.map(([value, title]) => {
+        const option = createElement("option", "", title);
+        option.value = String(value);
+        return option;
+      }),
+    );
+    select.dataset.options = known;
+  }
+  setValue(select, chosen);
+  select.onchange = () => choose(select.value);
+}
+
+/**
+ * Gives a control its value where it has another: even the same one, given again, would lay out the page.
+ * @param {HTMLInputElement | HTMLSelectElement} control @param {string | number | undefined} value
+ */
+export function setValue(control, value) {
+  if (control.value !== String(value)) control.value = String(value);
+}
+
+/**
+ * Numbered tokens for a select: the number keeps equal ones apart.
+ * @param {Pick<Token, "text">[]} tokens @returns {Option[]}
+ */
+export function tokenOptions(tokens) {
+  return tokens.map((token, position) => [position, `${position}  ${inlineText(token.text)}`]);
+}

@@ -1,0 +1,119 @@
+// Scales that read with every kind of colour vision, and the colours of selected heads.
+
+import { context2d } from "../dom/dom.js";
+
+export const CIVIDIS = [
+  [0, 34, 78],
+  [0, 42, 102],
+  [18, 50, 112],
+  [40, 58, 109],
+  [56, 66, 108],
+  [69, 74, 108],
+  [81, 82, 110],
+  [92, 91, 114],
+  [102, 99, 118],
+  [112, 108, 120],
+  [123, 117, 121],
+  [134, 126, 120],
+  [146, 135, 119],
+  [158, 145, 116],
+  [170, 155, 112],
+  [182, 165, 106],
+  [194, 175, 99],
+  [207, 186, 90],
+  [220, 197, 79],
+  [233, 208, 68],
+  [246, 219, 70],
+  [254, 232, 56],
+];
+// Brewer's PuOr turned round: purple below zero, white at zero, orange above.
+export const PURPLE_ORANGE = [
+  [45, 0, 75],
+  [84, 39, 136],
+  [128, 115, 172],
+  [178, 171, 210],
+  [216, 218, 235],
+  [255, 255, 255],
+  [254, 224, 182],
+  [253, 184, 99],
+  [224, 130, 20],
+  [179, 88, 6],
+  [127, 59, 8],
+];
+// Okabe and Ito 2008; past the last one they begin again, with broken lines.
+export const HEAD_COLOURS = ["#e0951f", "#0072b2", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#8d97a8", "#b3a100"];
+const DARKNESS = 0.8; // over a patch that nobody looks at
+export const NEGATIVE_COLOUR = "#8073ac"; // what is negative, beside the beam's colour for what is positive
+
+/** The colour of a share from 0 to 1, as [red, green, blue]. @param {number} share @param {number[][]} [scale] */
+export function colour(share, scale = CIVIDIS) {
+  const place = Math.min(Math.max(share, 0), 1) * (scale.length - 1);
+  const low = Math.min(Math.floor(place), scale.length - 2);
+  const rest = place - low;
+  return scale[low].map((value, channel) => Math.round(value + rest * (scale[low + 1][channel] - value)));
+}
+
+/** Black or white, whichever is read better on a colour. @param {number[]} ground red, green, blue */
+export function readableInk(ground) {
+  return luminance(ground) > 0.179 ? "#000" : "#fff"; // where both are read equally well
+}
+
+/** The relative luminance of WCAG 2. @param {number[]} channels red, green, blue from 0 to 255 */
+function luminance(channels) {
+  const [red, green, blue] = channels.map((channel) => ((channel / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+/**
+ * The pixel of each byte code: nothing for 0, from 1 to 255 the scale up to a share of it; red is the lowest byte.
+ * @param {number[][]} scale @param {number} [end]
+ */
+function colourTable(scale, end = 1) {
+  return Uint32Array.from({ length: 256 }, (_, code) => {
+    if (code === 0) return 0;
+    const [red, green, blue] = colour((code - 1) / 254 / end, scale);
+    return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+  });
+}
+
+export const WEIGHT_COLOURS = colourTable(CIVIDIS);
+export const SIGNED_COLOURS = colourTable(PURPLE_ORANGE);
+/** The pixels of weights whose colours end at one of them. @param {number} high above 0, at most 1 */
+export function weightColours(high) {
+  return high === 1 ? WEIGHT_COLOURS : colourTable(CIVIDIS, Math.sqrt(high));
+}
+
+/**
+ * Paints one block of byte codes into a canvas, one pixel a cell; the style sheet enlarges it.
+ * @param {HTMLCanvasElement} canvas @param {Uint8Array} codes @param {number} rows @param {number} columns
+ * @param {Uint32Array} [ink]
+ */
+export function paintCodes(canvas, codes, rows, columns, ink = WEIGHT_COLOURS) {
+  if (canvas.width !== columns) canvas.width = columns;
+  if (canvas.height !== rows) canvas.height = rows;
+  const context = context2d(canvas);
+  const image = context.createImageData(columns, rows);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let cell = 0; cell < rows * columns; cell++) pixels[cell] = ink[codes[cell]];
+  context.putImageData(image, 0, 0);
+}
+
+/** @param {HTMLCanvasElement} canvas @param {Uint32Array} [ink] */
+export function paintScale(canvas, ink = WEIGHT_COLOURS) {
+  paintCodes(
+    canvas,
+    Uint8Array.from({ length: 256 }, (_, code) => Math.max(code, 1)),
+    1,
+    256,
+    ink,
+  );
+}
+
+/**
+ * Leaves a patch as bright as it is looked at: 0 is dark, 1 as it is.
+ * @param {CanvasRenderingContext2D} context @param {[left: number, top: number, width: number, height: number]} box @param {number} strength
+ */
+export function shadePatch(context, box, strength) {
+  context.fillStyle = `rgb(8 10 16 / ${DARKNESS * (1 - strength)})`;
+  context.fillRect(...box);
+}

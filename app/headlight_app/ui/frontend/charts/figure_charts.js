@@ -1,0 +1,223 @@
+// Charts within a figure: curves and maps over numbers, and bars with their numbers.
+
+import { HEAD_COLOURS } from "./colours.js";
+import { addLines, addWords, fitText, LABEL_SIZE, LINE_HEIGHT, PRINT_COLOURS, textWidth } from "./figure_text.js";
+import { createScale, formatMark, ticks } from "./scale.js";
+
+/** @import { TextLine } from "../export/contract.js" */
+/** @import { Box, Figure } from "../export/types.js" */
+/** @typedef {{ name: string, values: ArrayLike<number>, isBroken?: boolean, stroke?: string }} Series */
+/** @typedef {{ stroke: string, stroke_width: number, dashed: boolean }} LineStyle */
+/**
+ * @typedef {object} LineChart
+ * @property {Series[]} series @property {number[]} x @property {string} xTitle @property {string} yTitle
+ * @property {string[]} [labels] of named places @property {boolean} [isLogX] @property {boolean} [isLogY]
+ * @property {boolean} [fromZero] whether 0 belongs to the values @property {number} [parts] of the axes, about
+ * @property {boolean} [hasLegend]
+ */
+/** @typedef {{ label: string, values: (number | null)[] }} Bars values between 0 and `most`, one for each kind of bar */
+
+const CHART_HEIGHT = 17.4; // in the size of its words
+const MAP_HEIGHT = 26; // of a map that is not square
+const DOT = 0.39; // of a point, where few have names
+const BAR_COLOURS = [PRINT_COLOURS.line, PRINT_COLOURS.beam];
+
+/**
+ * Curves over the numbers `x`, or over named places; each is named below where `hasLegend`, and has no point where its
+ * value is no number. Gives the chart's lower end.
+ * @param {Figure} figure @param {LineChart} chart @param {Box} box
+ */
+export function addLineChart(figure, chart, box) {
+  const { series, x, xTitle, yTitle, labels, isLogX, isLogY, fromZero, parts, hasLegend = true } = chart;
+  const { size } = figure.look;
+  const top = addTitleAbove(figure, yTitle, box);
+  const bottom = top + CHART_HEIGHT * size;
+  const values = series.flatMap((one) => Array.from(one.values));
+  const up = createScale(values, bottom, top, { isLog: isLogY, fromZero, parts });
+  const left = box.x + widestMark(figure, up.marks);
+  const along = createScale(x, left, box.x + box.width, { isLog: isLogX, parts });
+  for (const mark of up.marks) addLine(figure, [left, up.place(mark), box.x + box.width, up.place(mark)], true);
+  addMarksBeside(figure, up.marks, up.place, left, box);
+  if (labels) addPlaces(figure, labels, x.map(along.place), bottom);
+  else addMarksBelow(figure, along.marks, along.place, bottom);
+  addLine(figure, [left, bottom, box.x + box.width, bottom]);
+  series.forEach((one, place) => {
+    const points = Array.from(one.values, (value, at) => [along.place(x[at]), up.place(value)]);
+    addCurve(figure, points, lineStyle(figure, one, place));
+    if (labels) addDots(figure, points, lineStyle(figure, one, place).stroke);
+  });
+  const end = addTitleBelow(figure, xTitle, left, bottom, box);
+  return hasLegend && series.length > 1 ? addLegend(figure, series, { ...box, y: end }) : end;
+}
+
+/**
+ * A map of byte codes over two numbers, rows downwards, both from `start` on; gives the chart's lower end.
+ * @param {Figure} figure
+ * @param {{ rows: number, columns: number, codes: Uint8Array, palette: string[], start: number, xTitle: string, yTitle: string }} map
+ * @param {Box} box
+ */
+export function addNumberMap(figure, { rows, columns, codes, palette, start, xTitle, yTitle }, box) {
+  const { look } = figure;
+  const top = addTitleAbove(figure, yTitle, box);
+  const [down, across] = [rows, columns].map((count) => ticks(start, start + count - 1));
+  const left = box.x + widestMark(figure, down);
+  const width = box.x + box.width - left;
+  const height = rows === columns ? width : MAP_HEIGHT * look.size;
+  const place = { x: left, y: top, width, height };
+  figure.shapes.push({ kind: "heatmap", ...place, rows, columns, codes, gap: 0, palette });
+  figure.shapes.push({ kind: "rectangle", ...place, stroke: look.line, stroke_width: look.thin });
+  const middleOf = (/** @type {number} */ mark, /** @type {number} */ count) => (mark - start + 0.5) / count;
+  addMarksBeside(figure, down, (mark) => top + middleOf(mark, rows) * height, left, box);
+  addMarksBelow(figure, across, (mark) => left + middleOf(mark, columns) * width, top + height);
+  return addTitleBelow(figure, xTitle, left, top + height, box) + 0.2 * look.size;
+}
+
+/** What goes upwards, above its chart. @param {Figure} figure @param {string} title @param {Box} box */
+function addTitleAbove(figure, title, { x, y, width }) {
+  const { size, quiet } = figure.look;
+  return addLines(figure, [fitText(title, size, width)], x, y, { fill: quiet }) + 0.65 * size;
+}
+
+/** @param {Figure} figure @param {string} title @param {number} left @param {number} bottom of the chart @param {Box} box */
+function addTitleBelow(figure, title, left, bottom, box) {
+  const { size, quiet } = figure.look;
+  const text = fitText(title, size, box.x + box.width - left);
+  return addLines(figure, [text], left, bottom + size * LINE_HEIGHT, { fill: quiet });
+}
+
+/** The room that the numbers beside a chart need. @param {Figure} figure @param {number[]} marks */
+function widestMark({ look: { size } }, marks) {
+  return Math.max(...marks.map((mark) => textWidth(formatMark(mark), size))) + 0.65 * size;
+}
+
+/**
+ * @param {Figure} figure @param {number[]} marks @param {(mark: number) => number} place @param {number} left of the chart
+ * @param {Box} box
+ */
+function addMarksBeside(figure, marks, place, left, box) {
+  const { size } = figure.look;
+  for (const mark of marks)
+    addWords(figure, formatMark(mark), left - 0.35 * size, place(mark) + 0.35 * size, {
+      anchor: "end",
+      room: left - box.x,
+    });
+}
+
+/** @param {Figure} figure @param {number[]} marks @param {(mark: number) => number} place @param {number} bottom of the chart */
+function addMarksBelow(figure, marks, place, bottom) {
+  for (const mark of marks) addBelow(figure, formatMark(mark), place(mark), bottom, "middle");
+}
+
+/** @param {Figure} figure @param {string[]} labels @param {number[]} places @param {number} bottom of the chart */
+function addPlaces(figure, labels, places, bottom) {
+  labels.forEach((label, place) => {
+    const isLast = place === labels.length - 1; // its name would stand out of the box
+    addBelow(figure, label, places[place], bottom, isLast ? "end" : "middle");
+  });
+}
+
+/** @param {Figure} figure @param {string} words @param {number} x @param {number} bottom @param {TextLine["anchor"]} anchor */
+function addBelow(figure, words, x, bottom, anchor) {
+  const { size } = figure.look;
+  addWords(figure, words, x, bottom + size * LINE_HEIGHT, { anchor, room: 8.7 * size });
+}
+
+/** Lines through neighbouring points that have numbers. @param {Figure} figure @param {number[][]} points @param {LineStyle} style */
+function addCurve(figure, points, style) {
+  let run = /** @type {number[]} */ ([]);
+  for (const point of [...points, [NaN, NaN]]) {
+    if (point.every(Number.isFinite)) run.push(...point);
+    else {
+      if (run.length > 2) figure.shapes.push({ kind: "polyline", points: run, opacity: 1, ...style });
+      run = [];
+    }
+  }
+}
+
+/** @param {Figure} figure @param {number[][]} points @param {string} fill */
+function addDots(figure, points, fill) {
+  const side = DOT * figure.look.size;
+  for (const [x, y] of points.filter((point) => point.every(Number.isFinite)))
+    figure.shapes.push({ kind: "rectangle", x: x - side / 2, y: y - side / 2, width: side, height: side, fill });
+}
+
+/**
+ * Bars in rows: a label, a bar for each value (null: it has none), and the numbers; gives their lower end.
+ * @param {Figure} figure @param {{ rows: Bars[], kinds: string[], most: number, format: (value: number) => string, missing: string }} chart
+ * @param {Box} box
+ */
+export function addBars(figure, { rows, kinds, most, format, missing }, box) {
+  const numbers = rows.map(({ values }) => values.map((value) => (value === null ? missing : format(value))));
+  const label = Math.min(Math.max(...rows.map((row) => textWidth(row.label, LABEL_SIZE)), 6) + 1.5, box.width * 0.35);
+  const column = Math.max(...numbers.flat().map((text) => textWidth(text, LABEL_SIZE)), 4) + 1.5;
+  const track = box.width - label - column * kinds.length;
+  const height = LABEL_SIZE * LINE_HEIGHT + 0.6;
+  rows.forEach(({ label: name, values }, row) => {
+    const y = box.y + row * height;
+    const base = y + LABEL_SIZE * 1.1;
+    addWords(figure, name, box.x, base, { anchor: "start", room: label - 1 });
+    values.forEach((value, kind) => {
+      const thick = (height - 1) / values.length;
+      const width = Math.max(((value ?? 0) / (most || 1)) * track, value === null ? 0 : 0.15);
+      const place = { x: box.x + label, y: y + 0.3 + kind * thick, width, height: thick };
+      if (width > 0) figure.shapes.push({ kind: "rectangle", ...place, fill: barColour(kind, kinds.length) });
+      const x = box.x + label + track + column * (kind + 1);
+      addWords(figure, numbers[row][kind], x, base, { anchor: "end", room: column });
+    });
+  });
+  const end = box.y + rows.length * height;
+  if (kinds.length < 2) return end;
+  let x = box.x + label;
+  kinds.forEach((kind, place) => {
+    figure.shapes.push({
+      kind: "rectangle",
+      x,
+      y: end + 1.4,
+      width: 3,
+      height: 1.4,
+      fill: barColour(place, kinds.length),
+    });
+    addLines(figure, [kind], x + 4, end, { fill: PRINT_COLOURS.quiet });
+    x += textWidth(kind, LABEL_SIZE) + 8;
+  });
+  return end + LABEL_SIZE * LINE_HEIGHT;
+}
+
+/**
+ * The line of each series with its name; gives the legend's lower end.
+ * @param {Figure} figure @param {Omit<Series, "values">[]} series @param {Box} box
+ */
+export function addLegend(figure, series, box) {
+  const { size } = figure.look;
+  let [x, y] = [box.x, box.y];
+  series.forEach((one, place) => {
+    const long = textWidth(one.name, size) + 3.5 * size;
+    if (x > box.x && x + long > box.x + box.width) [x, y] = [box.x, y + size * LINE_HEIGHT];
+    const points = [x, y + size, x + 1.75 * size, y + size];
+    figure.shapes.push({ kind: "polyline", points, opacity: 1, ...lineStyle(figure, one, place) });
+    addLines(figure, [one.name], x + 2.2 * size, y);
+    x += long;
+  });
+  return y + size * LINE_HEIGHT;
+}
+
+/** A line of the grid, or else of an axis. @param {Figure} figure @param {number[]} points @param {boolean} [isGrid] */
+function addLine({ shapes, look }, points, isGrid = false) {
+  const stroke = isGrid ? look.ground : look.line;
+  shapes.push({ kind: "polyline", points, stroke, stroke_width: look.thin, opacity: 1, dashed: false });
+}
+
+/** @param {Figure} figure @param {Omit<Series, "values">} series @param {number} place @returns {LineStyle} */
+function lineStyle({ look }, { isBroken, stroke }, place) {
+  const colour = place % HEAD_COLOURS.length;
+  return {
+    stroke: stroke ?? (colour ? HEAD_COLOURS[colour] : look.beam),
+    stroke_width: look.thick,
+    dashed: isBroken ?? place >= HEAD_COLOURS.length,
+  };
+}
+
+/** @param {number} kind @param {number} kinds */
+function barColour(kind, kinds) {
+  return BAR_COLOURS[kinds === 1 ? 1 : kind];
+}

@@ -1,0 +1,124 @@
+// Lines of text in a figure for print or for the screen: measured here, so that every program lays them out alike.
+
+import { context2d, inlineText, shortenText } from "../dom/dom.js";
+import { remembered } from "../state/memory.js";
+import { HEAD_COLOURS } from "./colours.js";
+
+/** @import { TextLine } from "../export/contract.js" */
+/** @import { Figure, Look } from "../export/types.js" */
+
+export const LABEL_SIZE = 2.3; // millimetres; 6.5 points
+/** @type {Look} */
+export const PRINT_COLOURS = {
+  ink: "#16181d",
+  quiet: "#565b66",
+  line: "#b9bcc4",
+  beam: "#c47a0a",
+  ground: "#eceae5",
+  paper: "#ffffff",
+  size: LABEL_SIZE,
+  thin: 0.15,
+  thick: 0.35,
+};
+/** In pixels, and in the colours of the theme. @type {Look} */
+export const SCREEN_LOOK = {
+  ink: "var(--ink)",
+  quiet: "var(--quiet)",
+  line: "color-mix(in srgb, var(--ink) 45%, var(--surface))",
+  beam: HEAD_COLOURS[0],
+  ground: "var(--line)",
+  paper: "var(--surface)",
+  size: 12,
+  thin: 1,
+  thick: 2.5,
+};
+export const PRINT_FONT = "Helvetica, Arial, sans-serif";
+export const LINE_HEIGHT = 1.35; // of a line of text, in its size
+const HEADING_SIZE = 2.9;
+const FOOT_SIZE = 1.8;
+const measuringContext = remembered((/** @type {Document} */ page) => context2d(page.createElement("canvas")));
+
+/** @param {string} text @param {number} size @param {boolean} [bold] */
+export function textWidth(text, size, bold = false) {
+  const context = measuringContext(document);
+  context.font = `${bold ? "bold " : ""}100px ${PRINT_FONT}`;
+  return (context.measureText(text).width * size) / 100;
+}
+
+/** @param {string} text @param {number} size @param {number} width */
+export function fitText(text, size, width) {
+  return shortenText(text, width, (words) => textWidth(words, size));
+}
+
+/**
+ * Lines of text below each other; gives where the next would begin.
+ * @param {Figure} figure @param {string[]} lines @param {number} x @param {number} y
+ * @param {{ size?: number, bold?: boolean, fill?: string }} [options]
+ */
+export function addLines(figure, lines, x, y, options = {}) {
+  const { size = figure.look.size, bold = false, fill = figure.look.ink } = options;
+  for (const text of lines) {
+    y += size * LINE_HEIGHT;
+    pushText(figure, { x, y: y - size * 0.3, size, anchor: "start", rotation: 0, bold, fill, text });
+  }
+  return y;
+}
+
+/** @param {Figure} figure @param {Omit<TextLine, "kind" | "text_width">} shape */
+function pushText({ shapes }, shape) {
+  shapes.push({ kind: "text", ...shape, text_width: textWidth(shape.text, shape.size, shape.bold) });
+}
+
+/** @param {string} text @param {number} size @param {number} width */
+export function wrapText(text, size, width) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const longer = lines.at(-1) ? `${lines.at(-1)} ${word}` : word;
+    if (textWidth(longer, size, true) <= width || !lines.at(-1)) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines.map((line) => fitText(line, size * 1.1, width));
+}
+
+/** @typedef {{ size?: number, anchor: TextLine["anchor"], turn?: number, room: number, bold?: boolean, fill?: string }} LabelOptions */
+
+/**
+ * The name of a token.
+ * @param {Figure} figure @param {string} name @param {number} x @param {number} y @param {LabelOptions} options
+ */
+export function addLabel(figure, name, x, y, options) {
+  addWords(figure, inlineText(name), x, y, options);
+}
+
+/**
+ * One line of words, as long as there is room.
+ * @param {Figure} figure @param {string} words @param {number} x @param {number} y @param {LabelOptions} options
+ */
+export function addWords(figure, words, x, y, options) {
+  const { size = figure.look.size, anchor, turn = 0, room, bold = false, fill = figure.look.ink } = options;
+  pushText(figure, { x, y, size, anchor, rotation: turn, bold, fill, text: fitText(words, size, room) });
+}
+
+/** @param {string[]} names @param {number} size */
+export function longestLabel(names, size) {
+  return Math.max(...names.slice(0, 400).map((name) => textWidth(inlineText(name), size)), 2);
+}
+
+/** The title, if there is one; gives where the rest begins. @param {Figure} figure */
+export function addTitle(figure) {
+  if (!figure.title) return 2;
+  const lines = wrapText(figure.title, HEADING_SIZE, figure.width - 4);
+  return addLines(figure, lines, 2, 2, { size: HEADING_SIZE, bold: true });
+}
+
+/**
+ * What stands beneath a figure: by which rules it was made, and perhaps where it is from; it gives the figure its height.
+ * @param {Figure} figure @param {string[]} rules @param {string} foot @param {number} y
+ */
+export function addFoot(figure, rules, foot, y) {
+  const { width } = figure;
+  const fill = PRINT_COLOURS.quiet;
+  y = addLines(figure, wrapText(rules.join(" · "), LABEL_SIZE, width - 4), 2, y + 0.5, { fill });
+  if (foot) y = addLines(figure, wrapText(foot, FOOT_SIZE, width - 4), 2, y + 0.5, { size: FOOT_SIZE, fill });
+  figure.height = y + 1.5;
+}

@@ -1,0 +1,183 @@
+// A map, queries downwards and keys to the right, drawn by one description on the screen and in files.
+
+import { hidpiContext, inlineText } from "../dom/dom.js";
+import { addWords, textWidth } from "./figure_text.js";
+import { paintShapes } from "./paint_shapes.js";
+
+/** @import { Figure } from "../export/types.js" */
+/** @import { CanvasStyle, Token } from "../types.js" */
+
+/**
+ * Where everything is: the corner of the cells, the size of a cell, the room for names beside and above, their size.
+ * @typedef {object} HeatmapLayout
+ * @property {number} rows @property {number} columns @property {number} x @property {number} y
+ * @property {number} width @property {number} height @property {number} left @property {number} top @property {number} size
+ */
+
+/**
+ * @typedef {object} Heatmap
+ * @property {Pick<Token, "text">[]} queries
+ * @property {Pick<Token, "text">[]} keys
+ * @property {HTMLCanvasElement} image one pixel a cell
+ * @property {{ query: number | null, key?: number | null }} hot the cell under the pointer
+ * @property {CanvasStyle} style
+ * @property {(number | null)[]} [rows] the rows to mark, where there are several
+ * @property {number} [tall] how high it may be
+ * @property {boolean} [ground] whether forbidden cells are grey, not of the page's colour
+ */
+
+const [GAP, LINE] = [0.35, 1.02]; // between a name and the cells, from a name to the next, in their size
+const MOST_MEASURED = 400; // names
+const [TALL, LINED] = [430, 9]; // pixels of a map that is not large, and of cells with lines between them
+
+/**
+ * The names at the left of a map and above it: every one, or as many as there is room for, and those of `hot` always.
+ * @param {Figure} figure @param {HeatmapLayout} layout @param {string[]} rows @param {string[]} columns
+ * @param {{ hot?: { rows: (number | null)[], column?: number | null }, fill?: string, isTurned?: boolean }} [options]
+ * `isTurned`: whether the names of columns are read upwards
+ */
+export function addNames(figure, layout, rows, columns, options = {}) {
+  const { hot = { rows: [] }, fill = figure.look.ink, isTurned = true } = options;
+  const { x, y, width, height, left, top, size } = layout;
+  const gap = GAP * size;
+  const across = isTurned ? size * LINE : longestName(columns, size) + size / 2;
+  const [everyRow, everyColumn] = [(size * LINE) / height, across / width].map((step) => Math.max(Math.ceil(step), 1));
+  const style = (/** @type {boolean} */ isHot) => ({ size, fill: isHot ? figure.look.ink : fill });
+  rows.forEach((name, row) => {
+    const isHot = hot.rows.includes(row);
+    if (row % everyRow && !isHot) return;
+    const place = { anchor: /** @type {const} */ ("end"), room: left - gap };
+    addWords(figure, name, x - gap, y + (row + 0.5) * height + 0.35 * size, { ...style(isHot), ...place });
+  });
+  const turned = { anchor: /** @type {const} */ ("start"), room: top - gap, turn: -90 };
+  const upright = { anchor: /** @type {const} */ ("middle"), room: columns.length * width };
+  columns.forEach((name, column) => {
+    const isHot = column === hot.column;
+    const middle = x + (column + 0.5) * width;
+    const isCut = !isTurned && middle + textWidth(name, size) / 2 > x + columns.length * width + size / 2;
+    if ((column % everyColumn || isCut) && !isHot) return;
+    if (isTurned) addWords(figure, name, middle + 0.35 * size, y - gap, { ...style(isHot), ...turned });
+    else addWords(figure, name, middle, y - gap, { ...style(isHot), ...upright });
+  });
+}
+
+/** @param {string[]} names @param {number} size */
+export function longestName(names, size) {
+  return Math.max(...names.slice(0, MOST_MEASURED).map((name) => textWidth(name, size)), 0.8 * size);
+}
+
+/**
+ * Lines of the ground's colour after every so many rows and columns (0: none), so that cells can be told apart.
+ * @param {Figure} figure @param {HeatmapLayout} layout @param {{ rows: number, columns: number, thick: number }} lines
+ */
+export function addLinesBetween({ shapes, look }, { rows, columns, x, y, width, height }, lines) {
+  const add = (/** @type {number[]} */ points) =>
+    shapes.push({ kind: "polyline", points, stroke: look.paper, stroke_width: lines.thick, opacity: 1, dashed: false });
+  for (let row = lines.rows; row && row < rows; row += lines.rows)
+    add([x, y + row * height, x + columns * width, y + row * height]);
+  for (let column = lines.columns; column && column < columns; column += lines.columns)
+    add([x + column * width, y, x + column * width, y + rows * height]);
+}
+
+/**
+ * Draws a map as wide as it may be, and hands back where everything is.
+ * @param {HTMLCanvasElement} canvas @param {number} width @param {Heatmap} picture
+ */
+export function drawHeatmap(canvas, width, picture) {
+  const { queries, keys, hot, rows = [hot.query], style, image } = picture;
+  const names = [queries, keys].map((tokens) => tokens.map(({ text }) => inlineText(text)));
+  const layout = layoutHeatmap(names, width, picture);
+  const { x, y, height } = layout;
+  /** @type {Figure} */
+  const figure = {
+    width,
+    height: y + height * queries.length + 4,
+    title: "",
+    palette: [],
+    shapes: [],
+    look: lookOf(style),
+  };
+  const cells = { x, y, width: layout.width * keys.length, height: height * queries.length };
+  if (picture.ground) figure.shapes.push({ kind: "rectangle", ...cells, fill: style.raised });
+  const shape = { rows: queries.length, columns: keys.length, codes: new Uint8Array(), gap: 0, image };
+  figure.shapes.push({ kind: "heatmap", ...cells, ...shape });
+  if (height >= LINED) addLinesBetween(figure, layout, { rows: 1, columns: 1, thick: 1 });
+  addNames(figure, layout, names[0], names[1], { hot: { rows, column: hot.key }, fill: style.quiet });
+  addMarks(figure, layout, rows, hot.key, 1.5 * style.type);
+  paintShapes(hidpiContext(canvas, width, Math.ceil(figure.height)), figure.shapes, style.font);
+  return layout;
+}
+
+/** @param {string[][]} names of rows and columns @param {number} width @param {Heatmap} picture @returns {HeatmapLayout} */
+function layoutHeatmap([rows, columns], width, { style, tall = TALL }) {
+  const isLarge = tall > TALL;
+  const size = (rows.length > 28 || columns.length > 28 ? 10 : isLarge ? 14 : 12) * style.type;
+  const projected = style.type > 1;
+  const most = Math.min(width * (projected ? 0.32 : 0.26), (isLarge ? 150 : 110) * style.type);
+  const left = Math.min(longestName(rows, size) + 12, most);
+  const top = Math.min(longestName(columns, size) + 10, projected ? 92 : 84);
+  const cell = Math.min(
+    (width - left - 2) / columns.length,
+    Math.max(tall - top, projected ? 170 : 240) / Math.max(rows.length, columns.length / 1.6),
+    isLarge ? 56 : 40,
+  );
+  const counted = { rows: rows.length, columns: columns.length };
+  return { ...counted, x: left, y: top, width: cell, height: cell, left, top, size };
+}
+
+/**
+ * Frames the rows of the queries at hand, and the cell or the column under the pointer.
+ * @param {Figure} figure @param {HeatmapLayout} layout @param {(number | null)[]} rows @param {number | null | undefined} key
+ * @param {number} thick
+ */
+function addMarks({ shapes, look }, { x, y, width, height, columns }, rows, key, thick) {
+  for (const row of rows) {
+    const line = { kind: /** @type {const} */ ("rectangle"), y: y + (row ?? 0) * height, height, stroke_width: thick };
+    if (row !== null) shapes.push({ ...line, x, width: width * columns, stroke: look.beam });
+    if (key !== null && key !== undefined) shapes.push({ ...line, x: x + key * width, width, stroke: look.ink });
+  }
+}
+
+/** The page's own colours, for a canvas. @param {CanvasStyle} style */
+function lookOf({ ink, quiet, line, beam, raised, surface, type }) {
+  return { ink, quiet, line, beam, ground: raised, paper: surface, size: 12 * type, thin: 1, thick: 2 };
+}
+
+/**
+ * Which cell of a map lies under the pointer, or null.
+ * @param {Element} sheet on which the map is @param {Omit<HeatmapLayout, "left" | "top" | "size"> | null | undefined} map @param {MouseEvent} event
+ * @param {number} [scale] by how much the sheet is larger than its own measure
+ */
+export function cellAtPointer(sheet, map, event, scale = 1) {
+  if (!map) return null;
+  const frame = sheet.getBoundingClientRect();
+  const key = Math.floor(((event.clientX - frame.left) / scale - map.x) / map.width);
+  const query = Math.floor(((event.clientY - frame.top) / scale - map.y) / map.height);
+  const inside = key >= 0 && key < map.columns && query >= 0 && query < map.rows;
+  return inside ? { query, key } : null;
+}
+
+/**
+ * @template Cell @typedef {object} MapActions
+ * @property {(cell: Cell | null) => void} point the pointer is over a cell, or over none
+ * @property {(cell: Cell) => void} choose
+ * @property {(step: number) => void} step to the row before or after the one at hand
+ */
+
+/**
+ * @template Cell @param {HTMLCanvasElement} canvas @param {(event: MouseEvent) => Cell | null} cellAt
+ * @param {MapActions<Cell>} actions
+ */
+export function listenToMap(canvas, cellAt, { point, choose, step }) {
+  canvas.onmousemove = (event) => point(cellAt(event));
+  canvas.onmouseleave = () => point(null);
+  canvas.onclick = (event) => {
+    const cell = cellAt(event);
+    if (cell) choose(cell);
+  };
+  canvas.onkeydown = (event) => {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    event.preventDefault();
+    step(event.key === "ArrowDown" ? 1 : -1);
+  };
+}

@@ -1,0 +1,66 @@
+// A number axis: round numbers to mark, and where values lie between its two ends.
+
+import { formatNumber } from "./charts.js";
+
+/** @typedef {{ low: number, high: number, marks: number[], place: (value: number) => number }} Scale */
+
+const MOST_POWERS = 8; // marks of a logarithmic axis, less one
+const ROUNDING = 1e-9; // of a step
+
+/** Round numbers that divide a range into about as many parts. @param {number} low @param {number} high @param {number} parts */
+export function ticks(low, high, parts = 4) {
+  const rough = (high - low) / parts || 1;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((factor) => power * factor >= rough * 0.999) ?? 10);
+  const [first, last] = [Math.ceil(low / step - ROUNDING), Math.floor(high / step + ROUNDING)];
+  return Array.from({ length: Math.max(last - first + 1, 0) }, (_, index) => (first + index) * step);
+}
+
+/** Powers of ten between two numbers above 0: not all where there are many. @param {number} low @param {number} high */
+export function powersOfTen(low, high) {
+  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const step = Math.ceil((last - first) / MOST_POWERS) || 1;
+  return Array.from(
+    { length: Math.floor((last - first) / step) + 1 },
+    (_, index) => 10 ** (last - step * index),
+  ).reverse();
+}
+
+/**
+ * An axis for all finite values, from `start` to `end` on the paper.
+ * @param {number[]} values @param {number} start @param {number} end
+ * @param {{ isLog?: boolean, fromZero?: boolean, parts?: number }} [options] `fromZero`: whether 0 belongs to it
+ * @returns {Scale}
+ */
+export function createScale(values, start, end, { isLog = false, fromZero = false, parts = 4 } = {}) {
+  const to = isLog ? Math.log10 : (/** @type {number} */ value) => value;
+  const [low, high] = rangeOf(values, isLog, fromZero);
+  const share = (/** @type {number} */ value) => (to(value) - to(low)) / (to(high) - to(low));
+  const all = isLog ? powersOfTen(low, high) : ticks(low, high, parts);
+  const marks = all.filter((mark) => share(mark) >= -ROUNDING && share(mark) <= 1 + ROUNDING);
+  return { low, high, marks, place: (value) => start + share(value) * (end - start) };
+}
+
+/** @param {number[]} values @param {boolean} isLog @param {boolean} fromZero */
+function rangeOf(values, isLog, fromZero) {
+  const counted = values.filter((value) => Number.isFinite(value) && (!isLog || value > 0));
+  if (!counted.length) return isLog ? [1, 10] : [0, 1];
+  const all = fromZero && !isLog ? [...counted, 0] : counted;
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  if (low < high) return [low, high];
+  return isLog ? [low, low * 10] : fromZero ? [low, low + 1] : [low - 0.5, low + 0.5];
+}
+
+const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+
+/** A mark of an axis; a power of ten that would be long is written as one: 10⁷. @param {number} mark */
+export function formatMark(mark) {
+  const power = mark > 0 ? Math.round(Math.log10(mark)) : 0;
+  if ((power > -4 && power < 5) || Math.abs(mark / 10 ** power - 1) > 1e-9) return formatNumber(mark, 3);
+  return `10${raised(power)}`;
+}
+
+/** An exponent. @param {number} power */
+export function raised(power) {
+  return String(power).replace(/./g, (sign) => RAISED[/** @type {keyof typeof RAISED} */ (sign)]);
+}

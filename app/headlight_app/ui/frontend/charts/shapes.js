@@ -1,0 +1,101 @@
+// What figures for print are made of: maps with names at their sides, colour scales, panels side by side.
+
+import { inlineText } from "../dom/dom.js";
+import { CIVIDIS, colour, PURPLE_ORANGE } from "./colours.js";
+import { addLines, addTitle, fitText, LABEL_SIZE, PRINT_COLOURS, SCREEN_LOOK, textWidth } from "./figure_text.js";
+import { addNames, longestName } from "./heatmap.js";
+
+/** @import { Box, Figure } from "../export/types.js" */
+
+export const GAP = 5; // between two panels
+export const MARGIN = 2;
+const MIN_VECTOR_CELL = 1.3; // millimetres a side, from which on cells are drawn one by one
+
+/** A figure for the screen; `words` say what it shows. @param {number} width @param {string} words @returns {Figure} */
+export function beginSheet(width, words) {
+  return { width, height: 0, title: words, palette: [], shapes: [], look: SCREEN_LOOK };
+}
+
+/** A figure with its title, and where what follows begins. @param {number} width @param {string} title @param {boolean} [signed] */
+export function beginFigure(width, title, signed = false) {
+  /** @type {Figure} */
+  const figure = { width, height: 0, title, palette: colourNames(signed), shapes: [], look: PRINT_COLOURS };
+  return { figure, y: addTitle(figure) };
+}
+
+/**
+ * Panels side by side, row after row; each draws itself into its box and gives its lower end.
+ * @param {Figure} figure @param {number} y @param {((box: Box) => number)[]} panels @param {number} across at most
+ */
+export function addPanels(figure, y, panels, across) {
+  const room = (figure.width - 2 * MARGIN - (across - 1) * GAP) / across;
+  for (let first = 0; first < panels.length; first += across) {
+    const row = panels.slice(first, first + across);
+    const ends = row.map((draw, place) => draw({ x: MARGIN + place * (room + GAP), y: y + 1, width: room }));
+    y = Math.max(...ends) + 2;
+  }
+  return y;
+}
+
+/**
+ * A panel with a title above it.
+ * @param {Figure} figure @param {string} title @param {(box: Box) => number} draw @returns {(box: Box) => number}
+ */
+export function titled(figure, title, draw) {
+  return (box) => {
+    const y = addLines(figure, [fitText(title, figure.look.size, box.width)], box.x, box.y, { bold: true });
+    return draw({ ...box, y: y + 0.5 });
+  };
+}
+
+/** The colours of 256 byte codes. @param {boolean} signed */
+export function colourNames(signed) {
+  const scale = signed ? PURPLE_ORANGE : CIVIDIS;
+  /** @param {number[]} parts */
+  const hex = (parts) => `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+  return Array.from({ length: 256 }, (_, code) =>
+    code ? hex(colour((code - 1) / 254, scale)) : signed ? PRINT_COLOURS.ground : PRINT_COLOURS.paper,
+  );
+}
+
+/** How far cells of a size stand apart; nothing where they are one picture. @param {number} cell */
+export function cellGap(cell) {
+  return cell >= MIN_VECTOR_CELL ? Math.min(cell * 0.06, 0.25) : 0;
+}
+
+/**
+ * A map of byte codes, rows downwards, with the tokens of both; gives its lower end.
+ * @param {Figure} figure
+ * @param {{ rows: string[], columns: string[], codes: Uint8Array, signed?: boolean, palette?: string[] }} map
+ * @param {Box} box
+ */
+export function addHeatmap(figure, { rows, columns, codes, signed = false, palette }, box) {
+  const names = [rows, columns].map((tokens) => tokens.map(inlineText));
+  const left = Math.min(longestName(names[0], LABEL_SIZE) + 1.2, box.width * 0.3);
+  const top = Math.min(longestName(names[1], LABEL_SIZE) + 1.2, 22);
+  const cell = Math.min((box.width - left) / columns.length, 7, 160 / rows.length);
+  const counted = { rows: rows.length, columns: columns.length };
+  const corner = { x: box.x + left, y: box.y + top };
+  const size = Math.min(LABEL_SIZE, Math.max(cell * 0.9, 1.6));
+  addNames(figure, { ...counted, ...corner, width: cell, height: cell, left, top, size }, names[0], names[1]);
+  const cells = { ...corner, width: cell * columns.length, height: cell * rows.length };
+  if (signed) figure.shapes.push({ kind: "rectangle", ...cells, fill: PRINT_COLOURS.ground });
+  const gap = cellGap(cell);
+  figure.shapes.push({ kind: "heatmap", ...cells, ...counted, codes, gap, ...(palette && { palette }) });
+  figure.shapes.push({ kind: "rectangle", ...cells, stroke: PRINT_COLOURS.line, stroke_width: PRINT_COLOURS.thin });
+  return cells.y + cells.height;
+}
+
+/**
+ * A scale with its ends and what there is to say of it; gives where the next line would begin.
+ * @param {Figure} figure @param {{ low: string, high: string, words: string, palette?: string[] }} scale
+ * @param {number} x @param {number} y
+ */
+export function addColourScale(figure, { low, high, words, palette }, x, y) {
+  const from = x + textWidth(low, LABEL_SIZE) + 1;
+  addLines(figure, [low], x, y, { fill: PRINT_COLOURS.quiet });
+  const codes = Uint8Array.from({ length: 128 }, (_, place) => 1 + place * 2);
+  const strip = { x: from, y: y + 0.7, width: 24, height: 1.9, rows: 1, columns: 128, codes, gap: 0 };
+  figure.shapes.push({ kind: "heatmap", ...strip, ...(palette && { palette }) });
+  return addLines(figure, [words ? `${high}  ${words}` : high], from + 25, y, { fill: PRINT_COLOURS.quiet });
+}

@@ -1,0 +1,107 @@
+// Elements of SVG, and the shapes of a figure as such elements: on the screen and in a file.
+
+import { paintCodes } from "./colours.js";
+
+/** @import { CellsShape, Figure, Shape } from "../export/types.js" */
+
+const SVG = "http://www.w3.org/2000/svg";
+const [PRINT_DASH, SCREEN_DASH] = ["1 0.8", "6 4"]; // millimetres, pixels
+
+/**
+ * @param {string} name @param {Record<string, string | number | undefined>} [attributes] what is undefined is left out
+ * @param {(Node | string)[]} [children] @returns {SVGElement}
+ */
+export function svg(name, attributes = {}, children = []) {
+  const element = /** @type {SVGElement} */ (document.createElementNS(SVG, name));
+  for (const [attribute, value] of Object.entries(attributes)) {
+    if (value !== undefined)
+      element.setAttribute(attribute, typeof value === "number" ? String(roundedNumber(value)) : value);
+  }
+  element.append(...children.map((child) => (typeof child === "string" ? xmlText(child) : child)));
+  return element;
+}
+
+/** @param {number} number */
+export function roundedNumber(number) {
+  return Number(number.toFixed(3));
+}
+
+/** Without the characters that no XML may hold. @param {string} text */
+function xmlText(text) {
+  return text.replace(
+    /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+    "\ufffd",
+  );
+}
+
+/** A sheet with words for people who do not see it. @param {number} width @param {number} height @param {string} words */
+export function createSheet(width, height, words) {
+  const sheet = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "sheet-svg" }, [
+    svg("title", {}, [words]),
+  ]);
+  sheet.style.maxWidth = `${width}px`;
+  return sheet;
+}
+
+/** A figure for the screen. @param {Figure} figure */
+export function figureSheet({ width, height, title, palette, shapes }) {
+  const sheet = createSheet(width, height, title);
+  sheet.append(...shapes.map((shape) => shapeElement(shape, palette, SCREEN_DASH)));
+  return sheet;
+}
+
+/** @param {Shape} shape @param {string[]} palette of byte codes @param {string} dash of broken lines */
+export function shapeElement(shape, palette, dash = PRINT_DASH) {
+  if (shape.kind === "heatmap") return cellsElement(shape, shape.palette ?? palette);
+  if (shape.kind === "rectangle") {
+    const { x, y, width, height, fill = "none", stroke, stroke_width } = shape;
+    return svg("rect", { x, y, width, height, fill, stroke, "stroke-width": stroke_width });
+  }
+  if (shape.kind === "curve" || shape.kind === "polyline") {
+    const { kind, points, stroke, stroke_width, opacity, dashed } = shape;
+    const [from, to] = [points.slice(0, 2).map(roundedNumber), points.slice(2).map(roundedNumber)];
+    return svg("path", {
+      d: `M${from}${kind === "curve" && to.length > 2 ? "C" : "L"}${to}`,
+      fill: "none",
+      stroke,
+      "stroke-width": stroke_width,
+      "stroke-opacity": opacity,
+      "stroke-dasharray": dashed ? dash : undefined,
+    });
+  }
+  const { x, y, rotation } = shape;
+  const transform = rotation ? `rotate(${rotation} ${roundedNumber(x)} ${roundedNumber(y)})` : undefined;
+  if (shape.kind === "image") {
+    const { left, top, width, height, png } = shape;
+    const href = `data:image/png;base64,${png}`;
+    return svg("image", { x: x + left, y: y + top, width, height, href, transform });
+  }
+  const { size, anchor, bold, fill, text } = shape;
+  const font = { "font-size": size, "font-weight": bold ? "bold" : undefined };
+  return svg("text", { x, y, fill, ...font, "text-anchor": anchor, direction: "ltr", transform }, [text]);
+}
+
+/** @param {CellsShape} cells @param {string[]} palette */
+function cellsElement({ x, y, width, height, rows, columns, codes, gap }, palette) {
+  if (!gap) {
+    const href = cellsCanvas(codes, rows, columns, palette).toDataURL("image/png");
+    const style = "image-rendering: pixelated";
+    return svg("image", { x, y, width, height, href, preserveAspectRatio: "none", style });
+  }
+  const [across, down] = [width / columns, height / rows];
+  const group = svg("g", { "shape-rendering": "crispEdges" });
+  codes.forEach((code, cell) => {
+    if (!code) return;
+    const box = { x: x + (cell % columns) * across + gap / 2, y: y + Math.floor(cell / columns) * down + gap / 2 };
+    group.append(svg("rect", { ...box, width: across - gap, height: down - gap, fill: palette[code] }));
+  });
+  return group;
+}
+
+/** @param {Uint8Array} codes @param {number} rows @param {number} columns @param {string[]} palette */
+function cellsCanvas(codes, rows, columns, palette) {
+  const canvas = document.createElement("canvas");
+  const pixels = palette.map((ink) => parseInt(`ff${ink.slice(5, 7)}${ink.slice(3, 5)}${ink.slice(1, 3)}`, 16));
+  paintCodes(canvas, codes, rows, columns, Uint32Array.from(pixels));
+  return canvas;
+}

@@ -1,0 +1,414 @@
+// Written from headlight_app/contract by tests/javascript/contracts.py.
+
+/**
+ * The parts that replace a model's own, by their names in the registries; empty where it stays as trained.
+ *
+ * `masks` joins names by "+", `scale` is "on" or "off".
+ */
+export interface Variant {
+  masks: string;
+  positional_encoding: string;
+  attention_function: string;
+  scale: string;
+  pooling: string;
+}
+
+/** What decides an answer besides the model and its texts. `image` is the name of a picture: empty is the first. */
+export interface Asked {
+  image: string;
+  variant: Variant;
+  device: string;
+  edits: string[];
+  masked_positions: number[];
+}
+
+/** All that decides what a model computes; two equal ones have the same answer. */
+export interface Question {
+  image: string;
+  variant: Variant;
+  device: string;
+  edits: string[];
+  masked_positions: number[];
+  model: string;
+  text: string;
+  source: string;
+}
+
+/**
+ * What was chosen about heads.
+ *
+ * `attention` names a stack and a kind ("decoder.self"); empty means the model's first. `layer` and `head` are -1
+ * until somebody chose: pages begin with a head that is plain to see. `heads` are the selected ones, empty where only
+ * the chosen one is looked at; `sort` is a row of HEAD_ORDERS or a head metric. `quantity` is what is shown:
+ * `other_head` and `other_text` are subtracted in a difference, `target_token` (-1: the likeliest) is the gradient's.
+ * `top_mass` is the share of each row, in percent, that its largest weights must make. `zoom` is what a map is zoomed
+ * to: "10-20/0-30" are queries 10 to 19 and keys 0 to 29. `query` -1 means the last token, `key` -1 the most attended.
+ */
+export interface HeadChoice {
+  image: string;
+  variant: Variant;
+  device: string;
+  edits: string[];
+  masked_positions: number[];
+  attention: string;
+  layer: number;
+  head: number;
+  heads: string[];
+  sort: string;
+  quantity: string;
+  other_head: string;
+  other_text: string;
+  head_reduction: string;
+  unit: string;
+  top_mass: number;
+  hide: string;
+  renormalize: string;
+  segments: string;
+  zoom: string;
+  plot: string;
+  panel_size: string;
+  colour_range: string;
+  query: number;
+  key: number;
+  pinned: number[];
+  target_token: number;
+}
+
+/**
+ * What is on the screen. `text` and `source` are None until somebody typed.
+ *
+ * `step` is shown by the tab Step by step, `analysis` by the tab Layers; there `neuron` opens the feed-forward of a
+ * layer ("3"), and one neuron of it ("3.120").
+ */
+export interface State {
+  image: string;
+  variant: Variant;
+  device: string;
+  edits: string[];
+  masked_positions: number[];
+  attention: string;
+  layer: number;
+  head: number;
+  heads: string[];
+  sort: string;
+  quantity: string;
+  other_head: string;
+  other_text: string;
+  head_reduction: string;
+  unit: string;
+  top_mass: number;
+  hide: string;
+  renormalize: string;
+  segments: string;
+  zoom: string;
+  plot: string;
+  panel_size: string;
+  colour_range: string;
+  query: number;
+  key: number;
+  pinned: number[];
+  target_token: number;
+  model: string;
+  text: string | null;
+  source: string | null;
+  tab: string;
+  step: string;
+  analysis: string;
+  neuron: string;
+  token_ids: string;
+  disabled_edits: string[];
+  task: string;
+  beam_width: number;
+  sampling: string;
+  generated: string;
+  blend: "all" | "head" | "layer";
+  side_b: string;
+  chapter: string;
+  screen: string;
+  course_inputs: string;
+  presenter: string;
+  embedded: string;
+}
+
+/** How to draw: temperature 0 takes the likeliest token; a `top_k` of 0 and a `top_p` of 1 keep all tokens. */
+export interface Sampling {
+  temperature: number;
+  top_k: number;
+  top_p: number;
+  seed: number;
+}
+
+/** The parts of a Variant that were chosen for B; an empty one is as B's model was trained. */
+export interface VariantDifference {
+  masks?: string;
+  positional_encoding?: string;
+  attention_function?: string;
+  scale?: string;
+  pooling?: string;
+}
+
+/**
+ * What side B has of its own; the rest is as in side A.
+ *
+ * Without an `alignment` the server chooses how tokens are matched. B shows a head of its own where it has a `layer`
+ * and a `head`. `head_chosen` is "1" once somebody has chosen a head, else the one that differs most is shown.
+ */
+export interface Difference {
+  model?: string;
+  text?: string;
+  source?: string;
+  variant: VariantDifference;
+  edits?: string[];
+  masked_positions?: number[];
+  alignment?: string;
+  layer?: number;
+  head?: number;
+  head_chosen?: string;
+}
+
+/** A token as the model reads it; `end` is where it ends in its text, in units of UTF-16. */
+export interface Token {
+  text: string;
+  id: number;
+  special: boolean;
+  masked: boolean;
+  end: number;
+}
+
+/**
+ * One kind of attention in one stack. The byte codes of its heads begin at `offset`, [layer head row column].
+ *
+ * `ablations` are the heads, as layer and head, that each edit of the question switches off. `metrics` are of each
+ * head, layer after layer: None where a text does not determine one, and as a whole while they are not measured. A
+ * text `has_segments` where it is a pair of sentences. The heads of a long text are `pending`: they are sent later.
+ */
+export interface AttentionGroupAnswer {
+  name: string;
+  stack: string;
+  kind: string;
+  title: string;
+  layers: number;
+  heads: number;
+  queries: "source" | "text";
+  keys: "source" | "text";
+  rows: number;
+  columns: number;
+  pooled_shape: [number, number];
+  offset: number;
+  ablations: Record<string, [number, number][]>;
+  metrics: Record<string, (number | null)[]> | null;
+  has_segments: boolean;
+  pending: boolean;
+}
+
+/**
+ * Where the patches of an image lie, and whether it stands for the text or the source.
+ *
+ * `first_token` is the position of the first patch: class tokens come before it. `region` is left, top, right, bottom
+ * as shares of the image's sides.
+ */
+export interface Patches {
+  side: "source" | "text";
+  rows: number;
+  columns: number;
+  first_token: number;
+  region: [number, number, number, number];
+}
+
+/** A possible token (or label): its text with white space, and its probability before and after all changes. */
+export interface Candidate {
+  text: string;
+  id: number;
+  before: number;
+  after: number;
+}
+
+/**
+ * What the model predicts at one position; the page writes `title`, `preposition`, and the token there.
+ *
+ * There is no token where the answer is about the whole text.
+ */
+export interface Prediction {
+  position: number;
+  title: string;
+  preposition: string;
+  token_text: string | null;
+  candidates: Candidate[];
+}
+
+/** An example: its texts, one line on what to look at, the order of heads that suits it, a query and a key. */
+export interface ExampleAnswer {
+  text: string;
+  source: string;
+  hint: string;
+  sort: string;
+  query: string;
+  key: string;
+}
+
+/** What can be shown of a head, such as its weights or scores; an additive one may be summed over cells. */
+export interface QuantityRow {
+  name: string;
+  title: string;
+  description: string;
+  scale: "linear" | "probability" | "sqrt";
+  additive: boolean;
+}
+
+/** An order of heads that is no metric's; `title` has {query} and {key} for tokens. */
+export interface HeadOrderRow {
+  name: string;
+  title: string;
+  lesson: string;
+}
+
+/** A metric of heads, and whether it is of heads that read a text or an image. */
+export interface MetricRow {
+  reads: "image" | "text";
+  name: string;
+  title: string;
+  description: string;
+  unit: string;
+}
+
+/** A way to draw a head; `reads` is what the model must read for it, or empty. */
+export interface PlotRow {
+  name: string;
+  title: string;
+  description: string;
+  reads: "" | "image" | "text";
+}
+
+/** Colours end at this quantile of the weights shown; None: at 1. */
+export interface ColourRangeRow {
+  name: string;
+  title: string;
+  description: string;
+  quantile: number | null;
+}
+
+/**
+ * An operation of edits.
+ *
+ * `title` stands in a menu in front of the number; `description` completes a sentence about the value, with {number},
+ * or {signed} for a number with its sign. It applies to `hook_points` alone; none for all.
+ */
+export interface EditOperationRow {
+  name: string;
+  title: string;
+  description: string;
+  takes_number: boolean;
+  hook_points: string[];
+}
+
+/** How an edit reads. */
+export interface EditSentenceRow {
+  text: string;
+  operation: string;
+  indices: string[];
+  number: number | null;
+}
+
+/** A value of the network that edits can change. */
+export interface HookPointRow {
+  axes: string[];
+  title: string;
+  edited_in: ("attention" | "feed_forward" | "layer" | "stack")[];
+  edit_sentences: EditSentenceRow[];
+}
+
+/** What there is to choose from, as the registries have it. */
+export interface Catalogue {
+  quantities: QuantityRow[];
+  head_orders: HeadOrderRow[];
+  metrics: MetricRow[];
+  plots: PlotRow[];
+  colour_ranges: ColourRangeRow[];
+  operations: EditOperationRow[];
+  hook_points: Record<string, HookPointRow>;
+}
+
+/** A part of a model that can be replaced: its title, and the title of each choice by its name. */
+export interface PartChoices {
+  title: string;
+  names: Record<string, string>;
+}
+
+/** What stands behind the colon of a mask: its title, how it begins, its control, and the limits of a number. */
+export interface MaskArgument {
+  title: string;
+  default: string;
+  control: "cells" | "number";
+  limits: [number, number];
+}
+
+/** A part of the program: its title, its formula in LaTeX where it has one, and its source. */
+export interface CodeSection {
+  title: string;
+  formula: string;
+  code: string;
+}
+
+/** A box: its title, details in lines of few words, and the shape of its output. Its kind says where it leads. */
+export interface DiagramPart {
+  kind: string;
+  title: string;
+  details: string[];
+  shape: number[];
+}
+
+/** A branch of the residual stream; its output is `added` to the stream, or else replaces it. */
+export interface SublayerDiagram {
+  kind: string;
+  parts: DiagramPart[];
+  added: boolean;
+  norm: DiagramPart | null;
+  norm_on_stream: "" | "after" | "before";
+}
+
+/** An encoder or a decoder, with the block of one `layer`. */
+export interface StackDiagram {
+  name: string;
+  title: string;
+  inputs: DiagramPart[];
+  positions: DiagramPart | null;
+  after_positions: DiagramPart[];
+  layers: number;
+  layer: number;
+  sublayers: SublayerDiagram[];
+  parallel: boolean;
+  outputs: DiagramPart[];
+  residual_shape: number[];
+}
+
+/** The stacks in the order they run, and what turns the output of the last one into the answer. */
+export interface ModelDiagramAnswer {
+  stacks: StackDiagram[];
+  head: DiagramPart[];
+}
+
+/** The shape of each array, in the order of the numbers. */
+export interface ArraysAnswer {
+  shapes: Record<string, number[]>;
+}
+
+/** A sentence in place of an answer. */
+export interface Refusal {
+  error: string;
+}
+
+/** A newer question has taken the place of this one. */
+export interface Replaced {
+  superseded: boolean;
+}
+
+/** A file: its name and media type; the numbers are its bytes. */
+export interface FileAnswer {
+  name: string;
+  type: string;
+}
+
+/** The name under which a picture or a recording that was sent is asked for. */
+export interface ImageAnswer {
+  name: string;
+}

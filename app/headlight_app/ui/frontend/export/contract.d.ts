@@ -1,0 +1,146 @@
+// Written from headlight_app/export/contract.py by tests/javascript/contracts.py.
+
+import type { EditOperationRow, FileAnswer, HookPointRow, Question } from "../contract.js";
+
+/** One run that a page shows: its question, and which heads of which attention. */
+export interface Side {
+  question: Question;
+  attention_group: string;
+  heads: [number, number][];
+}
+
+/** What a figure says of itself: fields for its file, words for each side, and the rows that say edits in words. */
+export interface ExportOriginAnswer {
+  provenance: Record<string, unknown>;
+  sides: string[][];
+  operations: EditOperationRow[];
+  hook_points: Record<string, HookPointRow>;
+}
+
+/** Where a figure is from. */
+export interface ExportOriginRequest {
+  client_id?: string;
+  request_number?: number;
+  sides: Side[];
+  shown?: string;
+}
+
+/** Numbers as a page shows them: `values` are float32 in the order of `axes`, and `labels` name each place. */
+export interface Table {
+  name: string;
+  axes: string[];
+  labels: string[][];
+  values: string;
+}
+
+/** Numbers that a page shows, as a file of a format that says where they are from. */
+export interface ExportTableRequest {
+  client_id?: string;
+  request_number?: number;
+  sides: Side[];
+  shown?: string;
+  table: Table;
+  format: string;
+}
+
+/** A rectangle that is filled, framed or both. */
+export interface Rectangle {
+  kind: "rectangle";
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  fill: string;
+  stroke: string;
+  stroke_width: number;
+}
+
+/** A line of two points, or one of four that bends (Bézier). */
+export interface Curve {
+  kind: "curve";
+  points: number[];
+  stroke: string;
+  stroke_width: number;
+  opacity: number;
+  dashed: boolean;
+}
+
+/** A line through points, without bends. */
+export interface Polyline {
+  kind: "polyline";
+  points: number[];
+  stroke: string;
+  stroke_width: number;
+  opacity: number;
+  dashed: boolean;
+}
+
+/** A line of text that is as long as it was in the browser, whose font may be narrower. */
+export interface TextLine {
+  kind: "text";
+  text: string;
+  x: number;
+  y: number;
+  size: number;
+  text_width: number;
+  fill: string;
+  anchor: "end" | "middle" | "start";
+  rotation: number;
+  bold: boolean;
+}
+
+/** A map of byte codes, with a palette of its own where that is not the figure's. */
+export interface Heatmap {
+  kind: "heatmap";
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  rows: number;
+  columns: number;
+  codes: string;
+  gap: number;
+  palette: string[] | null;
+}
+
+/** An image, such as one of a text in a script that the PDF's font lacks, as the browser has painted it. */
+export interface Stamp {
+  kind: "image";
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  left: number;
+  top: number;
+  png: string;
+  rotation: number;
+}
+
+/**
+ * Shapes in drawing order, in millimetres from the upper left corner; `palette` are the colours of byte codes.
+ *
+ * `subject` and `keywords` say where it is from: in words, and as JSON.
+ */
+export interface Figure {
+  width: number;
+  height: number;
+  palette: string[];
+  shapes: (Rectangle | Curve | Polyline | TextLine | Heatmap | Stamp)[];
+  title: string;
+  subject: string;
+  keywords: string;
+}
+
+/** A figure that the browser has laid out, as PDF. */
+export interface ExportPdfRequest {
+  client_id?: string;
+  request_number?: number;
+  figure: Figure;
+}
+
+/** What each route is asked, and what it answers. */
+export interface ExportRoutes {
+  export_origin: { request: ExportOriginRequest; answer: ExportOriginAnswer };
+  export_table: { request: ExportTableRequest; answer: FileAnswer };
+  export_pdf: { request: ExportPdfRequest; answer: FileAnswer };
+}

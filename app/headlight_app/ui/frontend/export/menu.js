@@ -1,0 +1,130 @@
+// The menu Export: opening and closing it, doing one thing at a time, and saying what came of it.
+
+import { find, findByTestId } from "../dom/elements.js";
+import { failureText } from "../server.js";
+
+/** @typedef {"svg" | "png" | "pdf"} FigureForm */
+/** @typedef {"csv" | "json" | "npz"} NumberForm */
+/** @typedef {{ width: number, title: string, foot: boolean }} FigureOptions millimetres; whether the origin is drawn below */
+/** @typedef {() => void | Promise<void>} Take */
+
+export const FIGURE_FORMS = /** @type {const} */ (["svg", "png", "pdf"]);
+export const NUMBER_FORMS = /** @type {const} */ (["csv", "json", "npz"]);
+
+export class ExportMenu {
+  #place;
+  #isReady;
+  #opened;
+  #elements;
+  #busy = false;
+
+  /**
+   * @param {ParentNode} place @param {() => boolean} isReady whether there is something to export
+   * @param {() => void} [opened]
+   */
+  constructor(place, isReady, opened = () => {}) {
+    this.#place = place;
+    this.#isReady = isReady;
+    this.#opened = opened;
+    this.#elements = {
+      button: findByTestId(place, "export-menu-button", HTMLButtonElement),
+      menu: findByTestId(place, "export-menu"),
+      status: findByTestId(place, "export-status"),
+      copied: findByTestId(place, "export-copied", HTMLTextAreaElement),
+      width: findByTestId(place, "figure-width", HTMLSelectElement),
+      title: findByTestId(place, "figure-title", HTMLInputElement),
+      foot: findByTestId(place, "figure-foot", HTMLInputElement),
+    };
+    const { button, menu } = this.#elements;
+    button.onclick = () => this.show(Boolean(menu.hidden));
+    menu.onkeydown = (event) => {
+      event.stopPropagation(); // letters typed here are no keys of the page
+      if (event.key !== "Escape") return;
+      this.show(false);
+      button.focus();
+    };
+    document.addEventListener("pointerdown", this.#closeOutside);
+    button.hidden = false; // it is there only once it listens: a click before would be lost
+  }
+
+  end() {
+    document.removeEventListener("pointerdown", this.#closeOutside);
+  }
+
+  /** @returns {FigureOptions} */
+  get figureOptions() {
+    const { width, title, foot } = this.#elements;
+    return { width: Number(width.value), title: title.value.trim(), foot: foot.checked };
+  }
+
+  /** What a button does, by its name. @param {Record<string, Take>} actions */
+  listen(actions) {
+    for (const [name, take] of Object.entries(actions)) {
+      const control = findByTestId(this.#place, `export-${name}`);
+      control.onclick = () => this.run(control, take);
+    }
+  }
+
+  /** Whether the server can write PDF. @param {boolean} can */
+  offerPdf(can) {
+    findByTestId(this.#place, "export-pdf").hidden = !can;
+  }
+
+  /** @param {boolean} open */
+  show(open) {
+    const { button, menu, copied } = this.#elements;
+    menu.hidden = !open;
+    button.setAttribute("aria-expanded", String(open));
+    if (!open) return;
+    copied.hidden = true;
+    this.say("");
+    this.#opened();
+    find(menu, "button").focus();
+  }
+
+  /** @param {...(Node | string)} message */
+  say(...message) {
+    this.#elements.status.replaceChildren(...message);
+    if (message.some(Boolean)) this.#elements.status.scrollIntoView({ block: "nearest" }); // a phone shows half the menu
+  }
+
+  /** Does one thing at a time, and says what went wrong. @param {HTMLElement} control @param {Take} take */
+  async run(control, take) {
+    if (!this.#isReady() || this.#busy) return;
+    this.#busy = true;
+    control.classList.add("busy");
+    this.say("");
+    try {
+      await take();
+    } catch (error) {
+      this.say(failureText(error));
+    } finally {
+      this.#busy = false;
+      control.classList.remove("busy");
+    }
+  }
+
+  /**
+   * Puts text into the clipboard, and shows it: where there is no clipboard, it is marked to be copied.
+   * @param {string} text @param {string} message
+   */
+  async copy(text, message) {
+    const box = this.#elements.copied;
+    box.hidden = false;
+    box.value = text;
+    box.rows = Math.min(text.split("\n").length, 9);
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      box.select(); // a page that came over plain http has none
+      if (!document.execCommand("copy")) return this.say("Press Ctrl+C to copy what is marked.");
+    }
+    this.say(message);
+  }
+
+  #closeOutside = (/** @type {PointerEvent} */ event) => {
+    const { button, menu } = this.#elements;
+    const inside = event.composedPath().some((part) => part === menu || part === button);
+    if (!menu.hidden && !inside) this.show(false);
+  };
+}

@@ -1,0 +1,113 @@
+// A table of all heads, a row for each layer: a click or the arrow keys choose one. What a cell shows is drawn by others.
+
+import { createElement, updateChildren } from "./dom/dom.js";
+
+/**
+ * How many layers and heads there are; `name` tells attentions of the same size apart.
+ * @typedef {{ name: string, layers: number, heads: number }} HeadTableShape
+ * @typedef {(layer: number, head: number) => void} ChooseHead
+ */
+
+const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+
+export class HeadTable {
+  #element;
+  #choose;
+  #shape = "";
+  /** @type {HTMLElement[][]} */
+  #cells = [];
+
+  /** @param {HTMLElement} element what is to hold the table @param {ChooseHead} choose */
+  constructor(element, choose) {
+    this.#element = element;
+    this.#choose = choose;
+    element.onkeydown = (event) => this.#moveFocus(event);
+  }
+
+  /**
+   * Makes the cells, where there is another number of them than before.
+   * @param {HeadTableShape} shape @param {() => Node[]} content what a new cell holds
+   */
+  layout({ name, layers, heads }, content = () => []) {
+    const shape = `${name} ${layers}x${heads}`;
+    if (this.#shape === shape) return;
+    this.#shape = shape;
+    this.#element.style.setProperty("--heads", String(heads));
+    this.#cells = range(layers).map((layer) => range(heads).map((head) => this.#createCell(layer, head, content())));
+    const rows = this.#cells.map((cells, layer) => {
+      const row = createElement("div", "row");
+      row.setAttribute("role", "row");
+      row.append(createElement("span", "", String(layer)), ...cells);
+      return row;
+    });
+    updateChildren(this.#element, headerRow(heads), ...rows);
+  }
+
+  /** @param {(cell: HTMLElement, layer: number, head: number) => void} visit */
+  forEach(visit) {
+    this.#cells.forEach((cells, layer) => {
+      cells.forEach((cell, head) => {
+        visit(cell, layer, head);
+      });
+    });
+  }
+
+  /** @param {number} layer @param {number} head @param {Node[]} content */
+  #createCell(layer, head, content) {
+    const cell = createElement("div", "head-cell");
+    cell.setAttribute("role", "gridcell");
+    cell.dataset.testid = `${this.#element.dataset.testid}-${layer}-${head}`;
+    cell.append(...content);
+    cell.onclick = () => this.#choose(layer, head);
+    return cell;
+  }
+
+  /** @param {KeyboardEvent} event */
+  #moveFocus(event) {
+    const step = STEPS[/** @type {keyof typeof STEPS} */ (event.key)];
+    const cell =
+      event.target instanceof Element ? /** @type {HTMLElement | null} */ (event.target.closest(".head-cell")) : null;
+    const row = cell ? this.#cells.findIndex((cells) => cells.includes(cell)) : -1;
+    if (!step || !cell || row < 0) return;
+    event.preventDefault();
+    const column = this.#cells[row].indexOf(cell);
+    const layer = clamp(row + step[0], this.#cells.length - 1);
+    const head = clamp(column + step[1], this.#cells[layer].length - 1);
+    this.#choose(layer, head);
+    this.#cells[layer][head].focus();
+  }
+}
+
+/**
+ * Names a cell, and says whether it is chosen.
+ * @param {HTMLElement} cell @param {string} label @param {boolean} chosen
+ * @param {boolean} focusable whether the tab key lands on it
+ */
+export function labelCell(cell, label, chosen, focusable = chosen) {
+  cell.classList.toggle("chosen", chosen);
+  cell.setAttribute("aria-selected", String(chosen));
+  cell.setAttribute("aria-label", label);
+  cell.title = label;
+  cell.tabIndex = focusable ? 0 : -1;
+}
+
+/** @param {number} heads */
+function headerRow(heads) {
+  const row = createElement("div", "row");
+  row.setAttribute("aria-hidden", "true");
+  row.append(
+    createElement("span", "corner", "L\\H"),
+    ...range(heads).map((head) => createElement("span", "", String(head))),
+  );
+  return row;
+}
+
+/** @param {number} count */
+function range(count) {
+  return Array.from({ length: count }, (_, place) => place);
+}
+
+/** @param {number} value @param {number} last */
+function clamp(value, last) {
+  return Math.min(Math.max(value, 0), last);
+}

@@ -1,0 +1,289 @@
+// All heads as thumbnails: layer by layer, or in the order of what they do.
+
+import { HEAD_COLOURS } from "../charts/colours.js";
+import { activeElement, closest, createElement } from "../dom/dom.js";
+import { GRID_STEPS } from "../dom/keyboard.js";
+import { beyondEnd, currentColourRange, formatHigh, gridHigh } from "../state/colour_range.js";
+import { headsOff, isOff } from "../state/head_ablation.js";
+import {
+  currentGroup,
+  headName,
+  isSelected,
+  layerHeads,
+  selectedHeads,
+  selectHead,
+  selectLayer,
+  toggleHeads,
+} from "../state/head_selection.js";
+import { remembered } from "../state/memory.js";
+import { isMultiSelect } from "../state/token_selection.js";
+import { forgetOrder, formatMetric, headOrder } from "./head_order.js";
+import { clearTiles, gridCells, keepOutOfMeasuring, measuredWidth } from "./measurements.js";
+import { drawThumbnails } from "./thumbnails.js";
+
+/** @import { AttentionGroup, Head, Page } from "../types.js" */
+
+/**
+ * A head's cell in the grid.
+ * @typedef {{ layer: number, head: number, cell: HTMLElement, tile: HTMLElement, off: HTMLElement, rank: HTMLElement }} Thumbnail
+ */
+
+const memory = remembered(() => ({
+  thumbnails: /** @type {Thumbnail[]} */ ([]),
+  canvas: /** @type {HTMLCanvasElement | null} */ (null),
+  size: 0,
+  shape: "",
+  high: 1, // the weight at which the colours end
+  painted: false, // whether the canvas shows the heads as they are
+}));
+
+/** @returns {Thumbnail} */
+function createThumbnail() {
+  const cell = createElement("div", "thumb");
+  cell.setAttribute("role", "gridcell");
+  const tile = createElement("div", "tile");
+  const off = createSwitch();
+  const rank = createElement("span", "rank");
+  tile.append(off);
+  cell.append(tile, rank);
+  return { layer: 0, head: 0, cell, tile, off, rank };
+}
+
+function createSwitch() {
+  const button = createElement("button", "dot");
+  button.tabIndex = -1;
+  return button;
+}
+
+/** A layer's number selects its heads, the dot beside it switches them. @param {number} layer */
+function createLayerLabel(layer) {
+  const label = createElement("div", "label");
+  label.setAttribute("role", "rowheader");
+  const name = createElement("button", "name", layer);
+  name.tabIndex = -1;
+  name.title = `Select all heads of layer ${layer}`;
+  name.dataset.layer = String(layer);
+  name.dataset.testid = `layer-${layer}`;
+  const off = createSwitch();
+  off.dataset.layer = String(layer);
+  off.dataset.testid = `switch-layer-${layer}`;
+  label.append(name, off);
+  return label;
+}
+
+/** @param {...Node} children */
+function createRow(...children) {
+  const element = createElement("div", "row");
+  element.setAttribute("role", "row");
+  element.append(...children);
+  return element;
+}
+
+/**
+ * Lays the thumbnails out anew only when their number or order of kind changes; painting them is another matter.
+ * @param {Page} page @param {AttentionGroup} group @param {boolean} ranked
+ */
+function layoutGrid(page, group, ranked) {
+  const drawn = memory(page);
+  const table = page.view.elements.grid;
+  const { size, gap } = gridCells(measuredWidth(page, "grid") || 380, group);
+  table.style.setProperty("--heads", String(group.heads));
+  table.style.setProperty("--gap", `${gap}px`);
+  table.style.setProperty("--cell", `${size}px`);
+  if (drawn.size !== size) clearTiles(page);
+  drawn.size = size;
+  const shape = `${group.name} ${group.layers}x${group.heads} ${ranked}`;
+  if (drawn.shape === shape) return;
+  drawn.shape = shape;
+  clearTiles(page);
+  const canvas = createElement("canvas", "thumbs");
+  canvas.setAttribute("aria-hidden", "true");
+  keepOutOfMeasuring(page, canvas);
+  drawn.canvas = canvas;
+  drawn.thumbnails = Array.from({ length: group.layers * group.heads }, createThumbnail);
+  table.classList.toggle("by-metric", ranked);
+  const cells = drawn.thumbnails.map(({ cell }) => cell);
+  table.replaceChildren(canvas, ...(ranked ? [createRow(...cells)] : layerRows(group, cells)));
+}
+
+/** A row with the heads' numbers, and one for each layer. @param {AttentionGroup} group @param {HTMLElement[]} cells */
+function layerRows(group, cells) {
+  const top = createElement("div", "row top");
+  top.setAttribute("aria-hidden", "true");
+  top.append(
+    createElement("span", "corner", "layer"),
+    ...Array.from({ length: group.heads }, (_, head) => createElement("span", "", head)),
+  );
+  const layers = Array.from({ length: group.layers }, (_, layer) =>
+    createRow(createLayerLabel(layer), ...cells.slice(layer * group.heads, (layer + 1) * group.heads)),
+  );
+  return [top, ...layers];
+}
+
+/** The presenter's large type lays all of it out anew. @param {Page} page */
+export function clearGrid(page) {
+  memory(page).shape = "";
+}
+
+/** @param {Page} page @param {number} layer @param {number} head */
+function thumbnailAt(page, layer, head) {
+  return memory(page).thumbnails.find((one) => one.layer === layer && one.head === head);
+}
+
+/** @param {Page} page */
+export function drawGrid(page) {
+  const group = currentGroup(page);
+  const { heads, values, outdated } = headOrder(page, group);
+  const focused = page.view.elements.grid.contains(activeElement(page.view.elements.grid));
+  layoutGrid(page, group, Boolean(values));
+  heads.forEach(([layer, head], place) => {
+    const thumbnail = memory(page).thumbnails[place];
+    Object.assign(thumbnail, { layer, head });
+    Object.assign(thumbnail.cell.dataset, { layer, head, testid: `head-${layer}-${head}` });
+    thumbnail.off.dataset.testid = `switch-${layer}-${head}`;
+    thumbnail.rank.replaceChildren(...(values ? rankLabel(page, layer, head, values[layer * group.heads + head]) : []));
+  });
+  const { sortAgain } = page.view.elements;
+  sortAgain.hidden = !values;
+  sortAgain.style.visibility = outdated ? "visible" : "hidden"; // its place is kept: the grid must not move
+  memory(page).high = gridHigh(page, group);
+  memory(page).painted = false;
+  drawGridLegend(page);
+  if (focused) thumbnailAt(page, ...focusedHead(page))?.cell.focus();
+}
+
+/** @param {Page} page @param {AttentionGroup} group */
+function paintGrid(page, group) {
+  const drawn = memory(page);
+  if (drawn.canvas) drawThumbnails(page, group, drawn.thumbnails, drawn.canvas, drawn.high);
+  drawn.painted = true;
+}
+
+/** Where the colours end, which is the same for all heads. @param {Page} page */
+function drawGridLegend(page) {
+  const range = currentColourRange(page);
+  page.view.elements.gridHigh.textContent = `${formatHigh(memory(page).high)}${beyondEnd(range)}`;
+  const shared = range.quantile === null ? "" : " · one scale for all heads";
+  page.view.elements.gridNote.textContent = `weight · square-root scale${shared}`;
+}
+
+/** The heads in the order that their numbers have now. @param {Page} page */
+export function sortAgain(page) {
+  forgetOrder(page);
+  drawGrid(page);
+  markHeads(page);
+}
+
+/** @param {Page} page @param {number} layer @param {number} head @param {number | null | undefined} value */
+function rankLabel(page, layer, head, value) {
+  return [
+    createElement("b", "", `L${layer} H${head}`),
+    createElement("span", "", formatMetric(page, page.state.choice.sort, value)),
+  ];
+}
+
+/** @param {Page} page @returns {Head} */
+function focusedHead(page) {
+  return page.state.focus ?? [page.state.choice.layer, page.state.choice.head];
+}
+
+/** Marks the current and the selected heads, and the ones that are off; paints what has changed. @param {Page} page */
+export function markHeads(page) {
+  const group = currentGroup(page);
+  const faded = memory(page).thumbnails.map((thumbnail) => markHead(page, group, thumbnail));
+  if (faded.includes(true) || !memory(page).painted) paintGrid(page, group);
+  selectedHeads(page).forEach(([layer, head], place) => {
+    thumbnailAt(page, layer, head)?.cell.style.setProperty("--mine", HEAD_COLOURS[place % HEAD_COLOURS.length]);
+  });
+  for (const off of /** @type {NodeListOf<HTMLElement>} */ (page.view.elements.grid.querySelectorAll(".label .dot"))) {
+    const layer = Number(off.dataset.layer);
+    const all = headsOff(page.state.choice.edits, group, layer).length === group.heads;
+    off.classList.toggle("is-off", all);
+    labelSwitch(off, all, `all heads of layer ${layer}`);
+  }
+}
+
+/**
+ * Marks one head; whether it was switched on or off since.
+ * @param {Page} page @param {AttentionGroup} group @param {Thumbnail} thumbnail
+ */
+function markHead(page, group, { layer, head, cell, off: button }) {
+  const { choice } = page.state;
+  const [focusLayer, focusHead] = focusedHead(page);
+  const current = layer === choice.layer && head === choice.head;
+  const selected = isSelected(page, layer, head);
+  const off = isOff(page.state.choice.edits, group, layer, head);
+  const faded = cell.classList.contains("off") !== off;
+  cell.classList.toggle("chosen", current);
+  cell.classList.toggle("selected", selected);
+  cell.classList.toggle("off", off);
+  cell.setAttribute("aria-selected", String(current || selected));
+  cell.setAttribute("aria-label", `Layer ${layer}, head ${head}${selected ? ", selected" : ""}${off ? ", off" : ""}`);
+  cell.title = `Layer ${layer}, head ${head}${off ? " (off)" : ""}`;
+  cell.tabIndex = layer === focusLayer && head === focusHead ? 0 : -1;
+  labelSwitch(button, off, `head ${head} of layer ${layer}`);
+  return faded;
+}
+
+/** @param {HTMLElement} button @param {boolean} off @param {string} what */
+function labelSwitch(button, off, what) {
+  button.setAttribute("aria-label", `Switch ${what} ${off ? "on" : "off"}`);
+  button.title = `Switch ${what} ${off ? "on" : "off"}`;
+}
+
+/** @param {Page} page @param {MouseEvent} event */
+export function onGridClick(page, event) {
+  const [off, name, cell] = [".dot", ".name", ".thumb"].map((part) => closest(event, part));
+  const group = currentGroup(page);
+  if (off && !cell) return toggleHeads(page, layerHeads(group, Number(off.dataset.layer)));
+  if (name) return selectLayer(page, Number(name.dataset.layer));
+  if (!cell) return;
+  const [layer, head] = [Number(cell.dataset.layer), Number(cell.dataset.head)];
+  if (off) toggleHeads(page, [[layer, head]]);
+  else if (event.altKey) page.change({ quantity: "minus_head", other_head: headName([layer, head]) });
+  else selectHead(page, layer, head, isMultiSelect(event));
+}
+
+/**
+ * The head that lies a step away from the focused one, as they are shown.
+ * @param {Page} page @param {AttentionGroup} group @param {[number, number]} pair @returns {Head}
+ */
+function neighbourHead(page, group, [down, right]) {
+  const [layer, head] = focusedHead(page);
+  /** @param {number} value @param {number} most */
+  const clamp = (value, most) => Math.min(Math.max(value, 0), most - 1);
+  if (!page.view.elements.grid.classList.contains("by-metric"))
+    return [clamp(layer + down, group.layers), clamp(head + right, group.heads)];
+  const { thumbnails } = memory(page);
+  const tops = thumbnails.map(({ cell }) => cell.offsetTop);
+  const across = Math.max(tops.filter((top) => top === tops[0]).length, 1);
+  const here = thumbnails.findIndex((one) => one.layer === layer && one.head === head);
+  const next = thumbnails[clamp(here + down * across + right, thumbnails.length)];
+  return [next.layer, next.head];
+}
+
+/**
+ * Arrows choose, with Ctrl or while several heads are selected they only move the focus; Shift+Enter adds a head, l a layer; o and O switch.
+ * @param {Page} page @param {KeyboardEvent} event
+ */
+export function onGridKey(page, event) {
+  if (closest(event, "button")) return;
+  const group = currentGroup(page);
+  const [layer, head] = focusedHead(page);
+  const step = GRID_STEPS[event.key];
+  if (step) {
+    const next = neighbourHead(page, group, step);
+    if (event.ctrlKey || page.state.choice.heads.length) {
+      page.state.focusHead(next);
+      markHeads(page);
+    } else selectHead(page, ...next);
+    thumbnailAt(page, ...next)?.cell.focus();
+  } else if ((event.key === "Enter" || event.key === " ") && event.shiftKey) selectHead(page, layer, head, true);
+  else if (event.key === "Enter") selectHead(page, layer, head);
+  else if (event.key === " " || event.key === "o") toggleHeads(page, [[layer, head]]);
+  else if (event.key === "l") selectLayer(page, layer);
+  else if (event.key === "O") toggleHeads(page, layerHeads(group, layer));
+  else if (event.key === "Escape" && page.state.choice.heads.length) page.change({ heads: [] });
+  else return;
+  event.preventDefault();
+}

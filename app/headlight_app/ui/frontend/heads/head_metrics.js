@@ -1,0 +1,49 @@
+// What the chosen head does, in numbers: each line is a metric, and puts the heads in its order.
+
+import { createTrack } from "../charts/track.js";
+import { createElement, updateChildren } from "../dom/dom.js";
+import { currentGroup } from "../state/head_selection.js";
+import { formatMetric, metricRows, metricsOf, metricsTrouble } from "./head_order.js";
+
+/** @import { MetricRow, Page } from "../types.js" */
+
+/** @param {Page} page */
+export function drawHeadMetrics(page) {
+  const group = currentGroup(page);
+  const values = metricsOf(page, group);
+  const [layer, head] = [page.state.choice.layer, page.state.choice.head];
+  const place = layer * group.heads + head;
+  const trouble = metricsTrouble(page, group);
+  page.view.elements.metrics.hidden = !values && !trouble;
+  if (trouble) updateChildren(page.view.elements.metrics, createElement("p", "quiet", trouble));
+  if (!values) return;
+  const known = metricRows(page).filter(({ name }) => values[name]);
+  const lines = known.map((metric) => metricRow(page, metric, values[metric.name], place));
+  const title = createElement("h4", "", `What layer ${layer}, head ${head} looks at`);
+  const list = createElement("div", "metric-list");
+  list.append(...lines);
+  updateChildren(page.view.elements.metrics, title, list);
+}
+
+/** @param {Page} page @param {MetricRow} options @param {(number | null)[]} values @param {number} place */
+function metricRow(page, { name, title, description, unit }, values, place) {
+  const value = values[place];
+  const numbers = values.filter((number) => number !== null);
+  const most = unit ? Math.max(...numbers, 1e-9) : 1;
+  const before = numbers.filter((number) => value !== null && number > value).length;
+  const line = createElement("button", "metric");
+  line.dataset.testid = `metric-${name}`;
+  line.setAttribute("aria-pressed", String(page.state.choice.sort === name));
+  line.append(
+    createElement("span", "metric-name", title),
+    createTrack((value ?? 0) / most),
+    createElement("span", "number", unit && value !== null ? value.toFixed(1) : formatMetric(page, name, value)),
+  );
+  const rank =
+    value === null
+      ? "This text gives no occasion for it"
+      : `${formatMetric(page, name, value)}: number ${before + 1} of ${numbers.length}`;
+  line.title = `${unit ? "" : "To "}${description}: ${rank}. Click: the heads in this order`;
+  line.onclick = () => page.change({ sort: page.state.choice.sort === name ? "layer" : name });
+  return line;
+}

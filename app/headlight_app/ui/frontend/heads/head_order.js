@@ -1,0 +1,104 @@
+// The order in which heads are shown: layer by layer, or by a metric. It holds until another is asked for: what a click
+// changes in the numbers never moves a head from under the pointer.
+
+import { formatPercent } from "../dom/dom.js";
+import { layerHeads } from "../state/head_selection.js";
+import { remembered } from "../state/memory.js";
+import { QUERY_KEY, queriesArePatches } from "../state/token_selection.js";
+import { pairWeights } from "./query_key_order.js";
+
+/** @import { AttentionGroup, Head, Page } from "../types.js" */
+
+const memory = remembered(() => ({ asked: "", sort: "", heads: /** @type {Head[]} */ ([]), outdated: false }));
+
+/**
+ * Every metric of every head, layer after layer; null while a long text's are on their way, or where there are none.
+ * @param {Page} page @param {AttentionGroup} group
+ */
+export function metricsOf(page, group) {
+  return group.metrics || askedMetrics(page, group)?.metrics || null;
+}
+
+/** The metrics of heads that read what those of the open attention read. @param {Page} page */
+export function metricRows(page) {
+  const read = queriesArePatches(page) ? "image" : "text";
+  return page.state.catalogue.metrics.filter(({ reads }) => reads === read);
+}
+
+/** Why there are no metrics; empty where they are here or on their way. @param {Page} page @param {AttentionGroup} group */
+export function metricsTrouble(page, group) {
+  return (!group.metrics && askedMetrics(page, group)?.error) || "";
+}
+
+/** @param {Page} page @param {AttentionGroup} group */
+function askedMetrics(page, group) {
+  return page.server.get("head_metrics", { attention: group.name }, 120)?.meta;
+}
+
+/**
+ * A metric as a reader wants it: shares in percent, all else with its unit.
+ * @param {Page} page @param {string} name @param {number | null | undefined} value
+ */
+export function formatMetric(page, name, value) {
+  if (value === null || value === undefined) return "–";
+  const unit = metricRows(page).find((metric) => metric.name === name)?.unit;
+  return unit ? `${value.toFixed(2)} ${unit}` : formatPercent(value);
+}
+
+/**
+ * The numbers that the chosen order is by: none by layer, or while they are `late`. What is not `exact` yet moves no head.
+ * @param {Page} page @param {AttentionGroup} group
+ */
+function orderValues(page, group) {
+  const { sort } = page.state.choice;
+  if (sort === QUERY_KEY) {
+    const weights = pairWeights(page, group);
+    return weights ? { ...weights, late: false } : { values: null, exact: false, late: true };
+  }
+  const metrics = metricsOf(page, group);
+  const late = sort !== "layer" && !metrics && !metricsTrouble(page, group);
+  return { values: metrics?.[sort] ?? null, exact: true, late };
+}
+
+/**
+ * The heads in the order in which they are shown, and the numbers that it is by: none by layer. It is `outdated` where
+ * the numbers have changed since it was asked for.
+ * @param {Page} page @param {AttentionGroup} group
+ */
+export function headOrder(page, group) {
+  const known = memory(page);
+  const byLayer = Array.from({ length: group.layers }, (_, layer) => layerHeads(group, layer)).flat();
+  const asked = askedOrder(page, group);
+  const { values, exact, late } = orderValues(page, group);
+  if (!values) {
+    if (late && known.asked === asked) return { heads: known.heads, values: [], outdated: false };
+    forgetOrder(page);
+    return { heads: byLayer, values: null, outdated: false };
+  }
+  /** @param {Head} pair */
+  const rank = ([layer, head]) => values[layer * group.heads + head] ?? -Infinity;
+  const sorted = [...byLayer].sort((one, other) => rank(other) - rank(one));
+  if (known.asked !== asked && !exact) {
+    const held = known.sort === page.state.choice.sort && known.heads.length === byLayer.length;
+    return held ? { heads: known.heads, values, outdated: false } : { heads: byLayer, values: null, outdated: false };
+  }
+  if (known.asked !== asked) Object.assign(known, { asked, heads: sorted, sort: page.state.choice.sort });
+  if (exact) known.outdated = String(known.heads) !== String(sorted);
+  return { heads: known.heads, values, outdated: known.outdated };
+}
+
+/** The order that is chosen is asked for anew. @param {Page} page */
+export function forgetOrder(page) {
+  memory(page).asked = "";
+}
+
+/**
+ * What makes an order another one. Edits, masked tokens and variants change its numbers alone; so does another text or
+ * pair where the order is by one weight.
+ * @param {Page} page @param {AttentionGroup} group
+ */
+function askedOrder(page, { name, layers, heads }) {
+  const { model, text, source, image } = page.state.answer.question;
+  const { sort } = page.state.choice;
+  return JSON.stringify([sort, name, layers, heads, model, ...(sort === QUERY_KEY ? [] : [text, source, image])]);
+}

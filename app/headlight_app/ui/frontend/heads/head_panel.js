@@ -1,0 +1,185 @@
+// The selected heads, large: one of several plots of one matrix, and the words that go with all of them.
+
+import { HEAD_COLOURS, paintScale, SIGNED_COLOURS, WEIGHT_COLOURS } from "../charts/colours.js";
+import { blit, createElement, drawChoices, updateChildren } from "../dom/dom.js";
+import { ATTENTION_LINES } from "../plots/attention_lines.js";
+import { ATTENTION_MAP } from "../plots/attention_map.js";
+import { IMAGE_OVERLAY } from "../plots/image_overlay.js";
+import { NUMBER_TABLE } from "../plots/number_table.js";
+import { QUERY_KEY_PLOT } from "../plots/query_key_plot.js";
+import { largestSum, SHADED_TEXT } from "../plots/shaded_text.js";
+import { beyondEnd } from "../state/colour_range.js";
+import { isOff } from "../state/head_ablation.js";
+import { currentMatrix, matrixStatus, shownMatrix } from "../state/head_matrix.js";
+import { currentGroup, selectedHeads, selectHead } from "../state/head_selection.js";
+import { remembered } from "../state/memory.js";
+import { keysArePatches } from "../state/token_selection.js";
+import { drawOptions } from "./display_options.js";
+import { measuredWidth } from "./measurements.js";
+import { drawReadout, formatBrief } from "./readout.js";
+import { shadeTokens } from "./token_strip.js";
+
+/** @import { Head, HeadMatrix, Page, Plot } from "../types.js" */
+
+/** @type {Readonly<Record<string, Plot>>} */
+const PLOTS = {
+  overlay: IMAGE_OVERLAY,
+  heatmap: ATTENTION_MAP,
+  lines: ATTENTION_LINES,
+  text: SHADED_TEXT,
+  table: NUMBER_TABLE,
+  qk_projection: QUERY_KEY_PLOT,
+};
+
+const memory = remembered(() => ({ paper: document.createElement("canvas"), drawn: "" }));
+
+/** The plots that there are of what the heads look at, with their names. @param {Page} page */
+function availablePlots(page) {
+  const read = keysArePatches(page) ? "image" : "text";
+  return page.state.catalogue.plots.filter(({ reads }) => !reads || reads === read);
+}
+
+/** The name of the plot that is open. @param {Page} page */
+export function activePlot(page) {
+  const names = availablePlots(page).map(({ name }) => name);
+  return names.includes(page.state.choice.plot) ? page.state.choice.plot : names[0];
+}
+
+/** @param {Page} page */
+export function openPlot(page) {
+  return PLOTS[activePlot(page)];
+}
+
+/** Everything in the panel of the selected heads. @param {Page} page */
+export function drawHeadPanel(page) {
+  const open = activePlot(page);
+  const matrix = currentMatrix(page);
+  const { trouble, late } = matrixStatus(page);
+  const { elements } = page.view;
+  drawTitle(page);
+  drawOptions(page);
+  elements.trouble.hidden = !trouble;
+  elements.trouble.textContent = trouble;
+  elements.stage.hidden = elements.legend.hidden = elements.reading.hidden = Boolean(trouble);
+  for (const name of /** @type {const} */ (["canvas", "prose", "sheet"]))
+    elements[name].hidden = name !== (PLOTS[open].element ?? "canvas");
+  elements.stage.dataset.picture = open;
+  const width = measuredWidth(page, "stage");
+  const drawn = `${open} ${width}`;
+  // A plot that is about to be replaced stays as it is: its words may be about another text.
+  if (trouble || (late && memory(page).drawn === drawn)) return;
+  memory(page).drawn = drawn;
+  if (width) paintPlot(page, (paper) => PLOTS[open].draw(page, matrix, width, paper));
+  drawDetails(page, matrix);
+}
+
+/** The pointer has moved: only marks are painted anew, where a plot can do that. @param {Page} page */
+export function markPointer(page) {
+  const matrix = shownMatrix(page);
+  if (!matrix || matrixStatus(page).trouble) return;
+  const plot = openPlot(page);
+  const width = measuredWidth(page, "stage");
+  if (width) paintPlot(page, (paper) => (plot.mark ? plot.mark(page, matrix) : plot.draw(page, matrix, width, paper)));
+  drawDetails(page, matrix);
+}
+
+/**
+ * Painted aside, then put up: on the page itself each font that is set would first lay out all that has changed.
+ * @param {Page} page @param {(paper: HTMLCanvasElement) => void} draw
+ */
+function paintPlot(page, draw) {
+  const { canvas } = page.view.elements;
+  draw(memory(page).paper);
+  if (!canvas.hidden) blit(memory(page).paper, canvas);
+}
+
+/** @param {Page} page @param {HeadMatrix} matrix */
+function drawDetails(page, matrix) {
+  drawLegend(page, matrix);
+  drawReadout(page, matrix);
+  shadeTokens(page, matrix);
+}
+
+/** @param {Page} page */
+function drawTitle(page) {
+  const { elements } = page.view;
+  const group = currentGroup(page);
+  const heads = selectedHeads(page);
+  const [[layer, head]] = heads;
+  const off = heads.every((one) => isOff(page.state.choice.edits, group, ...one));
+  const several = heads.length > 1;
+  elements.title.textContent = several ? `${heads.length} heads` : `Layer ${layer} · Head ${head}`;
+  elements.off.setAttribute("aria-checked", String(!off));
+  elements.off.setAttribute(
+    "aria-label",
+    several ? `The ${heads.length} selected heads` : `Head ${head} of layer ${layer}`,
+  );
+  const word = elements.off.lastElementChild;
+  if (word) word.textContent = off ? "off" : "on";
+  const plots = availablePlots(page);
+  const titles = plots.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
+  drawChoices(elements.picture, "plot", titles, activePlot(page), (picture) => page.change({ plot: picture }));
+  plots.forEach(({ description }, place) => {
+    if (description) elements.picture.children[place].setAttribute("title", description);
+  });
+  elements.selectedHeads.hidden = !several;
+  if (several)
+    updateChildren(
+      elements.selectedHeads,
+      ...heads.map((one, place) => headPill(page, one, place)),
+      clearSelectionButton(page),
+    );
+}
+
+/** @param {Page} page @param {Head} pair @param {number} place */
+function headPill(page, [layer, head], place) {
+  const pill = createElement("button", "pill", `L${layer} H${head}`);
+  pill.title = "Remove this head from the selection";
+  const mark = createElement("i", `swatch${place >= HEAD_COLOURS.length ? " broken" : ""}`);
+  mark.style.setProperty("--mine", HEAD_COLOURS[place % HEAD_COLOURS.length]);
+  pill.prepend(mark);
+  pill.onclick = () => selectHead(page, layer, head, true);
+  return pill;
+}
+
+/** @param {Page} page */
+function clearSelectionButton(page) {
+  const all = createElement("button", "pill all", "Clear selection");
+  all.dataset.testid = "clear-selection";
+  all.onclick = () => page.change({ heads: [] });
+  return all;
+}
+
+/**
+ * The scale with its ends, and every rule by which the picture was made.
+ * @param {Page} page @param {HeadMatrix} matrix
+ */
+function drawLegend(page, matrix) {
+  const { elements } = page.view;
+  const open = activePlot(page);
+  const own = open === "text" && Number.isFinite(largestSum(page)); // a text's shades end at its largest number
+  const high = own ? largestSum(page) : matrix.high;
+  /** @param {number} number */
+  const end = (number) =>
+    matrix.scale === "probability" && Number.isInteger(number) ? String(number) : formatBrief(matrix, number);
+  elements.low.textContent = end(own && matrix.signed ? -high : matrix.low);
+  elements.high.textContent = `${open === "heatmap" ? "" : "to "}${end(high)}${own ? "" : beyondEnd(matrix.fitted)}`;
+  elements.low.hidden = elements.high.hidden = Boolean(PLOTS[open].scaleText); // which a word describes
+  elements.scale.hidden = open !== "heatmap";
+  elements.colourRange.hidden = matrix.scale !== "probability" || open === "text" || elements.low.hidden;
+  if (open === "heatmap") paintScale(elements.scale, matrix.signed ? SIGNED_COLOURS : WEIGHT_COLOURS);
+  const scale = {
+    probability: "square-root scale",
+    sqrt: "square-root scale",
+    linear: matrix.signed ? "white at zero" : "linear scale",
+  }[matrix.scale];
+  const several =
+    matrix.per_head.length > 1 && open === "lines" ? "a colour for each head, words for all together" : "";
+  elements.rules.textContent = [
+    ...matrix.rules,
+    open === "heatmap" ? scale : open === "text" ? "strongest at the largest" : PLOTS[open].scaleText?.(matrix),
+    several,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}

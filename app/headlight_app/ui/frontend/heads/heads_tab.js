@@ -1,0 +1,130 @@
+// The tab "Heads": all of them as thumbnails, and the chosen ones large.
+
+import { paintScale } from "../charts/colours.js";
+import { drawChoices } from "../dom/dom.js";
+import { elementsOf, find } from "../dom/elements.js";
+import { clampHead, currentGroup, selectedHeads, toggleHeads } from "../state/head_selection.js";
+import { remembered } from "../state/memory.js";
+import { QUERY_KEY, setHover } from "../state/token_selection.js";
+import { listenToOptions } from "./display_options.js";
+import { clearGrid, drawGrid, markHeads, onGridClick, onGridKey, sortAgain } from "./head_grid.js";
+import { drawHeadMetrics } from "./head_metrics.js";
+import { forgetOrder, metricsOf } from "./head_order.js";
+import { drawHeadPanel, markPointer } from "./head_panel.js";
+import { clearMeasurements, currentStyle, measuredWidth } from "./measurements.js";
+import { onPlotClick, onPlotKey, onPlotMove } from "./plot_events.js";
+import { clampPair, drawPair, pairWeights } from "./query_key_order.js";
+import { drawZoomButton, listenToZoom, loadPendingGroup } from "./zoom.js";
+
+/** @import { HeadElements, Page } from "../types.js" */
+
+const memory = remembered(() => ({ layout: "" }));
+
+export default {
+  /**
+   * `fresh`: there is a new answer, or other colours; else only a choice changed.
+   * @param {Page} page @param {boolean} fresh
+   */
+  draw(page, fresh) {
+    const group = currentGroup(page);
+    if (!group) return;
+    clampHead(page, group);
+    const tab = page.view.elements.headsTab;
+    const large = page.state.choice.panel_size === "large";
+    if (tab.classList.contains("large") !== large) clearMeasurements(page);
+    tab.classList.toggle("large", large);
+    clampPair(page, group);
+    const pair = page.state.choice.sort === QUERY_KEY && pairWeights(page, group)?.name;
+    const layout = `${group.name} ${page.state.choice.sort} ${page.state.choice.colour_range} ${pair} ${Boolean(metricsOf(page, group))} ${measuredWidth(page, "grid")} ${currentStyle(page).raised} ${devicePixelRatio}`;
+    if (fresh || memory(page).layout !== layout) drawGrid(page);
+    memory(page).layout = layout;
+    drawAttentionChoices(page);
+    drawPair(page, group, () => forgetOrder(page));
+    markHeads(page);
+    drawHeadMetrics(page);
+    drawHeadPanel(page);
+    drawZoomButton(page);
+    loadPendingGroup(page).catch(() => {}); // the next answer says what is wrong
+  },
+
+  /** The pointer is at another token, or nowhere. */
+  markPointer,
+};
+
+/** @param {Page} page */
+function drawAttentionChoices(page) {
+  const { attention_groups } = page.state.answer;
+  page.view.elements.attentions.hidden = attention_groups.length < 2;
+  const options = attention_groups.map((group) => /** @type {[string, string]} */ ([group.name, group.title]));
+  drawChoices(page.view.elements.attentions, "attention", options, currentGroup(page).name, (attention) =>
+    page.change({ attention }),
+  );
+}
+
+/**
+ * The elements that these drawings need: tokens, predictions, and all of the heads' panels.
+ * @param {ParentNode} place @returns {HeadElements}
+ */
+export function headElements(place) {
+  const { named, canvas, button, select } = elementsOf(place);
+  return {
+    root: find(place, ".instrument"),
+    headsTab: named("panel-heads"),
+    tokens: named("tokens"),
+    sourceTokens: named("source-tokens"),
+    predictions: named("predictions"),
+    attentions: named("attentions"),
+    grid: named("grid"),
+    gridScale: canvas("grid-scale"),
+    gridHigh: named("grid-high"),
+    gridNote: named("grid-note"),
+    sortAgain: button("sort-again"),
+    pair: named("pair"),
+    pairQuery: select("pair-query"),
+    pairKey: select("pair-key"),
+    pairTrouble: named("pair-trouble"),
+    metrics: named("metrics"),
+    title: named("head-title"),
+    off: button("head-switch"),
+    selectedHeads: named("selected-heads"),
+    picture: named("plot"),
+    options: named("options"),
+    optionsButton: button("options-button"),
+    grow: button("grow"),
+    trouble: named("trouble"),
+    stage: named("stage"),
+    canvas: canvas("head-canvas"),
+    prose: named("prose"),
+    sheet: named("sheet"),
+    legend: named("legend"),
+    low: named("low"),
+    high: named("high"),
+    scale: canvas("scale"),
+    colourRange: named("colour-range"),
+    rules: named("rules"),
+    reading: named("reading"),
+  };
+}
+
+/** What is drawn is laid out anew. @param {Page} page */
+export function clearLayout(page) {
+  memory(page).layout = "";
+  clearGrid(page);
+  clearMeasurements(page);
+}
+
+/** @param {Page} page */
+export function listenToHeads(page) {
+  const { elements } = page.view;
+  paintScale(elements.gridScale);
+  elements.grid.onclick = (event) => onGridClick(page, event);
+  elements.grid.onkeydown = (event) => onGridKey(page, event);
+  elements.sortAgain.onclick = () => sortAgain(page);
+  elements.off.onclick = () => toggleHeads(page, selectedHeads(page));
+  elements.stage.onmousemove = (event) => onPlotMove(page, event);
+  elements.stage.onmouseleave = () => setHover(page, null);
+  elements.stage.onclick = (event) => onPlotClick(page, event);
+  elements.stage.onkeydown = (event) => onPlotKey(page, event);
+  listenToOptions(page);
+  listenToZoom(page);
+}

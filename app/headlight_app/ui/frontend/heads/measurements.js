@@ -1,0 +1,104 @@
+// How large things are and what colours are in force: measured once, not amid drawing.
+
+import { canvasStyle } from "../dom/dom.js";
+import { remembered } from "../state/memory.js";
+
+/** @import { CanvasStyle, Page } from "../types.js" */
+
+const HEADER = 44; // pixels above the page of a projector
+const ABOVE_LARGE_STAGE = 158; // pixels there of the header and the panel's own controls
+const MIN_CELL_SIZE = 16; // pixels of a thumbnail; the grid scrolls where not even these fit
+const EASY_CELL_SIZE = 24; // smaller thumbnails stand closer together
+const MAX_CELL_SIZE = 92;
+const GRID_HEIGHT = 440; // pixels that the thumbnails of all layers should not need more of
+const GRID_EDGES = 38; // pixels of a row of the grid beside its thumbnails: the layer's number, and the padding
+const BENEATH_STAGE = 128; // pixels there of the legend, the reading and the panel's edge
+
+/**
+ * Where a thumbnail lies in its grid, in whole pixels of the screen.
+ * @typedef {{ x: number, y: number, side: number }} Tile
+ */
+/** @typedef {{ stage?: number, grid?: number, above?: number, style?: CanvasStyle, tiles?: Tile[] }} Measured */
+
+const memory = remembered(() => ({
+  measured: /** @type {Measured} */ ({}),
+  thumbnails: /** @type {HTMLCanvasElement | null} */ (null),
+}));
+
+/**
+ * How wide a part is. Measured once: asked amid drawing, the browser would lay out all of the page to say it.
+ * @param {Page} page @param {"stage" | "grid"} part
+ */
+export function measuredWidth(page, part) {
+  const { measured } = memory(page);
+  measured[part] ||= measureWithoutThumbnails(page, () => page.view.elements[part].clientWidth);
+  return measured[part];
+}
+
+/**
+ * How large the grid's thumbnails are and how far they stand apart, so that all heads of a layer fit beside each other.
+ * @param {number} width of the grid, in pixels @param {{ layers: number, heads: number }} shape
+ */
+export function gridCells(width, { layers, heads }) {
+  const room = (/** @type {number} */ gap) =>
+    Math.floor(Math.min((width - GRID_EDGES) / heads - gap, GRID_HEIGHT / layers - gap, MAX_CELL_SIZE));
+  const gap = room(4) < EASY_CELL_SIZE ? 2 : 4;
+  return { size: Math.max(room(gap), MIN_CELL_SIZE), gap };
+}
+
+/** The thumbnails' tiles, measured once for each arrangement. @param {Page} page @param {() => Tile[]} measure */
+export function measuredTiles(page, measure) {
+  const { measured } = memory(page);
+  if (measured.tiles) return measured.tiles;
+  const tiles = measureWithoutThumbnails(page, measure);
+  if (tiles[0].side) measured.tiles = tiles; // a closed tab has no size yet
+  return tiles;
+}
+
+/** @param {Page} page */
+export function clearTiles(page) {
+  memory(page).measured.tiles = undefined;
+}
+
+/**
+ * The canvas that all thumbnails are on: still as large as before, it could hold a scroll bar in its place.
+ * @param {Page} page @param {HTMLCanvasElement} canvas
+ */
+export function keepOutOfMeasuring(page, canvas) {
+  memory(page).thumbnails = canvas;
+}
+
+/** @template Result @param {Page} page @param {() => Result} measure */
+function measureWithoutThumbnails(page, measure) {
+  const { thumbnails } = memory(page);
+  if (!thumbnails) return measure();
+  thumbnails.hidden = true;
+  const measured = measure();
+  thumbnails.hidden = false;
+  return measured;
+}
+
+/** The colours and the font, measured once for the same reason. @param {Page} page */
+export function currentStyle(page) {
+  const { measured } = memory(page);
+  measured.style ??= canvasStyle(page.view.elements.root);
+  return measured.style;
+}
+
+/** The window, the theme or the arrangement is another one. @param {Page} page */
+export function clearMeasurements(page) {
+  memory(page).measured = {};
+}
+
+/** How high a plot may be. @param {Page} page */
+export function plotHeight(page) {
+  const { measured } = memory(page);
+  if (currentStyle(page).type > 1) {
+    const { root, stage } = page.view.elements;
+    measured.above ??= stage.getBoundingClientRect().top - root.getBoundingClientRect().top;
+    // All of it on the projector's one screen; a large one has the screen for itself.
+    const above = page.state.choice.panel_size === "large" ? ABOVE_LARGE_STAGE : HEADER + measured.above;
+    return Math.max(innerHeight - above - BENEATH_STAGE, 260);
+  }
+  return page.state.choice.panel_size === "large" ? 540 : 430;
+}

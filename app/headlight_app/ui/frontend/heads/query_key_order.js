@@ -1,0 +1,111 @@
+// The order of heads by one weight: how much a query looks at a key. Both are chosen in two menus, or with a click on a map.
+
+import { fillSelect, tokenOptions } from "../charts/charts.js";
+import { inlineText, quotedToken } from "../dom/dom.js";
+import { headCodes } from "../state/head_matrix.js";
+import { chosenKey, keyTokens, lockQuery, QUERY_KEY, queryPosition, queryTokens } from "../state/token_selection.js";
+import { decodeWeight } from "../weight_code.js";
+
+/** @import { AttentionGroup, Page } from "../types.js" */
+
+/**
+ * The weight from the query to the key in each head, layer after layer; null where the mask forbids it. `name` tells one
+ * such row from another. Until the `exact` weights are here they are those of the heads' byte codes.
+ * @typedef {{ values: (number | null)[], exact: boolean, name: string }} PairWeights
+ */
+
+/**
+ * The query that is locked, else the one that predictions speak of, and the key that is chosen, else the one at which
+ * the current head looks most.
+ * @param {Page} page @param {AttentionGroup} group
+ */
+export function queryKeyPair(page, group) {
+  const locked = page.state.choice.pinned.filter((place) => place < queryTokens(page).length);
+  const usual = queryPosition(page);
+  const query = locked.length && !locked.includes(usual) ? locked[locked.length - 1] : usual;
+  return { query, key: chosenKey(page) ?? mostAttendedKey(page, group, query) };
+}
+
+/** @param {Page} page @param {AttentionGroup} group @param {number} query */
+function mostAttendedKey(page, group, query) {
+  const { layer, head } = page.state.choice;
+  const [height, width] = group.pooled_shape;
+  const [row, column] = [Math.floor((query * height) / group.rows), Math.ceil(group.columns / width)];
+  const codes = headCodes(page, group, layer, head).subarray(row * width, (row + 1) * width);
+  return Math.min(codes.indexOf(Math.max(...codes)) * column, group.columns - 1);
+}
+
+/**
+ * The weights of all heads as the byte codes of the cell's block have them.
+ * @param {Page} page @param {AttentionGroup} group @param {number} query @param {number} key
+ */
+export function codeWeights(page, group, query, key) {
+  const [height, width] = group.pooled_shape;
+  const [row, column] = [Math.floor((query * height) / group.rows), Math.floor((key * width) / group.columns)];
+  return Float32Array.from({ length: group.layers * group.heads }, (_, place) => {
+    const codes = headCodes(page, group, Math.floor(place / group.heads), place % group.heads);
+    return decodeWeight(codes[row * width + column]);
+  });
+}
+
+/** Whether the byte codes are of single cells. @param {AttentionGroup} group */
+function hasAllCells({ pending, pooled_shape, rows, columns }) {
+  return !pending && String(pooled_shape) === String([rows, columns]);
+}
+
+/** The weights that heads are put in order by; null while they are on their way. @param {Page} page @param {AttentionGroup} group */
+export function pairWeights(page, group) {
+  const { query, key } = queryKeyPair(page, group);
+  const found = askedWeights(page, group);
+  const exact = found !== null && !found.meta.error;
+  const numbers = exact ? found.numbers : hasAllCells(group) ? codeWeights(page, group, query, key) : null;
+  if (!numbers) return null;
+  const values = Array.from(numbers, (number) => (Number.isNaN(number) ? null : number));
+  return { values, exact, name: `${query} ${key} ${exact}` };
+}
+
+/** @param {Page} page @param {AttentionGroup} group */
+function askedWeights(page, group) {
+  return page.server.get("query_key_weights", { attention: group.name, ...queryKeyPair(page, group) });
+}
+
+/** What the menu calls the order. @param {Page} page @param {AttentionGroup} group @param {string} title */
+export function pairTitle(page, group, title) {
+  const { query, key } = queryKeyPair(page, group);
+  const names = { query: inlineText(queryTokens(page)[query].text), key: inlineText(keyTokens(page)[key].text) };
+  return title.replace(/{(query|key)}/g, (_, /** @type {"query" | "key"} */ part) => names[part]);
+}
+
+/**
+ * From the moment on that heads are in order by a pair, its key is a choice, whatever head is looked at.
+ * @param {Page} page @param {AttentionGroup} group
+ */
+export function clampPair(page, group) {
+  if (page.state.choice.sort !== QUERY_KEY || chosenKey(page) !== null) return;
+  page.state.correct({ key: queryKeyPair(page, group).key });
+}
+
+/**
+ * The two tokens, and why there may be no weight between them. To choose one is to ask for its order: `sort` puts the
+ * heads in it.
+ * @param {Page} page @param {AttentionGroup} group @param {() => void} sort
+ */
+export function drawPair(page, group, sort) {
+  const { pair, pairQuery, pairKey, pairTrouble } = page.view.elements;
+  pair.hidden = page.state.choice.sort !== QUERY_KEY;
+  if (pair.hidden) return;
+  const { query, key } = queryKeyPair(page, group);
+  const [queries, keys] = [queryTokens(page), keyTokens(page)];
+  pair.title = page.state.catalogue.head_orders.find(({ name }) => name === QUERY_KEY)?.lesson ?? "";
+  fillSelect(pairQuery, tokenOptions(queries), query, (value) => {
+    sort();
+    lockQuery(page, Number(value));
+  });
+  fillSelect(pairKey, tokenOptions(keys), key, (value) => {
+    sort();
+    page.change({ key: Number(value) });
+  });
+  const forbidden = pairWeights(page, group)?.values.every((value) => value === null);
+  const words = ["The mask keeps ", ...quotedToken(keys[key]), " from ", ...quotedToken(queries[query]), "."];
+  pairTrouble.replaceChildren(...(forbidden ? words : [askedWeights(page, group)?.meta.error ?? ""]));
+}

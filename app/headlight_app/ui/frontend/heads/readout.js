@@ -1,0 +1,135 @@
+// The sentence that says in words what the picture shows.
+
+import { formatPercent, quotedToken } from "../dom/dom.js";
+import { isOff } from "../state/head_ablation.js";
+import {
+  columnSums,
+  FORBIDDEN,
+  formatValue,
+  LEFT_OUT,
+  magnitude,
+  SHOWN,
+  stateAt,
+  valueAt,
+} from "../state/head_matrix.js";
+import { currentGroup, selectedHeads } from "../state/head_selection.js";
+import { activeColumn, activeQueries, activeRows, queryTokens } from "../state/token_selection.js";
+
+/** @typedef {{ name: string, number: number }} NamedValue */
+
+/** @import { HeadMatrix, Page } from "../types.js" */
+
+/**
+ * What the queries at hand look at, or the one cell, or the one key, under the pointer.
+ * @param {Page} page @param {HeadMatrix} matrix
+ */
+export function drawReadout(page, matrix) {
+  const { reading, canvas } = page.view.elements;
+  const rows = activeRows(page, matrix);
+  const column = activeColumn(page, matrix);
+  const alone = page.state.pointer?.query === null && column !== undefined && !page.state.choice.pinned.length;
+  canvas.setAttribute("aria-label", `${page.view.elements.title.textContent}: ${matrix.rules.join(", ")}`);
+  const heads = selectedHeads(page);
+  const group = currentGroup(page);
+  if (matrix.quantity.name === "weights" && heads.every((one) => isOff(page.state.choice.edits, group, ...one))) {
+    return reading.replaceChildren(
+      heads.length > 1
+        ? "These heads are switched off: they move nothing."
+        : "This head is switched off: it moves nothing.",
+    );
+  }
+  if (!rows.length)
+    return reading.replaceChildren(...quotedToken(queryTokens(page)[activeQueries(page)[0]]), " is hidden here.");
+  if (alone) return reading.replaceChildren(...queriesReadout(matrix, column));
+  if (column !== undefined) return reading.replaceChildren(...cellReadout(matrix, rows, column));
+  reading.replaceChildren(...keysReadout(matrix, rows));
+}
+
+/** @param {string[]} names */
+function quotedNames(names) {
+  return names.flatMap((name, place) => [place ? " + " : "", ...quotedToken({ text: name })]);
+}
+
+/** @param {HeadMatrix} matrix @param {number[]} rows @param {number} column */
+function cellReadout(matrix, rows, column) {
+  const value =
+    rows.length > 1 ? formatValue(matrix, columnSums(matrix, rows)[column]) : formatCell(matrix, rows[0], column);
+  return [
+    ...quotedNames(rows.map((row) => matrix.rows.labels[row])),
+    " → ",
+    ...quotedToken({ text: matrix.columns.labels[column] }),
+    `  ${value}`,
+  ];
+}
+
+/** @param {HeadMatrix} matrix @param {number} row @param {number} column */
+function formatCell(matrix, row, column) {
+  const state = stateAt(matrix, row, column);
+  const number = valueAt(matrix, row, column);
+  if (state === FORBIDDEN) return "may not attend (mask)";
+  const name =
+    matrix.quantity.name === "weights"
+      ? "weight "
+      : matrix.quantity.name === "scores" || matrix.quantity.name === "masked_scores"
+        ? "score "
+        : "";
+  return `${name}${formatValue(matrix, number)}${state === LEFT_OUT ? " (left out: too small)" : ""}`;
+}
+
+/**
+ * Whether a number is worth a word; of weights half a hundredth is, whatever their colours are.
+ * @param {HeadMatrix} matrix @param {number} number
+ */
+function isNotable(matrix, number) {
+  return (matrix.scale === "probability" ? number : magnitude(matrix, number)) > 0.005;
+}
+
+/**
+ * The three that matter most, with their names.
+ * @param {HeadMatrix} matrix @param {number[]} numbers @param {string[]} names
+ */
+function largestValues(matrix, numbers, names) {
+  /** @param {number} number */
+  const size = (number) => (matrix.signed ? Math.abs(number) : number);
+  return numbers
+    .map((number, line) => ({ name: names[line], number }))
+    .filter(({ number }) => isNotable(matrix, number))
+    .sort((one, other) => size(other.number) - size(one.number))
+    .slice(0, 3);
+}
+
+/** @param {HeadMatrix} matrix @param {NamedValue[]} list */
+function listedValues(matrix, list) {
+  /** @param {number} value */
+  const number = (value) => (matrix.scale === "probability" ? formatPercent(value) : formatBrief(matrix, value));
+  return list.flatMap((item, place) => [
+    place ? ", " : " ",
+    ...quotedToken({ text: item.name }),
+    ` ${number(item.number)}`,
+  ]);
+}
+
+/** Two digits and a sign, for running text. @param {HeadMatrix} matrix @param {number} number */
+export function formatBrief(matrix, number) {
+  return `${matrix.exact ? "" : "≈ "}${number < 0 ? "−" : matrix.signed ? "+" : ""}${Number(Math.abs(number).toPrecision(2))}`;
+}
+
+/** @param {HeadMatrix} matrix @param {number[]} rows */
+function keysReadout(matrix, rows) {
+  const list = largestValues(matrix, columnSums(matrix, rows), matrix.columns.labels);
+  const who = quotedNames(rows.map((row) => matrix.rows.labels[row]));
+  const several = rows.length > 1;
+  if (!list.length) return [...who, several ? " look at nothing here." : " looks at nothing here."];
+  const verb = matrix.scale === "probability" ? (several ? " look at" : " looks at") : ": most at";
+  return [...who, verb, ...listedValues(matrix, list), several ? ` (${rows.length} tokens, summed)` : ""];
+}
+
+/** @param {HeadMatrix} matrix @param {number} column */
+function queriesReadout(matrix, column) {
+  const numbers = matrix.rows.labels.map((_, row) =>
+    stateAt(matrix, row, column) === SHOWN ? valueAt(matrix, row, column) : NaN,
+  );
+  const list = largestValues(matrix, numbers, matrix.rows.labels);
+  const key = quotedToken({ text: matrix.columns.labels[column] });
+  return list.length ? [...key, " is looked at by", ...listedValues(matrix, list)] : ["Nobody looks at ", ...key, "."];
+}

@@ -1,0 +1,91 @@
+// Every thumbnail of the grid on one canvas, beneath the cells that take the clicks.
+//
+// With a canvas for each, the browser keeps a layer for each and one more for what lies above it, and puts all of them
+// together anew in every frame: a letter typed took a quarter longer.
+
+import { paintCodes, weightColours } from "../charts/colours.js";
+import { blit, hidpiContext } from "../dom/dom.js";
+import { isOff } from "../state/head_ablation.js";
+import { headCodes } from "../state/head_matrix.js";
+import { remembered } from "../state/memory.js";
+import { currentStyle, measuredTiles } from "./measurements.js";
+
+/** @import { AttentionGroup, Page } from "../types.js" */
+/** @import { Thumbnail } from "./head_grid.js" */
+/** @import { Tile } from "./measurements.js" */
+
+export const MAX_CELLS = 80; // a side
+const CORNER_RADIUS = 5; // pixels
+const OFF_OPACITY = 0.1; // how much is left of a head that is off
+
+const memory = remembered(() => ({ paper: document.createElement("canvas"), stamp: document.createElement("canvas") }));
+
+/**
+ * No more cells than a thumbnail has pixels: the largest of each block.
+ * @param {Uint8Array} codes @param {number} rows @param {number} columns @param {number} [most] a side
+ * @returns {[codes: Uint8Array, rows: number, columns: number]}
+ */
+export function maxPool(codes, rows, columns, most = MAX_CELLS) {
+  if (rows <= most && columns <= most) return [codes, rows, columns];
+  const [height, width] = [Math.min(rows, most), Math.min(columns, most)];
+  const small = new Uint8Array(height * width);
+  codes.forEach((code, cell) => {
+    const row = Math.floor((Math.floor(cell / columns) * height) / rows);
+    const place = row * width + Math.floor(((cell % columns) * width) / columns);
+    if (code > small[place]) small[place] = code;
+  });
+  return [small, height, width];
+}
+
+/** Where each tile lies in the grid. @param {HTMLElement} grid @param {Thumbnail[]} thumbnails @returns {Tile[]} */
+function measureTiles(grid, thumbnails) {
+  const ratio = window.devicePixelRatio || 1;
+  /** @param {number} length */
+  const whole = (length) => Math.round(length * ratio) / ratio;
+  const { left, top } = grid.getBoundingClientRect();
+  return thumbnails.map(({ tile }) => {
+    const box = tile.getBoundingClientRect();
+    return {
+      x: whole(box.left - left + grid.scrollLeft),
+      y: whole(box.top - top + grid.scrollTop),
+      side: whole(box.width),
+    };
+  });
+}
+
+/**
+ * @param {Page} page @param {AttentionGroup} group @param {Thumbnail[]} thumbnails @param {HTMLCanvasElement} canvas
+ * @param {number} high the weight at which their colours end
+ */
+export function drawThumbnails(page, group, thumbnails, canvas, high) {
+  const tiles = measuredTiles(page, () => measureTiles(page.view.elements.grid, thumbnails));
+  if (!tiles[0].side) return;
+  const { paper, stamp } = memory(page);
+  const width = Math.max(...tiles.map((tile) => tile.x + tile.side));
+  const height = Math.max(...tiles.map((tile) => tile.y + tile.side));
+  const context = hidpiContext(paper, width, height);
+  context.imageSmoothingEnabled = false;
+  const ink = weightColours(high);
+  thumbnails.forEach(({ layer, head }, place) => {
+    const [codes, rows, columns] = maxPool(headCodes(page, group, layer, head), ...group.pooled_shape);
+    paintCodes(stamp, codes, rows, columns, ink);
+    drawThumbnail(page, context, stamp, tiles[place], isOff(page.state.choice.edits, group, layer, head));
+  });
+  blit(paper, canvas);
+}
+
+/**
+ * @param {Page} page @param {CanvasRenderingContext2D} context @param {HTMLCanvasElement} stamp @param {Tile} tile
+ * @param {boolean} off
+ */
+function drawThumbnail(page, context, stamp, { x, y, side }, off) {
+  context.save();
+  context.beginPath();
+  context.roundRect(x, y, side, side, CORNER_RADIUS);
+  context.clip();
+  context.fillStyle = currentStyle(page).raised;
+  context.fillRect(x, y, side, side);
+  context.globalAlpha = off ? OFF_OPACITY : 1;
+  context.drawImage(stamp, x, y, side, side);
+  context.restore();
+}

@@ -1,0 +1,225 @@
+// The tokens as chips: white space made visible, shaded by what the chosen query looks at.
+
+import { NEGATIVE_COLOUR } from "../charts/colours.js";
+import { activeElement, createChip, moveChipFocus, onHover, updateChildren } from "../dom/dom.js";
+import { columnSums, magnitude } from "../state/head_matrix.js";
+import { currentGroup } from "../state/head_selection.js";
+import { remembered } from "../state/memory.js";
+import {
+  activeKey,
+  activeQueries,
+  activeRows,
+  chooseQuery,
+  clearLocks,
+  isMultiSelect,
+  lockQuery,
+  setHover,
+} from "../state/token_selection.js";
+
+/** @import { HeadMatrix, Page, Side, Token } from "../types.js" */
+
+const MARGIN = 6; // pixels beneath a chip that is brought into sight
+
+/** @typedef {{ side: Side, position: number }} MarkedToken */
+
+/** What a chip was made of. */
+const chipText = remembered((/** @type {HTMLElement} */ _) => ({ text: "" }));
+
+/** Which choice a strip has shown. */
+const shown = remembered((/** @type {HTMLElement} */ _) => ({ choice: "" }));
+
+/** @param {HTMLElement} strip */
+function chipsOf(strip) {
+  return /** @type {HTMLElement[]} */ ([...strip.children]);
+}
+
+/** @param {Page} page */
+export function drawTokenStrips(page) {
+  const { tokens, source_tokens, patches } = page.state.answer;
+  const { elements } = page.view;
+  // The picture itself stands for its patches.
+  const [words, sourceWords] = [patches?.side === "text" ? [] : tokens, patches ? [] : (source_tokens ?? [])];
+  elements.tokens.hidden = !words.length;
+  fillStrip(page, elements.tokens, words, "text");
+  elements.tokens.classList.toggle("many", words.length > 60);
+  elements.sourceTokens.hidden = !sourceWords.length;
+  fillStrip(page, elements.sourceTokens, sourceWords, "source");
+}
+
+/**
+ * What reads as before keeps its chip: a letter typed at the end of a long text makes one or two anew.
+ * @param {Page} page @param {HTMLElement} strip @param {Token[]} tokens @param {Side} which
+ */
+function fillStrip(page, strip, tokens, which) {
+  const { maskable } = page.state.answer;
+  const chips = tokens.map((token, position) => {
+    const text = JSON.stringify([token.text, token.id, token.special, token.masked, maskable]);
+    const there = chipsOf(strip)[position];
+    if (there && chipText(there).text === text) return clearMarks(there, maskable);
+    const button = createStripChip(page, token, position, which);
+    chipText(button).text = text;
+    return button;
+  });
+  updateChildren(strip, ...chips);
+  const active = activeElement(strip);
+  const stop = chips.find((one) => one === active) ?? chips.find((one) => one.tabIndex === 0) ?? chips[0];
+  for (const one of chips) one.tabIndex = one === stop ? 0 : -1;
+}
+
+/**
+ * A chip without what the last answer made of it; in other tabs than "Heads" nothing marks it again.
+ * @param {HTMLElement} button @param {boolean} maskable
+ */
+function clearMarks(button, maskable) {
+  button.removeAttribute("style");
+  button.classList.remove("key", "query", "locked");
+  if (!maskable) button.removeAttribute("aria-pressed");
+  return button;
+}
+
+/** @param {Page} page @param {Token} token @param {number} position @param {Side} which */
+function createStripChip(page, token, position, which) {
+  const button = createChip(token, position === 0);
+  button.dataset.position = String(position);
+  button.dataset.tokenId = String(token.id);
+  listenToChip(page, button, which);
+  if (which === "source") return button;
+  const { maskable } = page.state.answer;
+  if (maskable) button.setAttribute("aria-pressed", String(token.masked));
+  const click = token.masked
+    ? "Masked. Click to show it again"
+    : token.special
+      ? "A special token"
+      : "Click to mask this token";
+  button.title = maskable
+    ? `${click}; Shift+click pins its row`
+    : "Click pins its row and asks what comes after it; Shift+click pins several";
+  return button;
+}
+
+/** @param {Page} page @param {HTMLElement} button @param {Side} which */
+function listenToChip(page, button, which) {
+  const position = Number(button.dataset.position);
+  button.onclick = (event) => onChipClick(page, which, position, isMultiSelect(event));
+  onHover(
+    button,
+    () => setHover(page, hoverTarget(page, which, position)),
+    () => setHover(page, null),
+  );
+  button.onkeydown = (event) => {
+    if (event.key === "Enter" && isMultiSelect(event)) onChipClick(page, which, position, true);
+    else if (!onChipKey(page, button, event)) return;
+    event.preventDefault();
+  };
+}
+
+/**
+ * A token of either text, as a query where it can be one; with a lock the pointer asks what the locked row gives it.
+ * @param {Page} page @param {Side} which @param {number} position
+ */
+function hoverTarget(page, which, position) {
+  const group = currentGroup(page);
+  if (!group) return null;
+  const { queries, keys } = group;
+  const asKey = queries !== which || (queries === keys && page.state.choice.pinned.length);
+  return asKey ? { query: null, key: position } : { query: position, key: null };
+}
+
+/**
+ * Left and right walk, Escape lets go of what is locked; whether the key meant anything.
+ * @param {Page} page @param {HTMLElement} button @param {KeyboardEvent} event
+ */
+function onChipKey(page, button, event) {
+  if (event.key === "Escape") clearLocks(page);
+  return moveChipFocus(button, event) || event.key === "Escape";
+}
+
+/** @param {Page} page @param {Side} which @param {number} position @param {boolean} more */
+function onChipClick(page, which, position, more) {
+  const { tokens, maskable } = page.state.answer;
+  const asks = currentGroup(page)?.queries === which;
+  if (which === "source" || more || !maskable) {
+    if (asks) lockQuery(page, position, more);
+    else if (which === "text") chooseQuery(page, position);
+    return;
+  }
+  const others = page.state.choice.masked_positions.filter((other) => other !== position);
+  const unmasks = others.length < page.state.choice.masked_positions.length;
+  if (!unmasks && tokens[position].special) return lockQuery(page, position);
+  page.change({
+    masked_positions: unmasks ? others : [...others, position].sort((a, b) => a - b),
+    query: position,
+    pinned: [],
+  });
+}
+
+/**
+ * Shades the tokens by what the queries at hand give them, and marks the queries.
+ * @param {Page} page @param {HeadMatrix} matrix
+ */
+export function shadeTokens(page, matrix) {
+  const group = currentGroup(page);
+  const chips = chipsOf(page.view.elements.tokens);
+  const sources = chipsOf(page.view.elements.sourceTokens);
+  const sums = columnSums(matrix, activeRows(page, matrix));
+  const keys = group.keys === "source" ? sources : chips;
+  const queries = group.queries === "source" ? sources : chips;
+  for (const button of [...chips, ...sources]) {
+    button.style.removeProperty("--shade");
+    button.classList.remove("key", "query", "locked");
+  }
+  keys.forEach((button, place) => {
+    const sum = sums[matrix.columnOf.get(place) ?? -1] ?? NaN;
+    const strength = Math.sqrt(magnitude(matrix, sum));
+    if (strength > 0) button.style.setProperty("--shade", `${Math.round(strength * 100)}%`);
+    button.style.setProperty("--tint", matrix.signed && sum < 0 ? NEGATIVE_COLOUR : "var(--beam)");
+    button.classList.toggle("key", activeKey(page) === place);
+  });
+  const hot = activeQueries(page);
+  queries.forEach((button, place) => {
+    button.classList.toggle("query", hot.includes(place));
+    button.classList.toggle("locked", page.state.choice.pinned.includes(place));
+  });
+  scrollToChosen(page, page.view.elements.tokens, chips);
+  if (page.state.answer.maskable) return;
+  for (const [place, button] of chips.entries()) button.setAttribute("aria-pressed", String(isPressed(page, place)));
+}
+
+/**
+ * Marks a query and a key, where a picture speaks of these alone; -1 for none.
+ * @param {Page} page @param {MarkedToken} query @param {MarkedToken} [key]
+ */
+export function markTokens(page, query, key = { side: "text", position: -1 }) {
+  const { tokens, sourceTokens } = page.view.elements;
+  for (const [side, strip] of /** @type {const} */ ([
+    ["text", tokens],
+    ["source", sourceTokens],
+  ])) {
+    for (const [position, chip] of chipsOf(strip).entries()) {
+      chip.style.removeProperty("--shade");
+      chip.classList.remove("locked");
+      chip.classList.toggle("query", side === query.side && position === query.position);
+      chip.classList.toggle("key", side === key.side && position === key.position);
+    }
+  }
+}
+
+/**
+ * Once for each choice, in a long text, the chosen token is brought into sight; after that the person scrolls.
+ * @param {Page} page @param {HTMLElement} strip @param {HTMLElement[]} chips
+ */
+function scrollToChosen(page, strip, chips) {
+  const place = chips.findIndex((_, token) => isPressed(page, token));
+  const choice = `${place} ${chips.length}`;
+  if (place < 0 || shown(strip).choice === choice) return;
+  shown(strip).choice = choice;
+  const [chip, frame] = [chips[place].getBoundingClientRect(), strip.getBoundingClientRect()];
+  if (chip.top < frame.top || chip.bottom > frame.bottom) strip.scrollTop += chip.bottom - frame.bottom + MARGIN;
+}
+
+/** Whether a token is locked, or the one that predictions speak of. @param {Page} page @param {number} place */
+function isPressed(page, place) {
+  const { query, pinned } = page.state.choice;
+  const asks = currentGroup(page).queries !== "source";
+  return (asks && pinned.includes(place)) || place === (query < 0 ? page.state.answer.tokens.length - 1 : query);
+}

@@ -1,0 +1,49 @@
+// Where the parts of a model's diagram lead: what is chosen by who enters one.
+
+/** @import { DiagramChoice, DiagramPlace, ModelDiagramAnswer } from "./types.js" */
+
+/** @typedef {{ words: string, choice: DiagramChoice | null }} Entrance in words, and what is chosen; null: the page Positions */
+
+/** The step of the prediction, in the tab "Step by step", for each part after the last layer. */
+const PREDICTION_STEPS = new Map([
+  ["final_norm", "final-norm"],
+  ["pooling", "pool"],
+  ["transform", "transform"],
+]);
+
+/**
+ * Null for what there is nothing more to see of.
+ * @param {{ predictions: readonly unknown[] }} answer @param {ModelDiagramAnswer} diagram @param {DiagramPlace} place
+ * @returns {Entrance | null}
+ */
+export function entranceChoice(answer, { stacks }, { kind, stack, layer }) {
+  const own = stacks.find(({ name }) => name === stack);
+  const answers = stacks[stacks.length - 1].name === stack; // the tab "Layers" is about the stack that answers
+  const attention = `${stack}.self`;
+  if (!own?.layers) return null;
+  if (kind === "layer") return { words: `open layer ${layer}`, choice: { layer, heads: [] } };
+  if (kind === "self" || kind === "cross") {
+    const choice = { tab: "heads", attention: `${stack}.${kind}`, layer: own.layer, heads: [] };
+    return { words: `the heads of layer ${own.layer}`, choice };
+  }
+  if (kind === "positions") return { words: "how positions enter, on the page Positions", choice: null };
+  if (kind === "embedding")
+    return {
+      words: "the numbers of each token, step by step",
+      choice: { tab: "walkthrough", attention, layer: 0, step: "input" },
+    };
+  if (kind === "norm")
+    return {
+      words: "what a head reads, step by step",
+      choice: { tab: "walkthrough", attention, layer: own.layer, step: "input" },
+    };
+  if (!answers) return null;
+  const step = PREDICTION_STEPS.get(kind);
+  if (step && answer.predictions.length)
+    return { words: "the last steps, with their numbers", choice: { tab: "walkthrough", attention, step } };
+  if (kind === "feed_forward" && answer.predictions.length)
+    return { words: "what each layer adds to the answer", choice: { tab: "layers", analysis: "logit_attribution" } };
+  if (kind.startsWith("add_") || kind === "output")
+    return { words: "what each layer would answer", choice: { tab: "layers", analysis: "logit_lens" } };
+  return null;
+}

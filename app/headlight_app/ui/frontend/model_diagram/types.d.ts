@@ -1,0 +1,49 @@
+// A model's diagram as it is laid out.
+
+import type { DiagramPart } from "../contract.js";
+
+export type { DiagramPart, ModelDiagramAnswer, StackDiagram, SublayerDiagram } from "../contract.js";
+
+export interface DiagramBox {
+  part: DiagramPart;
+  stack: string;
+  layer: number;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  lines: string[];
+}
+
+/** A line through points x, y, x, y and so on; the encoder's `memory` leads to cross-attention. */
+export interface DiagramLine {
+  points: number[];
+  arrow: boolean;
+  memory?: boolean;
+}
+
+export interface DiagramLayout {
+  width: number;
+  height: number;
+  boxes: DiagramBox[];
+  lines: DiagramLine[];
+  sums: { x: number; y: number; kind: string; stack: string }[];
+  frames: { x: number; y: number; width: number; height: number }[];
+}
+
+/** A part in its stack; of a bar, the layer that it opens. */
+export interface DiagramPlace {
+  kind: string;
+  stack: string;
+  layer: number;
+}
+
+/** What is chosen on Explore by who enters a part. */
+export interface DiagramChoice {
+  tab?: string;
+  attention?: string;
+  layer?: number;
+  heads?: string[];
+  step?: string;
+  analysis?: string;
+}

@@ -1,0 +1,246 @@
+// An image with its patches, each as bright as the queries at hand look at it: the rest lies in the dark.
+
+import { NEGATIVE_COLOUR, shadePatch } from "../charts/colours.js";
+import { context2d, formatPercent, hidpiContext, inlineText, truncateText } from "../dom/dom.js";
+import { HORIZONTAL_STEPS, VERTICAL_STEPS } from "../dom/keyboard.js";
+import { currentStyle } from "../heads/measurements.js";
+import { columnSums, formatValue } from "../state/head_matrix.js";
+import { remembered } from "../state/memory.js";
+import { activeQueries, activeRows, keyTokens, queriesArePatches } from "../state/token_selection.js";
+import { inflate } from "../wire.js";
+
+/** @import { EmbeddedImage, HeadMatrix, Page, Patches, Plot, ShownPatches, Token } from "../types.js" */
+
+const STRIP_HEIGHT = 26; // pixels for the tokens in front of the patches, and for the scale
+const MAX_HEIGHT = 560;
+
+/** @typedef {{ rows: number, columns: number, left: number, top: number, width: number, height: number }} ImageLayout */
+/** @typedef {[left: number, top: number, width: number, height: number]} Rectangle */
+/** @typedef {HTMLImageElement | HTMLCanvasElement} Drawable */
+
+const memory = remembered(() => ({
+  name: /** @type {string | null} */ (null),
+  image: /** @type {Drawable | null} */ (null),
+  layout: /** @type {ImageLayout | null} */ (null),
+}));
+
+/** @type {Plot} */
+export const IMAGE_OVERLAY = { draw: drawImageOverlay, tokenAt: imageTokenAt, arrowStep: imageArrowStep, scaleText };
+
+/** @param {HeadMatrix} matrix */
+function scaleText(matrix) {
+  return `${matrix.signed ? "orange above zero, purple below" : "bright"}, on a square-root scale up to the ${matrix.signed ? "largest" : "brightest patch"}`;
+}
+
+/** Where the patches lie; this plot is of heads that look at an image. @param {Page} page @returns {ShownPatches} */
+function patchesOf(page) {
+  const { patches } = page.state.answer;
+  if (!patches) throw new Error("This answer is about a text.");
+  return patches;
+}
+
+/** The image on the screen, once the browser has it; the page is drawn again then. @param {Page} page */
+export function loadedImage(page) {
+  const { image: photo } = patchesOf(page);
+  const name = photo ? "" : page.server.imageName();
+  const known = memory(page);
+  if (known.name === name) return known.image;
+  Object.assign(known, { name, image: null });
+  const loading = photo ? decodeImage(photo) : fetchImage(page.server.imageUrl(name));
+  loading.then(
+    (image) => {
+      if (known.name !== name) return;
+      known.image = image;
+      page.view.redraw();
+    },
+    () => {},
+  ); // an image that is gone stays undrawn
+  return null;
+}
+
+/** @param {string} url @returns {Promise<Drawable>} */
+function fetchImage(url) {
+  return new Promise((resolve, reject) => {
+    const image = new Image();
+    image.onload = () => resolve(image);
+    image.onerror = reject;
+    image.src = url;
+  });
+}
+
+/** An image that came along with an answer. @param {EmbeddedImage} photo @returns {Promise<Drawable>} */
+async function decodeImage({ bytes, width, height }) {
+  const colours = await inflate(bytes);
+  const image = document.createElement("canvas");
+  Object.assign(image, { width, height });
+  const context = context2d(image);
+  const pixels = context.createImageData(width, height);
+  for (let pixel = 0; pixel < width * height; pixel++) {
+    pixels.data.set([...colours.subarray(pixel * 3, pixel * 3 + 3), 255], pixel * 4);
+  }
+  context.putImageData(pixels, 0, 0);
+  return image;
+}
+
+/** @param {Drawable} image */
+function imageSize(image) {
+  return image instanceof HTMLImageElement ? [image.naturalWidth, image.naturalHeight] : [image.width, image.height];
+}
+
+/**
+ * Where everything lies on the canvas: the strip of tokens, and below it the picture with its patches.
+ * @param {Page} page @param {Drawable} image @param {number} width @returns {ImageLayout}
+ */
+function layoutImage(page, image, width) {
+  const { rows, columns, region } = patchesOf(page);
+  const [wide, high] = imageSize(image);
+  const [across, down] = [(region[2] - region[0]) * wide, (region[3] - region[1]) * high];
+  const scale = Math.min(width / across, MAX_HEIGHT / down);
+  return { rows, columns, left: 0, top: STRIP_HEIGHT + 6, width: across * scale, height: down * scale };
+}
+
+/** @param {Page} page @param {HeadMatrix} matrix @param {number} width @param {HTMLCanvasElement} canvas */
+function drawImageOverlay(page, matrix, width, canvas) {
+  const image = loadedImage(page);
+  if (!image) return;
+  const layout = layoutImage(page, image, width);
+  memory(page).layout = layout;
+  const context = hidpiContext(canvas, width, Math.ceil(layout.top + layout.height + 2));
+  drawCoveredPart(context, image, patchesOf(page), [layout.left, layout.top, layout.width, layout.height]);
+  const sums = columnSums(matrix, activeRows(page, matrix));
+  const most = Math.max(
+    ...sums.map((sum, column) => (isPatch(page, matrix, column) && Number.isFinite(sum) ? Math.abs(sum) : 0)),
+    1e-12,
+  );
+  sums.forEach((sum, column) => {
+    for (const place of matrix.columns.tokens[column]) shadeToken(page, context, layout, matrix, place, sum, most);
+  });
+  outlineQueries(page, context, layout);
+  context.fillStyle = currentStyle(page).quiet;
+  context.font = `12px ${currentStyle(page).font}`;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  const label = matrix.signed
+    ? `largest ± ${formatAmount(matrix, most).replace("+", "")}`
+    : `brightest patch ${formatAmount(matrix, most)}`;
+  context.fillText(label, layout.width, STRIP_HEIGHT / 2);
+}
+
+/**
+ * Draws the part of an image that its patches cover.
+ * @param {CanvasRenderingContext2D} context @param {Drawable} image @param {Patches} patches @param {Rectangle} place
+ */
+export function drawCoveredPart(context, image, { region: [left, top, right, bottom] }, place) {
+  const [across, down] = imageSize(image);
+  context.drawImage(image, left * across, top * down, (right - left) * across, (bottom - top) * down, ...place);
+}
+
+/** A number of the matrix in a few signs. @param {HeadMatrix} matrix @param {number} number */
+function formatAmount(matrix, number) {
+  return matrix.scale === "probability" ? formatPercent(number) : formatValue(matrix, number, 3);
+}
+
+/** @param {Page} page @param {HeadMatrix} matrix @param {number} column */
+function isPatch(page, matrix, column) {
+  return matrix.columns.tokens[column][0] >= patchesOf(page).first_token;
+}
+
+/**
+ * The corner and the size of a token on the canvas.
+ * @param {Page} page @param {ImageLayout} layout @param {number} place @returns {Rectangle}
+ */
+function tokenBox(page, layout, place) {
+  const { first_token, rows, columns } = patchesOf(page);
+  if (place < first_token) return [place * 100, 2, 96, STRIP_HEIGHT - 4];
+  const [row, column] = [Math.floor((place - first_token) / columns), (place - first_token) % columns];
+  const [width, height] = [layout.width / columns, layout.height / rows];
+  return [layout.left + column * width, layout.top + row * height, width, height];
+}
+
+/**
+ * A patch is left bright as far as it is looked at; a difference has its own colour on the dark.
+ * @param {Page} page @param {CanvasRenderingContext2D} context @param {ImageLayout} layout @param {HeadMatrix} matrix
+ * @param {number} place @param {number} sum @param {number} most
+ */
+function shadeToken(page, context, layout, matrix, place, sum, most) {
+  const box = tokenBox(page, layout, place);
+  const patch = place >= patchesOf(page).first_token;
+  const strength = Number.isFinite(sum) ? Math.min(Math.sqrt(Math.abs(sum) / (patch ? most : matrix.high || 1)), 1) : 0;
+  if (patch) shadePatch(context, box, matrix.signed ? 0.25 : strength);
+  if (!patch || matrix.signed) {
+    context.globalAlpha = strength * 0.85;
+    context.fillStyle = sum < 0 ? NEGATIVE_COLOUR : currentStyle(page).beam;
+    context.fillRect(...box);
+    context.globalAlpha = 1;
+  }
+  if (!patch) labelToken(page, context, box, keyTokens(page)[place], formatAmount(matrix, sum));
+}
+
+/**
+ * @param {Page} page @param {CanvasRenderingContext2D} context @param {Rectangle} box @param {Token} token
+ * @param {string} number
+ */
+function labelToken(page, context, [left, top, width, height], token, number) {
+  context.strokeStyle = currentStyle(page).line;
+  context.lineWidth = 1;
+  context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
+  context.fillStyle = currentStyle(page).ink;
+  context.font = `11px ${currentStyle(page).font}`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText(
+    truncateText(context, `${inlineText(token.text)} ${number}`, width - 6),
+    left + width / 2,
+    top + height / 2,
+  );
+}
+
+/**
+ * Frames the patches that ask, and the one under the pointer where it is asked about.
+ * @param {Page} page @param {CanvasRenderingContext2D} context @param {ImageLayout} layout
+ */
+function outlineQueries(page, context, layout) {
+  const hot = activeQueries(page);
+  /** @param {number} place @param {string} colour @param {number} line */
+  const outline = (place, colour, line) => {
+    const [left, top, width, height] = tokenBox(page, layout, place);
+    context.strokeStyle = colour;
+    context.lineWidth = line;
+    context.strokeRect(left + line / 2, top + line / 2, width - line, height - line);
+  };
+  for (const place of queriesArePatches(page) ? hot : []) {
+    outline(place, "#ffffff", 4);
+    outline(place, currentStyle(page).beam, 2.5);
+  }
+  if (page.state.pointer?.key !== null && page.state.pointer?.key !== undefined)
+    outline(page.state.pointer.key, "#ffffff", 1.5);
+}
+
+/**
+ * The token under the pointer: as a query, or, where one is locked, as what that query looks at.
+ * @param {Page} page @param {MouseEvent} event @param {boolean} [click]
+ */
+function imageTokenAt(page, event, click = false) {
+  const { layout } = memory(page);
+  if (!layout) return null;
+  const frame = page.view.elements.canvas.getBoundingClientRect();
+  const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
+  /** @param {number} place */
+  const inside = (place) => {
+    const [left, top, width, height] = tokenBox(page, layout, place);
+    return x >= left && x < left + width && y >= top && y < top + height;
+  };
+  const place = keyTokens(page).findIndex((_, each) => inside(each));
+  if (place < 0) return null;
+  if (!queriesArePatches(page)) return { query: null, key: place }; // a word looks at it
+  return page.state.choice.pinned.length && !click ? { query: null, key: place } : { query: place, key: null };
+}
+
+/**
+ * How many tokens further an arrow key leads: a row down is as many as there are columns.
+ * @param {Page} page @param {string} key
+ */
+function imageArrowStep(page, key) {
+  const down = VERTICAL_STEPS[key] ?? 0;
+  return HORIZONTAL_STEPS[key] ?? (queriesArePatches(page) ? down * patchesOf(page).columns : down);
+}

@@ -1,0 +1,225 @@
+// Every number of the picture, to read, to copy, and to save.
+
+import { NEGATIVE_COLOUR } from "../charts/colours.js";
+import { raised } from "../charts/scale.js";
+import { copyText, saveFile } from "../dom/clipboard.js";
+import { closest, createElement, createHeading, inlineText, updateChildren, visibleText } from "../dom/dom.js";
+import { LEFT_OUT, magnitude, SHOWN, shownMatrix, stateAt, tokensAt, valueAt } from "../state/head_matrix.js";
+import { selectedHeads } from "../state/head_selection.js";
+import { remembered } from "../state/memory.js";
+import { activeColumn, activeRows } from "../state/token_selection.js";
+
+/** @import { HeadMatrix, Page, Plot } from "../types.js" */
+
+const PAGE_SIZE = 32; // rows and columns on the screen at a time; copies and files hold all
+
+const memory = remembered(() => ({
+  drawn: /** @type {HeadMatrix | null} */ (null),
+  corner: { rows: 0, columns: 0 }, // the first row and column on the screen
+  turned: false,
+}));
+
+/** @type {Plot} */
+export const NUMBER_TABLE = { element: "sheet", draw: drawTable, mark: markTable, tokenAt: tableTokenAt };
+
+/** @param {Page} page @param {HeadMatrix} matrix */
+function drawTable(page, matrix) {
+  const { sheet } = page.view.elements;
+  const table = memory(page);
+  if (table.drawn !== matrix || table.turned) {
+    if (table.drawn?.rows.labels.length !== matrix.rows.labels.length)
+      table.corner = { rows: pageStart(activeRows(page, matrix)[0] ?? 0), columns: 0 };
+    table.drawn = matrix;
+    table.turned = false;
+    updateChildren(sheet, createToolbar(page, matrix), createTable(page, matrix));
+  }
+  markTable(page, matrix);
+}
+
+/** @param {number} line */
+function pageStart(line) {
+  return Math.floor(line / PAGE_SIZE) * PAGE_SIZE;
+}
+
+/** @param {Page} page @param {HeadMatrix} matrix */
+function createToolbar(page, matrix) {
+  const tools = createElement("div", "sheet-tools");
+  const copy = createElement("button", "small", "Copy");
+  const save = createElement("button", "small", "CSV");
+  copy.dataset.testid = "copy-table";
+  save.dataset.testid = "save-table";
+  copy.title = "Copy all numbers, to paste into a spreadsheet";
+  save.title = "Save all numbers as a file";
+  copy.onclick = () =>
+    copyText(
+      copy,
+      matrixAsText(matrix)
+        .map((line) => line.map(tsvCell).join("\t"))
+        .join("\n"),
+    );
+  save.onclick = () =>
+    saveFile(
+      `${fileName(page)}.csv`,
+      "text/csv",
+      matrixAsText(matrix)
+        .map((line) => line.map(csvCell).join(","))
+        .join("\r\n"),
+    );
+  copy.disabled = save.disabled = !matrix.exact;
+  tools.append(copy, save, createPager(page, matrix, "rows", "queries"), createPager(page, matrix, "columns", "keys"));
+  return tools;
+}
+
+/**
+ * Turns pages where the text is longer than one.
+ * @param {Page} page @param {HeadMatrix} matrix @param {"rows" | "columns"} side @param {string} title
+ */
+function createPager(page, matrix, side, title) {
+  const count = matrix[side].labels.length;
+  const box = createElement("span", "pager");
+  if (count <= PAGE_SIZE) return box;
+  const from = memory(page).corner[side];
+  /** @param {string} sign @param {number} step */
+  const turn = (sign, step) => {
+    const button = createElement("button", "small", sign);
+    button.disabled = step < 0 ? from === 0 : from + PAGE_SIZE >= count;
+    button.setAttribute("aria-label", `${step < 0 ? "Earlier" : "Later"} ${title}`);
+    button.onclick = () => {
+      memory(page).corner[side] = Math.max(from + step, 0);
+      memory(page).turned = true;
+      drawTable(page, matrix);
+    };
+    return button;
+  };
+  box.append(
+    turn("‹", -PAGE_SIZE),
+    `${title} ${from}–${Math.min(from + PAGE_SIZE, count) - 1} of ${count}`,
+    turn("›", PAGE_SIZE),
+  );
+  return box;
+}
+
+/** @param {Page} page @param {HeadMatrix} matrix */
+function createTable(page, matrix) {
+  /** @param {"rows" | "columns"} side */
+  const lines = (side) =>
+    matrix[side].labels.map((_, line) => line).slice(memory(page).corner[side], memory(page).corner[side] + PAGE_SIZE);
+  const table = createElement("table");
+  const top = createElement("tr");
+  const power = sharedExponent(matrix);
+  top.append(
+    createElement("td", "corner", power ? `times 10${raised(power)}` : "query ↓ key →"),
+    ...lines("columns").map((column) => headingCell("col", matrix.columns.labels[column], column)),
+  );
+  const head = createElement("thead");
+  head.append(top);
+  const body = createElement("tbody");
+  body.append(...lines("rows").map((row) => createTableRow(matrix, row, lines("columns"))));
+  table.append(head, body);
+  return table;
+}
+
+/** @param {"row" | "col"} scope @param {string} name @param {number} line */
+function headingCell(scope, name, line) {
+  const cell = createHeading("", scope);
+  cell.dataset[scope] = String(line);
+  cell.append(createElement("bdi", "", inlineText(name)));
+  cell.title = `${line} ${visibleText(name)}`;
+  return cell;
+}
+
+/** @param {HeadMatrix} matrix @param {number} row @param {number[]} columns */
+function createTableRow(matrix, row, columns) {
+  const line = createElement("tr");
+  line.dataset.row = String(row);
+  line.append(
+    headingCell("row", matrix.rows.labels[row], row),
+    ...columns.map((column) => createTableCell(matrix, row, column)),
+  );
+  return line;
+}
+
+/** @param {HeadMatrix} matrix @param {number} row @param {number} column */
+function createTableCell(matrix, row, column) {
+  const state = stateAt(matrix, row, column);
+  const number = valueAt(matrix, row, column);
+  const cell = createElement(
+    "td",
+    state === SHOWN ? "" : "none",
+    state === SHOWN ? formatCellNumber(matrix, number) : state === LEFT_OUT ? "·" : "",
+  );
+  cell.dataset.col = String(column);
+  if (state !== SHOWN) return cell;
+  cell.style.setProperty("--shade", `${Math.round(Math.sqrt(magnitude(matrix, number)) * 100)}%`);
+  if (matrix.signed && number < 0) cell.style.setProperty("--tint", NEGATIVE_COLOUR);
+  return cell;
+}
+
+/** Small numbers share a power of ten, which stands in the corner. @param {HeadMatrix} matrix */
+function sharedExponent(matrix) {
+  const most = Math.max(Math.abs(matrix.low), Math.abs(matrix.high));
+  return matrix.scale !== "probability" && most > 0 && most < 0.0995 ? Math.floor(Math.log10(most)) : 0;
+}
+
+/** @param {HeadMatrix} matrix @param {number} number */
+function formatCellNumber(matrix, number) {
+  if (matrix.scale === "probability") return number.toFixed(3).replace(/^0/, "");
+  const size = (Math.abs(number) / 10 ** sharedExponent(matrix)).toFixed(2);
+  return number < 0 && size !== "0.00" ? `−${size}` : size;
+}
+
+/** @param {Page} page @param {HeadMatrix} matrix */
+function markTable(page, matrix) {
+  const rows = activeRows(page, matrix);
+  const column = activeColumn(page, matrix);
+  const table = page.view.elements.sheet.querySelector("table");
+  if (!table) return;
+  for (const cell of table.querySelectorAll(".hot")) cell.classList.remove("hot");
+  for (const row of rows) table.querySelector(`tr[data-row="${row}"]`)?.classList.add("hot");
+  if (column === undefined) return;
+  table.querySelector(`th[data-col="${column}"]`)?.classList.add("hot");
+  for (const row of rows) table.querySelector(`tr[data-row="${row}"] td[data-col="${column}"]`)?.classList.add("hot");
+}
+
+/** @param {Page} page @param {MouseEvent} event */
+function tableTokenAt(page, event) {
+  const cell = closest(event, "td, th");
+  const matrix = shownMatrix(page);
+  if (!cell || !matrix || !page.view.elements.sheet.contains(cell)) return null;
+  const row = cell.closest("tr")?.dataset.row;
+  const column = cell.dataset.col;
+  if (row === undefined && column === undefined) return null;
+  const place = tokensAt(matrix, Number(row), Number(column));
+  return { query: row === undefined ? null : place.query, key: column === undefined ? null : place.key };
+}
+
+/**
+ * All of the picture as rows of text: names first, numbers with all their digits; what is not shown is empty.
+ * @param {HeadMatrix} matrix
+ */
+function matrixAsText(matrix) {
+  /** @param {number} row @param {number} column */
+  const number = (row, column) =>
+    stateAt(matrix, row, column) === SHOWN ? String(Number(valueAt(matrix, row, column).toPrecision(8))) : "";
+  const { labels } = matrix.columns;
+  return [
+    ["", ...labels],
+    ...matrix.rows.labels.map((name, row) => [name, ...labels.map((_, column) => number(row, column))]),
+  ];
+}
+
+/** @param {string} text */
+function csvCell(text) {
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
+
+/** For a sheet that is pasted into, where tabs and line breaks part the cells. @param {string} text */
+function tsvCell(text) {
+  return text.replace(/\n/g, "⏎").replace(/\t/g, "→");
+}
+
+/** @param {Page} page */
+export function fileName(page) {
+  const heads = selectedHeads(page).map(([layer, head]) => `layer${layer}-head${head}`);
+  return [...heads.slice(0, 4), page.state.choice.quantity].join("-");
+}

@@ -1,0 +1,135 @@
+// The text itself, each token shaded by what the queries at hand give it: for long texts and for reading aloud.
+
+import { NEGATIVE_COLOUR } from "../charts/colours.js";
+import { closest, createElement, visibleText } from "../dom/dom.js";
+import { columnSums, formatValue, shownMatrix, tokensAt } from "../state/head_matrix.js";
+import { currentGroup } from "../state/head_selection.js";
+import { remembered } from "../state/memory.js";
+import { activeColumn, activeRows } from "../state/token_selection.js";
+
+/** @import { HeadMatrix, MatrixAxis, Page, Plot, Side } from "../types.js" */
+
+const memory = remembered(() => ({ drawn: /** @type {HeadMatrix | null} */ (null), largest: 0 }));
+
+/** @type {Plot} */
+export const SHADED_TEXT = { element: "prose", draw: drawShadedText, mark: shadeWords, tokenAt: wordTokenAt };
+
+/** The number that has the strongest shade. @param {Page} page */
+export function largestSum(page) {
+  return memory(page).largest;
+}
+
+/** @param {Page} page @param {HeadMatrix} matrix */
+function drawShadedText(page, matrix) {
+  const { prose } = page.view.elements;
+  if (memory(page).drawn !== matrix) {
+    memory(page).drawn = matrix;
+    const { queries, keys } = currentGroup(page);
+    const same = sameAxes(page, matrix);
+    const looked = createParagraph(page, matrix.columns, keys, same ? "both" : "key");
+    prose.replaceChildren(
+      ...(same
+        ? [looked]
+        : [
+            sectionTitle("Looking"),
+            createParagraph(page, matrix.rows, queries, "query"),
+            sectionTitle("Looked at"),
+            looked,
+          ]),
+    );
+  }
+  shadeWords(page, matrix);
+}
+
+/**
+ * Whether rows and columns are the same tokens, so that one copy of the text serves both.
+ * @param {Page} page @param {HeadMatrix} matrix
+ */
+function sameAxes(page, matrix) {
+  const group = currentGroup(page);
+  return group.queries === group.keys && JSON.stringify(matrix.rows.tokens) === JSON.stringify(matrix.columns.tokens);
+}
+
+/** @param {string} title */
+function sectionTitle(title) {
+  return createElement("h4", "", title);
+}
+
+/** @param {Page} page @param {MatrixAxis} axis @param {Side} which @param {"query" | "key" | "both"} side */
+function createParagraph(page, axis, which, side) {
+  const text = createElement("p", "running");
+  text.dir = "auto";
+  axis.labels.forEach((name, line) => {
+    const word = name.replace(/^ +(?=[^ ])/, "");
+    const token = createElement("span", "word", visibleText(word));
+    token.dataset.side = side;
+    token.dataset.line = String(line);
+    text.append(
+      ...(line && hasSpaceBefore(page, axis, line, which) ? [" "] : []),
+      token,
+      ...(name.includes("\n") ? [createElement("br")] : []),
+    );
+  });
+  return text;
+}
+
+/**
+ * Whether white space stood before a token: in its own piece, or in the text after the token before.
+ * @param {Page} page @param {MatrixAxis} options @param {number} line @param {Side} which
+ */
+function hasSpaceBefore(page, { labels, tokens }, line, which) {
+  const { question, tokens: ofText, source_tokens } = page.state.answer;
+  const text = which === "source" ? question.source : question.text;
+  const all = (which === "source" && source_tokens) || ofText;
+  const [before, here] = [all[tokens[line - 1].at(-1) ?? -1], all[tokens[line][0]]];
+  return (
+    /^\s/.test(labels[line]) || !before || !here || before.special || here.special || /\s/.test(text[before.end] ?? "")
+  );
+}
+
+/**
+ * Shades by the share of the largest sum, so that a long text's small weights can be told apart; the legend says it.
+ * @param {Page} page @param {HeadMatrix} matrix
+ */
+function shadeWords(page, matrix) {
+  const rows = activeRows(page, matrix);
+  const sums = columnSums(matrix, rows);
+  const column = activeColumn(page, matrix);
+  /** @param {number} sum */
+  const size = (sum) =>
+    Number.isFinite(sum) ? Math.abs(matrix.scale === "linear" && !matrix.signed ? sum - matrix.low : sum) : 0;
+  const most = Math.max(...sums.map(size), 1e-9);
+  memory(page).largest = Math.max(
+    ...sums.map((sum) => (Number.isFinite(sum) ? (matrix.signed ? Math.abs(sum) : sum) : -Infinity)),
+  );
+  for (const token of /** @type {NodeListOf<HTMLElement>} */ (page.view.elements.prose.querySelectorAll(".word"))) {
+    const line = Number(token.dataset.line);
+    const asks = token.dataset.side !== "key" && rows.includes(line);
+    token.classList.toggle("query", asks);
+    token.classList.toggle(
+      "locked",
+      asks && matrix.rows.tokens[line].some((place) => page.state.choice.pinned.includes(place)),
+    );
+    if (token.dataset.side === "query") continue;
+    token.style.setProperty("--shade", `${Math.round(Math.sqrt(size(sums[line]) / most) * 100)}%`);
+    token.style.setProperty("--tint", matrix.signed && sums[line] < 0 ? NEGATIVE_COLOUR : "var(--beam)");
+    token.classList.toggle("faint", Number.isNaN(sums[line]));
+    token.classList.toggle("key", line === column);
+    token.title = formatValue(matrix, sums[line]);
+  }
+}
+
+/**
+ * Without a lock the pointer asks for a token's row; with one it asks what the locked row gives a token.
+ * @param {Page} page @param {MouseEvent} event @param {boolean} [click]
+ */
+function wordTokenAt(page, event, click = false) {
+  const token = closest(event, ".word");
+  const matrix = shownMatrix(page);
+  if (!token || !matrix) return null;
+  const { side, line } = token.dataset;
+  const here = tokensAt(matrix, Number(line), Number(line));
+  if (side === "key" || (side === "both" && page.state.choice.pinned.length && !click))
+    return { query: null, key: here.key };
+  return { query: here.query, key: null };
+}

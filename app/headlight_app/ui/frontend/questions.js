@@ -1,0 +1,72 @@
+// What every page does with its questions: the newest counts, and a problem stands above an answer that is older.
+
+import { clientId, failureText, isAbort, post } from "./server.js";
+
+/** @import { Unanswered } from "./server.js" */
+/** @import { Refusable, Replaced, Routes } from "./types.js" */
+/** @import { Packed } from "./wire.js" */
+/** @template Meta @typedef {Packed<Meta> | { problem: string }} Answered or what is wrong, as a sentence */
+
+export class Questions {
+  #api;
+  #clientId = clientId();
+  #number = 0;
+  /** @type {AbortController | null} */
+  #asking = null;
+
+  /** @param {string} api address of the routes */
+  constructor(api) {
+    this.#api = api;
+  }
+
+  /** Whether the answer to the newest question is on its way. */
+  get isAsking() {
+    return this.#asking !== null;
+  }
+
+  /** How many questions there were. */
+  get number() {
+    return this.#number;
+  }
+
+  /**
+   * Asks in place of all questions before; null where a newer question has taken this one's place.
+   * @template {keyof Routes} Name @param {Name} route @param {Routes[Name]["request"]} request
+   * @param {Unanswered} [unanswered] where it is given, a question that the network lost is asked again
+   * @returns {Promise<Answered<Routes[Name]["answer"]> | null>}
+   */
+  async ask(route, request, unanswered) {
+    this.stop();
+    const asking = new AbortController();
+    this.#asking = asking;
+    const order = { client_id: this.#clientId, request_number: ++this.#number };
+    try {
+      /** @type {Packed<Refusable<Routes[Name]["answer"]> & Partial<Replaced>>} */
+      const found = await post(this.#api, route, { ...request, ...order }, asking.signal, unanswered);
+      if (this.#asking !== asking || found.meta.superseded) return null;
+      return found.meta.error ? { problem: found.meta.error } : found;
+    } catch (error) {
+      return this.#asking !== asking || isAbort(error) ? null : { problem: failureText(error) };
+    } finally {
+      if (this.#asking === asking) this.#asking = null;
+    }
+  }
+
+  /** The answer that is on its way is not wanted any more. */
+  stop() {
+    this.#asking?.abort();
+    this.#asking = null;
+  }
+}
+
+/**
+ * Says what is wrong above the answer, which is an older one then; "": all is well.
+ * @param {{ problem: HTMLElement, answer: HTMLElement, status?: HTMLElement }} elements @param {string} sentence
+ */
+export function showProblem({ problem, answer, status }, sentence) {
+  problem.textContent = sentence;
+  problem.hidden = !sentence;
+  answer.classList.toggle("stale", Boolean(sentence));
+  if (!sentence) answer.hidden = false;
+  else if (status) status.textContent = "";
+}

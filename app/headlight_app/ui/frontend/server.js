@@ -1,0 +1,88 @@
+// What components ask the server itself, past Streamlit: one packed answer for each question.
+
+import { unpack } from "./wire.js";
+
+/** @import { FileAnswer, FileRoute, Refusable, Routes } from "./types.js" */
+/** @import { Packed } from "./wire.js" */
+
+const FIRST_PAUSE = 500; // milliseconds until a question that was lost is asked again
+const LONGEST_PAUSE = 8000;
+
+/**
+ * Asks the server, and where `unanswered` is given again and again while the network loses the question.
+ * @param {string} api address of the routes @param {string} route @param {unknown} body @param {AbortSignal} [signal]
+ * @param {Unanswered} [unanswered]
+ * @template [Meta=Record<string, unknown>] what the route's answer says beside its numbers
+ * @returns {Promise<Packed<Meta>>}
+ */
+export async function post(api, route, body, signal, unanswered) {
+  const ask = () =>
+    fetch(`${api}/${route}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+      signal,
+    });
+  const answer = await (unanswered ? askUntilAnswered(ask, unanswered) : ask());
+  if (!(answer.headers.get("Content-Type") || "").includes("octet-stream")) {
+    throw new Error("The server gave no answer that this page can read. Reload the page.");
+  }
+  return unpack(await answer.arrayBuffer());
+}
+
+/** @typedef {(sentence: string) => void} Unanswered says that the server does not answer, once for each attempt */
+
+/**
+ * What is fetched, after growing pauses fetched again while the network fails.
+ * @template Answer @param {(attempt: number) => Promise<Answer>} fetched @param {Unanswered} [unanswered]
+ */
+export async function askUntilAnswered(fetched, unanswered = () => {}) {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await fetched(attempt);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      unanswered(failureText(error));
+      const pause = Math.min(FIRST_PAUSE * 2 ** attempt, LONGEST_PAUSE);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+}
+
+/** A failure as a sentence for the person. @param {unknown} error */
+export function failureText(error) {
+  if (error instanceof TypeError) return "The server does not answer. Is Headlight still running?";
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** @param {unknown} error */
+export function isAbort(error) {
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+/** A random name, by which the server drops questions that this page has replaced by newer ones. */
+export function clientId() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16)).join("");
+}
+
+/**
+ * What a route says; where it says why it cannot, an error with that sentence.
+ * @template {keyof Routes} Name @param {string} api @param {Name} route @param {Routes[Name]["request"]} request
+ * @param {AbortSignal} [signal] @returns {Promise<Packed<Routes[Name]["answer"]>>}
+ */
+export async function askRoute(api, route, request, signal) {
+  /** @type {Packed<Refusable<Routes[Name]["answer"]>>} */
+  const found = await post(api, route, request, signal);
+  if (found.meta.error) throw new Error(found.meta.error);
+  return found;
+}
+
+/**
+ * A file that the server makes.
+ * @template {FileRoute} Name @param {string} api @param {Name} route @param {Routes[Name]["request"]} request
+ */
+export async function fetchFile(api, route, request) {
+  /** @type {Packed<FileAnswer>} */
+  const { meta, start, buffer } = await askRoute(api, route, request);
+  return new File([new Uint8Array(buffer, start)], meta.name, { type: meta.type });
+}

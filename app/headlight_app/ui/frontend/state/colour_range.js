@@ -1,0 +1,69 @@
+// Where the colours of weights end: at 1, or fitted to what is shown.
+
+import { decodeWeight } from "../weight_code.js";
+
+/** @import { AttentionGroup, ColourRangeRow, Page } from "../types.js" */
+
+const BINS = 4096; // of square roots of weights
+
+/** The chosen row. @param {Page} page @returns {ColourRangeRow} */
+export function currentColourRange(page) {
+  const { colour_ranges } = page.state.catalogue;
+  return colour_ranges.find(({ name }) => name === page.state.choice.colour_range) ?? colour_ranges[0];
+}
+
+/**
+ * What a legend says behind the last colour's number, where larger ones have that colour too.
+ * @param {Pick<ColourRangeRow, "quantile">} [range]
+ */
+export function beyondEnd(range) {
+  return (range?.quantile ?? 1) < 1 ? " and above" : "";
+}
+
+/** Where the colours of byte codes end, as a legend says it. @param {number} high */
+export function formatHigh(high) {
+  return high < 1 ? `≈ ${Number(high.toPrecision(2))}` : "1";
+}
+
+/**
+ * The bin up to which lies a share of what was counted; -1 where nothing was.
+ * @param {Uint32Array} counts @param {number} share
+ */
+function quantileBin(counts, share) {
+  let missing = share * counts.reduce((sum, count) => sum + count, 0);
+  return counts.findIndex((count) => {
+    missing -= count;
+    return count > 0 && missing < 1e-6;
+  });
+}
+
+/**
+ * The weight that a share of the weights does not exceed, to a bin's edge; 1 where none is above 0.
+ * @param {Float32Array[]} weights those that are no numbers do not count @param {number} share
+ */
+export function weightQuantile(weights, share) {
+  const counts = new Uint32Array(BINS);
+  let largest = 0;
+  for (const numbers of weights) {
+    for (const weight of numbers) {
+      if (Number.isNaN(weight)) continue;
+      counts[Math.min(Math.floor(Math.sqrt(Math.max(weight, 0)) * BINS), BINS - 1)]++;
+      if (weight > largest) largest = weight;
+    }
+  }
+  return Math.min(((quantileBin(counts, share) + 1) / BINS) ** 2, largest) || 1;
+}
+
+/**
+ * The weight at which the colours of all heads of a group end: one for all of them, so that they can be compared.
+ * @param {Page} page @param {AttentionGroup} group
+ */
+export function gridHigh(page, group) {
+  const { quantile } = currentColourRange(page);
+  if (quantile === null) return 1;
+  const counts = new Uint32Array(256);
+  const cells = group.layers * group.heads * group.pooled_shape[0] * group.pooled_shape[1];
+  for (const code of page.state.answer.bytes.subarray(group.offset, group.offset + cells)) counts[code]++;
+  counts[0] = 0; // where attending is forbidden
+  return decodeWeight(Math.max(quantileBin(counts, quantile), 1)) || 1;
+}

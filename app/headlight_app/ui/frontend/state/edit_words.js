@@ -1,0 +1,192 @@
+// Edits in words. An edit's text form is the model's own: PATH[INDEX]=OPERATION:NUMBER.
+
+import { inlineText, quotedToken } from "../dom/dom.js";
+
+/** @import { Catalogue, ParsedEdit, Words } from "../types.js" */
+
+/**
+ * What edits are told from: the rows of the registries, and the tokens.
+ * @typedef {{
+ *   catalogue: Pick<Catalogue, "hook_points" | "operations">,
+ *   latestAnswer: { tokens: { text: string }[], source_tokens?: { text: string }[] | null } | null,
+ * }} EditContext
+ */
+
+const EDIT_PATTERN = /^([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?$/;
+
+/**
+ * An edit taken apart; null for a text that is none. `at` names what is picked along each axis: "3", "2:5", or nothing.
+ * @param {EditContext} state @param {string} edit @returns {ParsedEdit | null}
+ */
+export function parseEdit(state, edit) {
+  const match = edit.trim().match(EDIT_PATTERN);
+  if (!match) return null;
+  const [, path, index = "", operation, number] = match;
+  const parts = path.split(".");
+  const hookPoint = parts[parts.length - 1];
+  const known = state.catalogue.hook_points[hookPoint];
+  if (!known) return null;
+  const picked = index.split(",").map((part) => part.trim());
+  const at = Object.fromEntries(
+    known.axes.map((axis, place) => [axis, picked[place] && picked[place] !== ":" ? picked[place] : ""]),
+  );
+  const layer = parts.length > 2 ? parts[1] : "";
+  return {
+    path,
+    hookPoint,
+    stack: parts.length > 1 ? parts[0] : "",
+    layer,
+    part: parts.length > 3 ? parts[2] : "",
+    at,
+    operation,
+    number: Number(number),
+    title: known.title,
+  };
+}
+
+/**
+ * An edit as text and tokens: strings, and { token } for pieces of the sentence.
+ * @param {EditContext} state @param {string} edit @returns {Words}
+ */
+export function describeEdit(state, edit) {
+  const read = parseEdit(state, edit);
+  if (!read) return [edit];
+  const words = ownSentence(state, read);
+  if (words) return words;
+  if (isComponentOff(read))
+    return [
+      `${capitalize(read.part === "feed_forward" ? "feed-forward" : read.part === "cross" ? "cross-attention" : "attention")} of ${describePlace(state, { ...read, part: "" })} off`,
+    ];
+  const place = capitalize(describePlace(state, read));
+  const token = describeToken(state, read, ", token ", read.at.pos || read.at.query);
+  const operation = describeOperation(state, read);
+  if (place && isOwnOperation(state, read)) return [place, ...token, `: ${operation}`];
+  const value = `${place ? read.title.slice(0, 1).toLowerCase() + read.title.slice(1) : read.title}`;
+  return place ? [place, ...token, `: ${value} ${operation}`] : [value, ...token, ` ${operation}`];
+}
+
+/** Nothing at all of what an attention or a feed-forward writes. @param {ParsedEdit} options */
+function isComponentOff({ hookPoint, part, at, operation, number }) {
+  return (
+    hookPoint === "output" &&
+    part !== "" &&
+    !at.pos &&
+    !at.d_model &&
+    number === 0 &&
+    ["set", "scale"].includes(operation)
+  );
+}
+
+/**
+ * What the row of its hook point says of such an edit, with its placeholders filled in.
+ * @param {EditContext} state @param {ParsedEdit} read @returns {Words | null}
+ */
+function ownSentence(state, read) {
+  const indices = Object.keys(read.at).filter((axis) => axis !== "head" && read.at[axis]);
+  const sentence = state.catalogue.hook_points[read.hookPoint].edit_sentences.find(
+    ({ text, operation, number, indices: axes }) =>
+      operation === read.operation &&
+      (number ?? read.number) === read.number &&
+      String(axes) === String(indices) &&
+      (read.number > 0 || !text.includes("{inverse}")),
+  );
+  if (!sentence) return null;
+  const place = describePlace(state, read);
+  /** @type {Record<string, string>} */
+  const figures = {
+    number: formatFigure(read.number),
+    inverse: formatFigure(1 / read.number),
+    place,
+    heads: read.at.head ? place : `all heads of ${place}`,
+    inside: place && place !== "every layer" ? ` in ${place}` : "",
+    neurons: `${read.at.d_ff?.includes(":") ? "neurons" : "neuron"} ${describeRange(read.at.d_ff ?? "")}`,
+  };
+  const pieces = sentence.text.replace("× ", "×\u00a0").split(/\{(\w+)\}/);
+  const words = pieces.flatMap((piece, index) => {
+    if (index % 2 === 0) return piece ? [piece] : [];
+    return piece in figures ? [figures[piece]] : describeToken(state, read, "", read.at[piece], piece === "key");
+  });
+  return words.map((word, index) => (index || typeof word !== "string" ? word : capitalize(word)));
+}
+
+/** @param {EditContext} state @param {ParsedEdit} read */
+function operationOf(state, { operation }) {
+  return state.catalogue.operations.find(({ name }) => name === operation);
+}
+
+/**
+ * Whether an operation belongs to this value alone, so that its description says which value is meant.
+ * @param {EditContext} state @param {ParsedEdit} read
+ */
+function isOwnOperation(state, read) {
+  return operationOf(state, read)?.hook_points.includes(read.hookPoint) ?? false;
+}
+
+/** @param {EditContext} state @param {ParsedEdit} read */
+function describeOperation(state, read) {
+  const signed = `${read.number < 0 ? "−" : "+"}\u00a0${formatFigure(Math.abs(read.number))}`;
+  const { description } = operationOf(state, read) ?? { description: read.operation };
+  return description
+    .replace(" {", "\u00a0{")
+    .replace("{number}", formatFigure(read.number))
+    .replace("{signed}", signed);
+}
+
+/** @param {number} number */
+export function formatFigure(number) {
+  return String(Number(number.toPrecision(4))).replace("-", "−");
+}
+
+/**
+ * "head 3 of layer 1", "layer 1, feed-forward", "every layer".
+ * @param {EditContext} state @param {ParsedEdit} options
+ */
+function describePlace(state, { stack, layer, part, at }) {
+  const twin = state.latestAnswer?.source_tokens && stack === "encoder" ? "encoder " : "";
+  const cross = part === "cross" ? "cross-attention " : "";
+  const inner =
+    part === "feed_forward"
+      ? ", feed-forward"
+      : part && at.head === undefined && at.key_value_head === undefined
+        ? ", attention"
+        : "";
+  const where =
+    layer === "*" ? `every ${twin}${cross}layer${inner}` : layer === "" ? "" : `${twin}${cross}layer ${layer}${inner}`;
+  const head = at.head || at.key_value_head;
+  return head ? `${head.includes(":") ? "heads" : "head"} ${describeRange(head)} of ${where}` : where;
+}
+
+/** @param {string} picked */
+function describeRange(picked) {
+  const [first, end] = picked.split(":");
+  if (end === undefined) return first;
+  return end === "" ? `from ${first || 0} on` : `${first || 0} to ${Number(end) - 1}`;
+}
+
+/**
+ * A token by its number and, where the text has one there, its piece.
+ * @param {EditContext} state @param {ParsedEdit} options @param {string} before @param {string} picked
+ * @param {boolean} [isKey] @returns {Words}
+ */
+function describeToken(state, { stack, part }, before, picked, isKey = false) {
+  if (!picked) return [];
+  const source = stack === "encoder" || (part === "cross" && isKey);
+  const tokens = (source && state.latestAnswer?.source_tokens) || state.latestAnswer?.tokens || [];
+  const token = tokens[Number(picked)];
+  return token ? [`${before}${picked} `, { token }] : [`${before}${describeRange(picked)}`];
+}
+
+/** @param {string} words */
+function capitalize(words) {
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+}
+
+/** @param {Words} words */
+export function wordNodes(words) {
+  return words.flatMap((word) => (typeof word === "string" ? [word] : ["“", ...quotedToken(word.token), "”"]));
+}
+
+/** @param {Words} words */
+export function wordText(words) {
+  return words.map((word) => (typeof word === "string" ? word : `“${inlineText(word.token.text)}”`)).join("");
+}

@@ -1,0 +1,309 @@
+// The selected heads as a matrix of numbers: out of the group's byte codes at once, exact as soon as the server has it.
+
+import { decodeWeight } from "../weight_code.js";
+import { currentColourRange, weightQuantile } from "./colour_range.js";
+import { currentGroup, headName, selectedHeads } from "./head_selection.js";
+import { remembered } from "./memory.js";
+import { keysArePatches, keyTokens, queryTokens } from "./token_selection.js";
+
+/** @import { AttentionGroup, Details, Found, HeadChoice, HeadMatrix, HeadViewAnswer, HeadViewRequest, MatrixAxis, Page, Token } from "../types.js" */
+
+export const FORBIDDEN = 0;
+export const SHOWN = 1;
+export const LEFT_OUT = 2;
+const REQUEST_DELAY = 40; // milliseconds; a head that somebody walks past is not asked about
+export const MAX_LINE_HEADS = 16; // heads whose lines can still be told apart
+
+const memory = remembered(
+  () =>
+    /** @type {{ matrix: HeadMatrix | null, shown: HeadMatrix | null, trouble: string, late: boolean }} */ ({
+      matrix: null,
+      shown: null,
+      trouble: "",
+      late: false,
+    }),
+);
+
+/** A matrix with its colours fitted to what it shows, by how. @type {(matrix: HeadMatrix) => Map<string, HeadMatrix>} */
+const fittedOf = remembered(() => new Map());
+
+/** Whether the heatmap is open: by its name, or because a text opens with it. @param {Page} page */
+function opensHeatmap(page) {
+  const { plot } = page.state.choice;
+  return plot === "heatmap" || (plot === "" && !keysArePatches(page));
+}
+
+/**
+ * What asks for the matrix that is chosen; only what matters to it, so that equal ones are asked once.
+ * @param {Page} page @returns {Details<HeadViewRequest>}
+ */
+export function matrixQuery(page) {
+  const { choice } = page.state;
+  const group = currentGroup(page);
+  const quantity = currentQuantity(page);
+  /** @type {Partial<HeadChoice>} */
+  const asked = { attention: group.name, quantity: choice.quantity };
+  if (choice.heads.length > 1)
+    Object.assign(asked, { heads: selectedHeads(page).map(headName), head_reduction: choice.head_reduction });
+  else [asked.layer, asked.head] = selectedHeads(page)[0];
+  if (choice.hide) Object.assign(asked, { hide: choice.hide, renormalize: choice.renormalize });
+  if (quantity.additive && choice.unit !== "tokens") asked.unit = choice.unit;
+  if (quantity.additive && choice.top_mass < 100) asked.top_mass = choice.top_mass;
+  if (group.has_segments && choice.segments) asked.segments = choice.segments;
+  if (choice.zoom && opensHeatmap(page)) asked.zoom = choice.zoom;
+  if (choice.quantity === "minus_head") asked.other_head = choice.other_head;
+  if (choice.quantity === "minus_text") asked.other_text = choice.other_text;
+  if (choice.quantity === "gradient") Object.assign(asked, { query: choice.query, target_token: choice.target_token });
+  return { choice: asked, ...(asked.heads && choice.plot === "lines" ? { per_head: true } : {}) };
+}
+
+/** @param {Page} page */
+export function currentQuantity(page) {
+  return (
+    page.state.catalogue.quantities.find((kind) => kind.name === page.state.choice.quantity) ||
+    page.state.catalogue.quantities[0]
+  );
+}
+
+/** Whether the group's bytes already say what is asked for. @param {Page} page @param {Partial<HeadChoice>} asked */
+export function isPlainWeights(page, asked) {
+  return (
+    !currentGroup(page).pending &&
+    asked.quantity === "weights" &&
+    !["hide", "unit", "top_mass", "segments", "zoom"].some((name) => name in asked)
+  );
+}
+
+/**
+ * The matrix to paint now. What the server alone can tell leaves the last one on the screen until it is here.
+ * @param {Page} page
+ */
+export function currentMatrix(page) {
+  const asked = matrixQuery(page);
+  const plain = isPlainWeights(page, asked.choice);
+  const found = page.server.get("head_view", asked, plain ? REQUEST_DELAY : 0);
+  const drawn = memory(page);
+  drawn.trouble = found?.meta.error || "";
+  drawn.late = !found && !plain && drawn.shown !== null;
+  if (found && !found.meta.error) {
+    found.matrix ??= exactMatrix(page, found);
+    drawn.matrix = found.matrix;
+  } else if (!drawn.late || !drawn.matrix) drawn.matrix = quantizedMatrix(page);
+  drawn.shown = fitColours(page, drawn.matrix, page.state.choice.plot === "lines");
+  return drawn.shown;
+}
+
+/**
+ * The matrix with the colours that are chosen for weights; what is no weight has its own. `each`: its heads are drawn one
+ * by one.
+ * @param {Page} page @param {HeadMatrix} matrix @param {boolean} each @returns {HeadMatrix}
+ */
+export function fitColours(page, matrix, each) {
+  const range = currentColourRange(page);
+  if (range.quantile === null || matrix.scale !== "probability") return matrix;
+  const key = `${range.name} ${each}`;
+  const known = fittedOf(matrix).get(key);
+  if (known) return known;
+  const { numbers, states, per_head } = matrix;
+  const together = states ? numbers.map((number, cell) => (states[cell] === SHOWN ? number : NaN)) : numbers;
+  const high = weightQuantile(each && per_head.length > 1 ? per_head : [together], range.quantile);
+  const fitted = { ...matrix, high, fitted: range };
+  fittedOf(matrix).set(key, fitted);
+  return fitted;
+}
+
+/** The matrix that is on the screen. @param {Page} page */
+export function shownMatrix(page) {
+  return memory(page).shown;
+}
+
+/** Why there is no matrix to show, and whether one is on its way in place of another. @param {Page} page */
+export function matrixStatus(page) {
+  const { trouble, late } = memory(page);
+  return { trouble, late };
+}
+
+/**
+ * What is drawn beside a matrix may have an answer of its own to wait for.
+ * @param {Page} page @param {string} sentence
+ */
+export function reportTrouble(page, sentence) {
+  memory(page).trouble = sentence;
+}
+
+/** @param {Page} page @param {Found<HeadViewAnswer>} found */
+export function exactMatrix(page, found) {
+  const { rows, columns, per_head, signed, scale, low, high, rules } = found.meta;
+  const cells = rows.labels.length * columns.labels.length;
+  const all = found.numbers;
+  return withIndex({
+    rows,
+    columns,
+    signed,
+    scale,
+    low,
+    high,
+    rules,
+    exact: true,
+    quantity: currentQuantity(page),
+    height: rows.labels.length,
+    width: columns.labels.length,
+    numbers: all.subarray(0, cells),
+    per_head: Array.from({ length: per_head }, (_, head) => all.subarray((head + 1) * cells, (head + 2) * cells)),
+    states: new Uint8Array(all.buffer, all.byteOffset + 4 * cells * (per_head + 1), cells),
+  });
+}
+
+/**
+ * The weights as the group's bytes have them: each a byte, and the largest of a block where the text is long.
+ * @param {Page} page
+ */
+export function quantizedMatrix(page) {
+  const group = currentGroup(page);
+  const heads = selectedHeads(page);
+  const [height, width] = group.pooled_shape;
+  const each = heads.map(([layer, head]) => Float32Array.from(headCodes(page, group, layer, head), decodeWeight));
+  /** @param {Token[]} tokens */
+  const axis = (tokens) => ({ labels: tokens.map((token) => token.text), tokens: tokens.map((_, place) => [place]) });
+  const rule = `${page.state.choice.head_reduction === "max" ? "largest" : "mean"} of ${heads.length} heads`;
+  return withIndex({
+    rows: axis(queryTokens(page)),
+    columns: axis(keyTokens(page)),
+    height,
+    width,
+    per_head: each,
+    numbers: each.length > 1 ? combineHeads(each, page.state.choice.head_reduction) : each[0],
+    states: null,
+    signed: false,
+    scale: "probability",
+    low: 0,
+    high: 1,
+    exact: false,
+    quantity: page.state.catalogue.quantities[0],
+    rules: [page.state.catalogue.quantities[0].description, ...(heads.length > 1 ? [rule] : [])],
+  });
+}
+
+/** @param {Float32Array[]} each @param {string} rule */
+export function combineHeads(each, rule) {
+  return each[0].map((_, cell) => {
+    const seen = each.map((numbers) => numbers[cell]).filter((number) => !Number.isNaN(number));
+    if (!seen.length) return NaN;
+    return rule === "mean" ? seen.reduce((sum, number) => sum + number, 0) / each.length : Math.max(...seen);
+  });
+}
+
+/**
+ * The matrix with an index from a token's position to its row and to its column.
+ * @param {Omit<HeadMatrix, "rowOf" | "columnOf">} matrix @returns {HeadMatrix}
+ */
+function withIndex(matrix) {
+  /** @param {MatrixAxis} axis */
+  const index = (axis) =>
+    new Map(
+      axis.tokens.flatMap((places, line) => places.map((place) => /** @type {[number, number]} */ ([place, line]))),
+    );
+  return { ...matrix, rowOf: index(matrix.rows), columnOf: index(matrix.columns) };
+}
+
+/**
+ * Where the number of a row and a column stands.
+ * @param {HeadMatrix} matrix @param {number} row @param {number} column
+ */
+function cellIndex(matrix, row, column) {
+  const { height, width, rows, columns } = matrix;
+  const down =
+    height === rows.labels.length ? row : Math.min(Math.floor((row * height) / rows.labels.length), height - 1);
+  const right =
+    width === columns.labels.length
+      ? column
+      : Math.min(Math.floor((column * width) / columns.labels.length), width - 1);
+  return down * width + right;
+}
+
+/** @param {HeadMatrix} matrix @param {number} row @param {number} column @param {Float32Array} [numbers] */
+export function valueAt(matrix, row, column, numbers = matrix.numbers) {
+  return numbers[cellIndex(matrix, row, column)];
+}
+
+/** @param {HeadMatrix} matrix @param {number} row @param {number} column */
+export function stateAt(matrix, row, column) {
+  const cell = cellIndex(matrix, row, column);
+  if (matrix.states) return matrix.states[cell];
+  return Number.isNaN(matrix.numbers[cell]) ? FORBIDDEN : SHOWN;
+}
+
+/** How far along the scale a number lies, from 0 to 1. @param {HeadMatrix} matrix @param {number} number */
+function scaleFraction(matrix, number) {
+  const share = Math.min(Math.max((number - matrix.low) / (matrix.high - matrix.low || 1), 0), 1);
+  return matrix.signed || matrix.scale === "linear" ? share : Math.sqrt(share);
+}
+
+/**
+ * How much a number matters, from 0 to 1: what lines and tokens are drawn by.
+ * @param {HeadMatrix} matrix @param {number} number
+ */
+export function magnitude(matrix, number) {
+  if (!Number.isFinite(number)) return 0;
+  return matrix.signed
+    ? Math.min(Math.abs(number) / (matrix.high || 1), 1)
+    : Math.min(Math.max((number - matrix.low) / (matrix.high - matrix.low || 1), 0), 1);
+}
+
+/** One byte for each cell, as the colours have them; nothing for what is not shown. */
+export const matrixCodes = remembered((/** @type {HeadMatrix} */ matrix) =>
+  Uint8Array.from(matrix.numbers, (number, cell) => {
+    const state = matrix.states ? matrix.states[cell] : Number.isNaN(number) ? FORBIDDEN : SHOWN;
+    return state === SHOWN ? 1 + Math.round(254 * scaleFraction(matrix, number)) : 0;
+  }),
+);
+
+/**
+ * The sum over some rows, column by column; NaN where none of them may look.
+ * @param {HeadMatrix} matrix @param {number[]} rows
+ */
+export function columnSums(matrix, rows) {
+  return matrix.columns.labels.map((_, column) => {
+    let sum = 0;
+    let seen = false;
+    for (const row of rows) {
+      if (stateAt(matrix, row, column) !== SHOWN) continue;
+      sum += valueAt(matrix, row, column);
+      seen = true;
+    }
+    return seen ? sum : NaN;
+  });
+}
+
+/**
+ * A number of the matrix as a reader wants it; approximate while only its byte is here.
+ * @param {HeadMatrix} matrix @param {number} number @param {number} [places]
+ */
+export function formatValue(matrix, number, places = 5) {
+  if (!Number.isFinite(number)) return "–";
+  if (!matrix.exact) return `≈ ${number.toFixed(2)}`;
+  const size = Math.abs(number);
+  const digits =
+    size >= 10 ** -places * 5 || size === 0
+      ? size.toFixed(matrix.scale === "linear" && !matrix.signed ? 4 : places)
+      : size.toExponential(1);
+  return `${number < 0 ? "−" : matrix.signed ? "+" : ""}${digits}`;
+}
+
+/**
+ * The tokens that a row and a column of the matrix begin with.
+ * @param {HeadMatrix} matrix @param {number} row @param {number} column
+ */
+export function tokensAt(matrix, row, column) {
+  return { query: matrix.rows.tokens[row]?.[0] ?? null, key: matrix.columns.tokens[column]?.[0] ?? null };
+}
+
+/**
+ * The byte codes of one head, straight out of the answer.
+ * @param {Page} page @param {AttentionGroup} group @param {number} layer @param {number} head
+ */
+export function headCodes(page, group, layer, head) {
+  const size = group.pooled_shape[0] * group.pooled_shape[1];
+  const from = group.offset + (layer * group.heads + head) * size;
+  return page.state.answer.bytes.subarray(from, from + size);
+}

@@ -1,0 +1,115 @@
+// What was chosen, what was answered, and what the pointer is over. Everybody reads it; it changes by its methods alone.
+
+/** @import { Answer, Catalogue, DisplayChoice, Head, Pointer } from "../types.js" */
+
+/** What is on the screen before anybody chose. @type {DisplayChoice} */
+export const DEFAULT_CHOICE = {
+  attention: "",
+  layer: 0,
+  head: 0,
+  heads: [],
+  sort: "layer",
+  quantity: "weights",
+  other_head: "",
+  other_text: "",
+  head_reduction: "mean",
+  unit: "tokens",
+  top_mass: 100,
+  hide: "",
+  renormalize: "",
+  segments: "",
+  zoom: "",
+  plot: "heatmap",
+  panel_size: "panel",
+  colour_range: "full",
+  query: -1,
+  key: -1,
+  pinned: [],
+  target_token: -1,
+  edits: [],
+  masked_positions: [],
+};
+
+/**
+ * @template {DisplayChoice} [Choice=DisplayChoice] @template {Catalogue} [Options=Catalogue]
+ * @template {Answer} [Result=Answer]
+ */
+export class State {
+  /** Counts changes of the choice. */
+  revision = 0;
+  /** @type {Readonly<Choice>} */
+  #choice;
+  /** @type {Options} */
+  catalogue;
+  /** @type {Result | null} */
+  #answer = null;
+  /** @type {Pointer | null} */
+  #pointer = null;
+  /** @type {Head | null} */
+  #focus = null;
+
+  /** @param {Choice} choice @param {Options} catalogue */
+  constructor(choice, catalogue) {
+    this.#choice = choice;
+    this.catalogue = catalogue;
+  }
+
+  get choice() {
+    return this.#choice;
+  }
+
+  /** The answer on the screen; whoever draws before there is one asks `latestAnswer`. */
+  get answer() {
+    if (!this.#answer) throw new Error("There is no answer yet.");
+    return this.#answer;
+  }
+
+  get latestAnswer() {
+    return this.#answer;
+  }
+
+  get pointer() {
+    return this.#pointer;
+  }
+
+  /** The head that the keyboard is at, where it is not the selected one. */
+  get focus() {
+    return this.#focus;
+  }
+
+  /** @param {Partial<Choice>} patch */
+  update(patch) {
+    this.#choice = { ...this.#choice, ...patch };
+    this.#pointer = null;
+    this.revision++;
+  }
+
+  /** A whole new choice, from elsewhere. @param {Choice} choice */
+  replace(choice) {
+    this.#choice = { ...choice };
+    this.#focus = null;
+  }
+
+  /**
+   * What does not fit the answer gives way, without being a change that somebody made.
+   * @param {Partial<Choice>} patch
+   */
+  correct(patch) {
+    this.#choice = { ...this.#choice, ...patch };
+  }
+
+  /** @param {Result} answer */
+  receive(answer) {
+    this.#answer = answer;
+  }
+
+  /** @param {Pointer | null} pointer */
+  point(pointer) {
+    this.#pointer = pointer;
+  }
+
+  /** @param {Head | null} head */
+  focusHead(head) {
+    this.#focus = head;
+  }
+}

@@ -1,0 +1,152 @@
+// Hovering and locking tokens: whatever is marked in one picture is marked in all, and in the sentence's own tokens.
+
+import { currentGroup } from "./head_selection.js";
+
+/** @import { DisplayChoice, HeadMatrix, Page, Pointer } from "../types.js" */
+
+/** The name of the order of heads by how much a query looks at a key. */
+export const QUERY_KEY = "query_key";
+
+/** @param {Page} page */
+export function queryTokens(page) {
+  const { tokens, source_tokens } = page.state.answer;
+  return (currentGroup(page).queries === "source" && source_tokens) || tokens;
+}
+
+/** @param {Page} page */
+export function keyTokens(page) {
+  const { tokens, source_tokens } = page.state.answer;
+  return (currentGroup(page).keys === "source" && source_tokens) || tokens;
+}
+
+/** Whether the image is what the prediction is about, in place of a text. @param {Page} page */
+export function predictsFromImage(page) {
+  return page.state.answer.patches?.side === "text";
+}
+
+/** Whether the queries of the open attention are patches. @param {Page} page */
+export function queriesArePatches(page) {
+  const { patches } = page.state.answer;
+  return patches !== null && currentGroup(page)?.queries === patches.side;
+}
+
+/** Whether the keys of the open attention are patches. @param {Page} page */
+export function keysArePatches(page) {
+  const { patches } = page.state.answer;
+  return patches !== null && currentGroup(page)?.keys === patches.side;
+}
+
+/**
+ * The query that predictions speak of: the chosen one, else the first masked token, else the last.
+ * @param {Page} page
+ */
+export function queryPosition(page) {
+  const tokens = queryTokens(page);
+  const { query } = page.state.choice;
+  if (query >= 0 && query < tokens.length) return query;
+  const masked = page.state.answer.maskable ? tokens.findIndex((token) => token.masked) : -1;
+  return masked >= 0 ? masked : tokens.length - 1;
+}
+
+/**
+ * The positions of the tokens at hand: under the pointer, else locked, else the one that predictions speak of.
+ * @param {Page} page
+ */
+export function activeQueries(page) {
+  const hovered = page.state.pointer?.query;
+  if (hovered !== null && hovered !== undefined) return [hovered];
+  const count = queryTokens(page).length;
+  const locked = page.state.choice.pinned.filter((place) => place < count);
+  return locked.length ? locked : [queryPosition(page)];
+}
+
+/** @param {Map<number, number>} index @param {number[]} places */
+export function lineIndices(index, places) {
+  return [...new Set(places.map((place) => index.get(place)).filter((line) => line !== undefined))];
+}
+
+/** @param {Page} page @param {HeadMatrix} matrix */
+export function activeRows(page, matrix) {
+  return lineIndices(matrix.rowOf, activeQueries(page));
+}
+
+/** @param {Page} page @param {HeadMatrix} matrix */
+export function hoveredColumn(page, matrix) {
+  const key = page.state.pointer?.key;
+  return key === null || key === undefined ? undefined : matrix.columnOf.get(key);
+}
+
+/** The key that the chosen query looks at, or null. @param {Page} page */
+export function chosenKey(page) {
+  const { key } = page.state.choice;
+  return key >= 0 && key < keyTokens(page).length ? key : null;
+}
+
+/** The key at hand: under the pointer, else the one by which heads are in order, else null. @param {Page} page */
+export function activeKey(page) {
+  if (page.state.pointer) return page.state.pointer.key;
+  return page.state.choice.sort === QUERY_KEY ? chosenKey(page) : null;
+}
+
+/** @param {Page} page @param {HeadMatrix} matrix */
+export function activeColumn(page, matrix) {
+  const key = activeKey(page);
+  return key === null ? undefined : matrix.columnOf.get(key);
+}
+
+/** @param {Page} page @param {Pointer | null} place */
+export function setHover(page, place) {
+  if (!page.state.latestAnswer || JSON.stringify(page.state.pointer) === JSON.stringify(place)) return;
+  page.state.point(place);
+  page.view.markPointer();
+}
+
+/**
+ * Locks a query, so that it stays marked; with `more` several. What was locked is let go. A `key` is chosen with it.
+ * @param {Page} page @param {number} position @param {boolean} [more] @param {number | null} [key]
+ */
+export function lockQuery(page, position, more = false, key = null) {
+  const { pinned, query } = page.state.choice;
+  const has = pinned.includes(position);
+  const others = pinned.filter((place) => place !== position);
+  const added = [...pinned, position].sort((one, other) => one - other);
+  const after = more ? (has ? others : added) : has && !others.length ? [] : [position];
+  /** @type {Partial<DisplayChoice>} */
+  const patch = { pinned: after, ...(key === null ? {} : { key }) };
+  if (currentGroup(page).queries !== "source") {
+    const place = after.includes(position) ? position : (after.at(-1) ?? defaultQuery(page));
+    const asked = urlPosition(page, place);
+    if (asked !== query) patch.query = asked;
+  }
+  page.change(patch);
+}
+
+/** Which token predictions speak of; -1 in the address stands for the last. @param {Page} page @param {number} query */
+export function chooseQuery(page, query) {
+  page.change({ query: urlPosition(page, query), pinned: [] });
+}
+
+/** @param {Page} page */
+export function clearLocks(page) {
+  const usual = defaultQuery(page);
+  if (page.state.choice.pinned.length || page.state.choice.query !== usual)
+    page.change({ pinned: [], ...(page.state.choice.query === usual ? {} : { query: usual }) });
+}
+
+/** @param {MouseEvent | KeyboardEvent} event */
+export function isMultiSelect(event) {
+  return event.shiftKey || event.ctrlKey || event.metaKey;
+}
+
+/**
+ * What cannot be written in the address as -1, which stands for a text's last token: a picture's class token is usual.
+ * @param {Page} page
+ */
+function defaultQuery(page) {
+  return predictsFromImage(page) ? 0 : -1;
+}
+
+/** A position as the address has it. @param {Page} page @param {number} position */
+export function urlPosition(page, position) {
+  return !predictsFromImage(page) && position === page.state.answer.tokens.length - 1 ? -1 : position;
+}

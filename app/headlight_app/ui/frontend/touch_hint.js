@@ -1,0 +1,78 @@
+// What a title says where there is no pointer to wait with: press and hold, or tap on what is no control.
+
+import { createElement } from "./dom/dom.js";
+
+const HOLD = 450; // milliseconds
+const DRIFT = 10; // pixels that a resting finger may move
+const CONTROLS = "button, a, select, input, textarea, summary, label, [role=button]";
+
+/** @param {HTMLElement} place whose titles are told @returns {() => void} ends it */
+export function listenToTouch(place) {
+  /** @type {HTMLElement | undefined} */
+  let hint;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  let from = { x: 0, y: 0 };
+  const release = () => clearTimeout(timer);
+  const hide = () => {
+    release();
+    if (hint) hint.hidden = true;
+  };
+  /** @param {PointerEvent} event */
+  const press = (event) => {
+    hide();
+    const titled = titledElement(event);
+    if (event.pointerType !== "touch" || !titled) return;
+    from = { x: event.clientX, y: event.clientY };
+    const tell = () => {
+      hint ??= createHint(place);
+      show(hint, titled.title, from);
+    };
+    timer = setTimeout(tell, titled.closest(CONTROLS) ? HOLD : 0);
+  };
+  /** @param {PointerEvent} event */
+  const move = (event) => {
+    if (Math.hypot(event.clientX - from.x, event.clientY - from.y) > DRIFT) hide();
+  };
+  /** @type {[keyof HTMLElementEventMap, (event: PointerEvent) => void][]} */
+  const listeners = [
+    ["pointerdown", press],
+    ["pointermove", move],
+    ["pointerup", release],
+    ["pointercancel", hide],
+  ];
+  for (const [name, listener] of listeners) place.addEventListener(name, /** @type {EventListener} */ (listener));
+  return () => {
+    for (const [name, listener] of listeners) place.removeEventListener(name, /** @type {EventListener} */ (listener));
+    release();
+    hint?.remove();
+  };
+}
+
+/** @param {HTMLElement} place */
+function createHint(place) {
+  const hint = createElement("div", "touch-hint");
+  hint.setAttribute("role", "tooltip");
+  hint.dataset.testid = "touch-hint";
+  place.append(hint);
+  return hint;
+}
+
+/** @param {Event} event */
+function titledElement(event) {
+  const [target] = event.composedPath();
+  const titled = target instanceof Element ? target.closest("[title]") : null;
+  return titled instanceof HTMLElement && titled.title ? titled : null;
+}
+
+/** @param {HTMLElement} hint @param {string} text @param {{ x: number, y: number }} from the finger */
+function show(hint, text, from) {
+  hint.textContent = text;
+  hint.hidden = false;
+  const { width, height } = hint.getBoundingClientRect();
+  const edge = 8;
+  const left = Math.min(Math.max(from.x - width / 2, edge), innerWidth - width - edge);
+  const above = from.y - height - 24;
+  hint.style.left = `${left}px`;
+  hint.style.top = `${above < edge ? from.y + 24 : above}px`;
+}

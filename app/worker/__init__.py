@@ -1,1 +1,0 @@
-"""What runs in the engine's worker processes: models, and all that reads a stranger's file or text."""

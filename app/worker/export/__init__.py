@@ -1,1 +1,0 @@
-"""What every page exports: its figures as PDF, its numbers as files, and where they are from."""

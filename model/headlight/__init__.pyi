@@ -1,0 +1,77 @@
+from .checkpoints import CatalogEntry, Checkpoint, catalog, find_checkpoint, load, save
+from .config import Config
+from .errors import (
+    CheckpointError,
+    ConfigError,
+    DataError,
+    EditError,
+    HeadlightError,
+    ImageError,
+    TextError,
+    UnknownNameError,
+)
+from .generation.beam_search import Hypothesis, beam_search
+from .generation.fill_mask import fill_mask
+from .generation.generate import TextGenerator, generate
+from .generation.sampling import SamplingConfig
+from .generation.step import GenerationStep
+from .nn.attention_functions import ATTENTION_FUNCTIONS
+from .nn.hook_points import HOOK_POINTS, HookPoint
+from .nn.masks import MASKS
+from .nn.positional_encodings import POSITIONAL_ENCODINGS
+from .nn.transformer import Transformer
+from .nn.variants import variant
+from .rendering.notebook import Trace, run
+from .text.tokenizer import Encoded, Tokenizer
+from .text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer
+from .tracing.interventions import EDIT_OPERATIONS, Intervention
+from .tracing.run import Candidate, candidates, prediction_positions
+from .vision.image import ProcessedImage, process_image, read_image
+from .vision.patches import EncodedImage
+
+__all__ = [
+    "ATTENTION_FUNCTIONS",
+    "EDIT_OPERATIONS",
+    "HOOK_POINTS",
+    "MASKS",
+    "POSITIONAL_ENCODINGS",
+    "TOKENIZER_TRAINERS",
+    "Candidate",
+    "CatalogEntry",
+    "Checkpoint",
+    "CheckpointError",
+    "Config",
+    "ConfigError",
+    "DataError",
+    "EditError",
+    "Encoded",
+    "EncodedImage",
+    "GenerationStep",
+    "HeadlightError",
+    "HookPoint",
+    "Hypothesis",
+    "ImageError",
+    "Intervention",
+    "ProcessedImage",
+    "SamplingConfig",
+    "TextError",
+    "TextGenerator",
+    "Tokenizer",
+    "Trace",
+    "Transformer",
+    "UnknownNameError",
+    "beam_search",
+    "candidates",
+    "catalog",
+    "fill_mask",
+    "find_checkpoint",
+    "generate",
+    "load",
+    "prediction_positions",
+    "process_image",
+    "read_image",
+    "run",
+    "save",
+    "train_tokenizer",
+    "variant",
+]

@@ -1,0 +1,353 @@
+"""Head metrics: scores per head computed from attention weights and tokens.
+
+An empty row (a query without an allowed key) has weights of zero; averages leave it out, and its own entropy and
+distance are 0.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headlight.analysis import patch_metrics
+from headlight.analysis.patch_metrics import QueryKeyMask
+from headlight.array_types import Bool, Float
+from headlight.exercise import Exercise
+from headlight.registry import Registry
+from headlight.text.tokenizer import Encoded
+from headlight.tracing.trace import Trace
+from headlight.vision.patches import EncodedImage
+
+
+def entropy(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query"]:
+    """The entropy of each row in bits: 0 on one key, log2 n evenly on n (Shannon 1948, section 6)."""
+    logs = np.log2(weights, out=np.zeros_like(weights), where=weights > 0)
+    rows: np.ndarray = np.maximum(-(weights * logs).sum(-1), 0.0)
+    return rows
+
+
+def attention_distance(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query"]:
+    """The mean distance in tokens of each row's attention (Vig and Belinkov 2019, section 4.3)."""
+    query, key = weights.shape[-2:]
+    distances = np.abs(np.arange(query)[:, None] - np.arange(key)[None, :]).astype(weights.dtype)
+    rows: np.ndarray = (weights * distances).sum(-1)
+    return rows
+
+
+def mean_over_rows(
+    rows: Float[np.ndarray, "*shape query"], weights: Float[np.ndarray, "*shape query key"]
+) -> Float[np.ndarray, "*shape"]:
+    """The mean over the rows that are not empty; NaN where all are."""
+    non_empty = weights.any(-1)
+    return _ratio_or_nan((rows * non_empty).sum(-1), non_empty.sum(-1))
+
+
+# Which keys of each query a metric counts, [query key].
+
+
+def _previous_token(text: Encoded) -> QueryKeyMask:
+    return np.eye(len(text.ids), k=-1, dtype=bool)
+
+
+def _next_token(text: Encoded) -> QueryKeyMask:
+    return np.eye(len(text.ids), k=1, dtype=bool)
+
+
+def _diagonal(text: Encoded) -> QueryKeyMask:
+    return np.eye(len(text.ids), dtype=bool)
+
+
+def _first_token(text: Encoded) -> QueryKeyMask:
+    cells = np.zeros((len(text.ids),) * 2, dtype=bool)
+    cells[1:, 0] = True
+    return cells
+
+
+def _same_word(text: Encoded) -> QueryKeyMask:
+    """Other occurrences of the same word, ignoring case and the space before it; punctuation does not count."""
+    words = np.array([piece.strip().casefold() for piece in text.token_texts])
+    same: QueryKeyMask = (words[:, None] == words[None, :]) & (words != "") & ~_is_punctuation(text) & ~_diagonal(text)
+    return same
+
+
+def _after_earlier_occurrence(text: Encoded) -> QueryKeyMask:
+    """The token after an earlier occurrence of this token: what an induction head copies."""
+    ids = np.array(text.ids)
+    earlier = np.tril(ids[:, None] == ids[None, :], k=-1) & ~np.array(text.special_mask) & ~_is_punctuation(text)
+    return np.pad(earlier, ((0, 0), (1, 0)))[:, :-1]
+
+
+def _punctuation_keys(text: Encoded) -> QueryKeyMask:
+    """Punctuation tokens other than the query itself."""
+    cells: QueryKeyMask = ~_diagonal(text) & _is_punctuation(text)
+    return cells
+
+
+def _is_punctuation(text: Encoded) -> Bool[np.ndarray, " key"]:
+    """Which tokens consist of punctuation alone."""
+    categories = [{unicodedata.category(character)[0] for character in piece.strip()} for piece in text.token_texts]
+    special = zip(categories, text.special_mask, strict=True)
+    return np.array([kind == {"P"} and not is_special for kind, is_special in special], dtype=bool)
+
+
+def _special_keys(text: Encoded) -> QueryKeyMask:
+    cells: QueryKeyMask = ~_diagonal(text) & np.array(text.special_mask, dtype=bool)
+    return cells
+
+
+def attention_share(
+    weights: Float[np.ndarray, "*shape query key"],
+    allowed: Bool[np.ndarray, "*shape query key"],
+    cells: Bool[np.ndarray, "metric query key"],
+) -> Float[np.ndarray, "*shape metric"]:
+    """The share of its attention that a head gives to the cells of each metric.
+
+    The mean over queries with an allowed cell of the metric and a row that is not empty; NaN where there is none.
+    """
+    *shape, query, key = weights.shape
+    targets = cells.astype(np.float32).transpose(1, 2, 0)  # query key metric
+
+    def sum_over_keys(values: np.ndarray) -> np.ndarray:
+        by_query = values.reshape(-1, query, key).transpose(1, 0, 2)
+        return np.asarray(by_query @ targets)  # query head metric
+
+    may_attend = allowed.astype(np.float32)
+    counted_rows = (sum_over_keys(may_attend) > 0) & weights.any(-1).reshape(-1, query).T[:, :, None]
+    shares = _ratio_or_nan((sum_over_keys(weights * may_attend) * counted_rows).sum(0), counted_rows.sum(0))
+    return shares.reshape(*shape, len(cells))
+
+
+def _ratio_or_nan(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """total / count, NaN where the count is 0."""
+    missing = np.full(np.shape(total), np.nan, dtype=np.float32)
+    ratio: np.ndarray = np.divide(total, count, out=missing, where=count > 0)
+    return ratio
+
+
+@dataclass(frozen=True)
+class HeadMetric:
+    """One number for each head: its title, a description, how it is computed, and its unit.
+
+    Either the share of the head's attention, from 0 to 1, that goes to `cells`, or what `measure` computes from weights
+    and text, which has a unit. Cells are keys of the query's own text, so they are for self-attention alone. `exercise`
+    is for a head that gives most of its attention to the cells.
+    """
+
+    title: str
+    description: str
+    cells: Callable[[Any], QueryKeyMask] | None = None
+    measure: Callable[[np.ndarray, Any], np.ndarray] | None = None
+    unit: str = ""
+    exercise: Exercise | None = None
+
+
+def _mean_entropy(weights: np.ndarray, text: Encoded) -> np.ndarray:
+    return mean_over_rows(entropy(weights), weights)
+
+
+def _mean_distance(weights: np.ndarray, text: Encoded) -> np.ndarray:
+    return mean_over_rows(attention_distance(weights), weights)
+
+
+_WHICH_PATTERN = "Each row shows where one token looks. Which pattern do the brightest cells make? What does it mean?"
+_WHICH_PATCHES = "Which patches does this head look at most? Describe where they lie in the image."
+
+HEAD_METRICS: Registry[HeadMetric] = Registry(
+    "head metric",
+    {
+        "previous": HeadMetric(
+            "Previous token",
+            "the token before",
+            _previous_token,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "A stripe just below the diagonal: each token looks at the one before it. Such a head tells a "
+                "token what stood to its left, which later layers build on.",
+            ),
+        ),
+        "next": HeadMetric(
+            "Next token",
+            "the token after",
+            _next_token,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "A stripe just above the diagonal: each token looks at the one after it. Only a model that "
+                "reads in both directions can do that.",
+            ),
+        ),
+        "current": HeadMetric(
+            "Current token",
+            "the token itself",
+            _diagonal,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "The diagonal: each token looks at itself, so this head passes on what the token already knows.",
+            ),
+        ),
+        "first": HeadMetric(
+            "First token",
+            "the first token",
+            _first_token,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "A bright first column: nearly every token looks at the first one. Weights of a row must add "
+                "up to 1; a head that has nothing to fetch puts them where they do no harm.",
+            ),
+        ),
+        "same-word": HeadMetric(
+            "Same word",
+            "other occurrences of the same word",
+            _same_word,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "Bright cells wherever a word meets itself: each token looks at other places where the same "
+                "word stands.",
+            ),
+        ),
+        # Olsson et al. 2022, "prefix matching": at the second A of "A B ... A" the head attends to B.
+        "induction": HeadMetric(
+            "Induction",
+            "the token after an earlier occurrence",
+            _after_earlier_occurrence,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "Bright cells one column to the right of an earlier occurrence: the token looks at what "
+                "followed the same word last time. That is how a model continues a pattern it has seen once.",
+            ),
+        ),
+        "punctuation": HeadMetric(
+            "Punctuation",
+            "punctuation marks",
+            _punctuation_keys,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "Bright columns at full stops and commas: tokens look at punctuation, where a model often "
+                "keeps what it knows of the clause.",
+            ),
+        ),
+        "special": HeadMetric(
+            "Special tokens",
+            "special tokens",
+            _special_keys,
+            exercise=Exercise(
+                _WHICH_PATTERN,
+                "Bright columns at the special tokens: the head has little to fetch in this text, and rests there.",
+            ),
+        ),
+        "entropy": HeadMetric("Entropy", "entropy", measure=_mean_entropy, unit="bits"),
+        "distance": HeadMetric("Distance", "mean distance", measure=_mean_distance, unit="tokens"),
+    },
+)
+IMAGE_HEAD_METRICS: Registry[HeadMetric] = Registry(
+    "head metric of an image",
+    {
+        "current": HeadMetric("Current patch", "the patch itself", _diagonal),
+        "neighbours": HeadMetric(
+            "Neighbours",
+            "the patches around it",
+            patch_metrics.neighbours,
+            exercise=Exercise(
+                _WHICH_PATCHES,
+                "The patches around the one that asks: this head looks at a neighbourhood, as a convolution does.",
+            ),
+        ),
+        "row": HeadMetric(
+            "Row",
+            "other patches of its row",
+            patch_metrics.same_row,
+            exercise=Exercise(_WHICH_PATCHES, "The patches of the same row: this head looks along a horizontal line."),
+        ),
+        "column": HeadMetric(
+            "Column",
+            "other patches of its column",
+            patch_metrics.same_column,
+            exercise=Exercise(_WHICH_PATCHES, "The patches of the same column: this head looks along a vertical line."),
+        ),
+        "special": HeadMetric("Class token", "the class token", _special_keys),
+        "entropy": HeadMetric("Entropy", "entropy", measure=_mean_entropy, unit="bits"),
+        "distance": HeadMetric("Distance", "mean distance", measure=patch_metrics.patch_distance, unit="patches"),
+    },
+)
+
+
+def head_metrics_for(image: bool) -> Registry[HeadMetric]:
+    """The metrics of heads that read a text, or an image."""
+    return IMAGE_HEAD_METRICS if image else HEAD_METRICS
+
+
+def compute_head_metrics(
+    weights: Float[np.ndarray, "layer head query key"],
+    allowed: Bool[np.ndarray, "layer head query key"],
+    text: Encoded | None,
+) -> dict[str, Float[np.ndarray, "layer head"]]:
+    """Every metric (`head_metrics_for`) of all heads of one attention over `text`.
+
+    NaN where no query has such a key: nothing is repeated, or no row may attend there. Attention to another text
+    (`text` None) has the entropy alone.
+    """
+    if text is None:
+        return {"entropy": mean_over_rows(entropy(weights), weights)}
+    metrics = head_metrics_for(isinstance(text, EncodedImage))
+    target_cells = {metric: row.cells(text) for metric, row in metrics.items() if row.cells}
+    shares = attention_share(weights, allowed, np.stack(list(target_cells.values())))
+    shares_by_metric = dict(zip(target_cells, np.moveaxis(shares, -1, 0), strict=True))
+    measured_values = {metric: row.measure(weights, text) for metric, row in metrics.items() if row.measure}
+    return {metric: (shares_by_metric | measured_values)[metric] for metric in metrics}
+
+
+def strongest_local_head(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -> tuple[int, int]:
+    """Layer and head that attend most to the previous or the next token: a pattern that is easy to see.
+
+    The first head where these metrics are missing or NaN.
+    """
+    local_shares = [metrics[name] for name in ("previous", "next") if name in metrics]
+    largest_share = np.fmax.reduce(local_shares) if local_shares else np.zeros((0, 0))
+    if not np.isfinite(largest_share).any():
+        return 0, 0
+    layer, head = np.unravel_index(np.nanargmax(largest_share), largest_share.shape)
+    return int(layer), int(head)
+
+
+def sharpest_head(weights: Float[np.ndarray, "layer head query key"], special_mask: Sequence[bool]) -> tuple[int, int]:
+    """The head whose rows concentrate most on one key, as alignments do: by the mean of each row's largest weight.
+
+    Keys that are special tokens (`special_mask`) are left out.
+    """
+    sharpness = np.where(np.asarray(special_mask), 0, weights).max(-1).mean(-1)
+    layer, head = np.unravel_index(int(sharpness.argmax()), sharpness.shape)
+    return int(layer), int(head)
+
+
+def allowed_mask(
+    weights: Float[np.ndarray, "layer head query key"], masks: Sequence[np.ndarray]
+) -> Bool[np.ndarray, "layer head query key"]:
+    """The cells that each head may attend to: by the masks of all layers, or without them wherever any head attends."""
+    if len(masks) == len(weights):
+        return np.stack([np.broadcast_to(mask > 0, weights.shape[1:]) for mask in masks])
+    return np.broadcast_to((weights > 0).any(axis=(0, 1)), weights.shape)
+
+
+def head_metrics(
+    trace: Trace, stack: str | None = None, kind: str = "self"
+) -> dict[str, Float[np.ndarray, "layer head"]]:
+    """Every metric for one attention of a stack, by default the one that makes the prediction.
+
+    NaN where no query has such a key: nothing is repeated, or no row may attend there. Attention to another text
+    ("cross") has the entropy alone. Raises EditError for a trace without weights.
+    """
+    name = stack or trace.config.stacks[-1]
+    weights, allowed = traced_attention(trace, name, kind)
+    return compute_head_metrics(weights, allowed, trace.text_of_stack(name) if kind == "self" else None)
+
+
+def traced_attention(
+    trace: Trace, stack: str, kind: str
+) -> tuple[Float[np.ndarray, "layer head query key"], Bool[np.ndarray, "layer head query key"]]:
+    """The recorded weights of one attention of a stack, and the cells that each head may attend to."""
+    weights = trace.attention(kind, stack)
+    masks = [trace.values.get(f"{stack}.{layer}.{kind}.mask") for layer in range(len(weights))]
+    return weights, allowed_mask(weights, [mask for mask in masks if mask is not None])

@@ -1,0 +1,166 @@
+"""Information flow routes: from which tokens, layers and heads the output at one token comes.
+
+Ferrando and Voita 2024, "Information Flow Routes", section 2: a vector is a sum of terms, and a term's importance is
+its proximity, |sum| - |sum - term| in the 1-norm and never below zero, divided by that of all terms. The graph begins
+at one token after the last layer and goes down along the edges whose importance reaches a threshold. Biases have none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from headlight.analysis.attribution.linearize import per_head_output, through_residual
+from headlight.array_types import Float
+from headlight.errors import TextError
+from headlight.nn.attention import repeat_key_values
+from headlight.nn.block import Block
+from headlight.nn.transformer import Transformer
+from headlight.tracing.indices import position_index
+from headlight.tracing.recompute import RecomputedAttention, recompute_attention
+from headlight.tracing.trace import Trace
+
+KEEP = (
+    "*.residual",
+    "*.residual_after_self",
+    "*.residual_after_cross",
+    "*.self.input",
+    "*.cross.input",
+    "*.output",
+    "encoder.final_residual",
+)
+DEFAULT_THRESHOLD = 0.04
+NEGLIGIBLE_SHARE = 0.001  # of the residual's norm: terms that are shorter together are skipped
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One term of the residual stream of the token `target` after a block, and its share of the sum.
+
+    `kind` is "residual" (the token's own stream before), "self" (from the token `source`), "cross" (from that token of
+    the source text) or "feed_forward" (from itself). `heads` lists the shares of single heads, largest first.
+    """
+
+    layer: int
+    kind: str
+    target: int
+    source: int
+    importance: float
+    heads: tuple[tuple[int, float], ...] = ()
+
+
+@torch.inference_mode()
+def information_flow(
+    model: Transformer, trace: Trace, position: int = -1, threshold: float = DEFAULT_THRESHOLD
+) -> tuple[Edge, ...]:
+    """The edges that lead to one token of the predicting stack, from the last layer down.
+
+    `trace` holds KEEP. Raises TextError for a position that does not exist or a threshold outside 0 to 1.
+    """
+    name = trace.config.stacks[-1]
+    if not 0 < threshold <= 1:
+        raise TextError(f"The threshold is {threshold}; it must be above 0 and at most 1.")
+    edges: list[Edge] = []
+    targets = {position_index(position, len(trace.text.ids))}
+    for layer, block in reversed(list(enumerate(model.stack(name).blocks))):
+        assert isinstance(block, Block)
+        layer_flow = _LayerFlow(model, trace, f"{name}.{layer}", layer, block)
+        layer_edges = [edge for target in sorted(targets) for edge in layer_flow.edges(target, threshold)]
+        edges += layer_edges
+        targets = {edge.source for edge in layer_edges if edge.kind in ("residual", "self")}
+    return tuple(edges)
+
+
+def proximity(terms: Float[Tensor, "*term d_model"], total: Float[Tensor, " d_model"]) -> Float[Tensor, "*term"]:
+    """How near each term comes to the total: |total| - |total - term| in the 1-norm, at least 0."""
+    return (total.abs().sum() - (terms - total).abs().sum(-1)).clamp(min=0)
+
+
+class _LayerFlow:
+    """One block: the terms of each token's residual stream after each sublayer."""
+
+    def __init__(self, model: Transformer, trace: Trace, path: str, layer: int, block: Block) -> None:
+        self.model, self.trace, self.path, self.layer, self.block = model, trace, path, layer, block
+        self.value_terms: dict[str, tuple[RecomputedAttention, Tensor, Tensor]] = {}
+
+    def edges(self, target: int, threshold: float) -> list[Edge]:
+        """The edges into one token, from the feed-forward layer down, as long as the residual edge reaches further."""
+        found = self._feed_forward(target, threshold)
+        kinds = ("cross", "self") if self.block.cross_attention is not None else ("self",)
+        for kind in kinds:
+            if not any(edge.kind == "residual" for edge in found):
+                return found
+            found = [edge for edge in found if edge.kind != "residual"] + self._attention(kind, target, threshold)
+        return found
+
+    def _value(self, path: str, target: int) -> Tensor:
+        return torch.tensor(self.trace[f"{self.path}.{path}"][target])
+
+    def _residual(self, after: str, target: int) -> Tensor:
+        return self._value({"": "residual"}.get(after, f"residual_after_{after}"), target)
+
+    def _feed_forward(self, target: int, threshold: float) -> list[Edge]:
+        if self.block.feed_forward_residual is None:
+            return [Edge(self.layer, "residual", target, target, 1.0)]
+        residual = self._residual("self" if self.block.cross_attention is None else "cross", target)
+        zeros = torch.zeros_like(residual)
+        table = torch.stack((residual, zeros, zeros))
+        sublayer_output = torch.stack((zeros, self._value("feed_forward.output", target), zeros))
+        residual_input = (
+            torch.stack((self._residual("", target), zeros, zeros)) if self.block.parallel_residual else table
+        )
+        terms = through_residual(self.block.feed_forward_residual, residual_input, sublayer_output, 2, onto=table)
+        proximities = proximity(terms[:2], terms.sum(0))
+        shares = (proximities / proximities.sum().clamp(min=1e-30)).tolist()
+        kinds = zip(("residual", "feed_forward"), shares, strict=True)
+        return [Edge(self.layer, kind, target, target, share) for kind, share in kinds if share >= threshold]
+
+    def _attention(self, kind: str, target: int, threshold: float) -> list[Edge]:
+        residual = self.block.self_attention_residual if kind == "self" else self.block.cross_attention_residual
+        assert residual is not None
+        value_terms, cells, shape = self._weighted_value_terms(kind, target)
+        sublayer_output = torch.zeros(len(value_terms) + 2, value_terms.shape[-1])
+        sublayer_output[1:-1] = value_terms
+        sublayer_output[-1] = self._value(f"{kind}.output", target) - value_terms.sum(
+            0
+        )  # biases, edits, and what is left out
+        table = torch.zeros_like(sublayer_output)
+        table[0] = self._residual("" if kind == "self" else "self", target)
+        terms = through_residual(residual, table, sublayer_output, len(table) - 1)
+        proximities = proximity(terms[:-1], terms.sum(0))
+        shares = proximities / proximities.sum().clamp(min=1e-30)
+        by_head = torch.zeros(shape).flatten().index_copy(0, cells, shares[1:]).view(shape)
+        residual_edge = Edge(self.layer, "residual", target, target, float(shares[0]))
+        sources = [int(source) for source in (by_head.sum(0) >= threshold).nonzero()[:, 0]]
+        attention_edges = [
+            Edge(self.layer, kind, target, j, float(by_head[:, j].sum()), _heads_by_share(by_head[:, j]))
+            for j in sources
+        ]
+        return ([residual_edge] if residual_edge.importance >= threshold else []) + attention_edges
+
+    def _weighted_value_terms(self, kind: str, target: int) -> tuple[Float[Tensor, "term d_model"], Tensor, torch.Size]:
+        """The terms of a target's attention: weight x value x output projection, for each head and key.
+
+        Also which of the flattened [head key] cells they are, and that shape. The shortest terms are skipped: together
+        they are below NEGLIGIBLE_SHARE of the residual's norm.
+        """
+        if kind not in self.value_terms:
+            attention = recompute_attention(self.model, self.trace, f"{self.path}.{kind}")
+            head_outputs = per_head_output(
+                attention.attention, repeat_key_values(attention.v, attention.attention.group_size)[0].float().cpu()
+            )
+            self.value_terms[kind] = attention, head_outputs, head_outputs.abs().sum(-1)
+        attention, head_outputs, norms = self.value_terms[kind]
+        weights = attention.compute(slice(target, target + 1))["weights"][:, 0].float().cpu()
+        sizes, order = (weights * norms).flatten().sort()
+        limit = NEGLIGIBLE_SHARE * self._residual("" if kind == "self" else "self", target).abs().sum()
+        cells = order[int((sizes.cumsum(0) <= limit).sum()) :]
+        return weights.flatten()[cells, None] * head_outputs.flatten(0, 1)[cells], cells, weights.shape
+
+
+def _heads_by_share(shares: Float[Tensor, " head"]) -> tuple[tuple[int, float], ...]:
+    """The heads that have a share, largest first."""
+    order = shares.argsort(descending=True).tolist()
+    return tuple((head, float(shares[head])) for head in order if shares[head] > 0)

@@ -1,0 +1,90 @@
+"""Positional encodings as arrays to draw: embeddings, rotation angles, biases, and the similarity of positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from headlight.array_types import Float, Int
+from headlight.errors import EditError
+from headlight.nn.positional_encodings import Alibi, DisentangledPositions, PositionalEncoding, RelativeBias, Rope
+from headlight.nn.transformer import Transformer
+from headlight.tracing.run import to_numpy
+
+
+@dataclass(frozen=True)
+class PositionProfile:
+    """A positional encoding at the positions 0 to `length` - 1; parts that it does not have are None.
+
+    `embeddings` are added to the token embeddings, `angles` are those by which pairs of channels are rotated (radians),
+    `bias` is added to the scores, and `slopes` is how much of it a head loses per token of distance. `similarity` is
+    the cosine of two positions' embeddings, or what their rotations leave of the product of two equal vectors.
+    `buckets` are the rows of the learned table that distances (key minus query, from -(`length` // 2) on) have, and
+    `bucket_similarity` is the cosine of two distances' rows where these are vectors that are not all zero.
+    """
+
+    encoding: str
+    embeddings: Float[np.ndarray, "pos width"] | None
+    angles: Float[np.ndarray, "pos pair"] | None
+    bias: Float[np.ndarray, "head query key"] | None
+    slopes: Float[np.ndarray, " head"] | None
+    similarity: Float[np.ndarray, "pos other"] | None
+    buckets: Int[np.ndarray, " distance"] | None
+    bucket_similarity: Float[np.ndarray, "distance other"] | None
+
+
+@torch.inference_mode()
+def position_profile(model: Transformer, length: int, stack: str | None = None) -> PositionProfile:
+    """The positional encoding of a stack, by default the last one, read from its own module.
+
+    Raises EditError for a stack that the model does not have.
+    """
+    name = stack or model.config.stacks[-1]
+    if name not in model.config.stacks:
+        raise EditError(f"This model has no {name!r}; it has {', '.join(model.config.stacks)}.")
+    position = model.stack(name).positional_encoding
+    position_ids = torch.arange(length, device=model.device)
+    embeddings, bias = position.embed(position_ids), position.bias(position_ids, position_ids)
+    angles = position.angles(position_ids) if isinstance(position, Rope) else None
+    buckets = _buckets(position, torch.arange(-(length // 2), length // 2 + 1, device=model.device))
+    return PositionProfile(
+        encoding=model.config.positional_encoding,
+        embeddings=to_numpy(embeddings) if _overrides(position, "embed") else None,
+        angles=None if angles is None else to_numpy(angles),
+        bias=to_numpy(bias) if _overrides(position, "bias") else None,
+        slopes=to_numpy(position.slopes()) if isinstance(position, Alibi) else None,
+        similarity=_similarity(embeddings, angles),
+        buckets=None if buckets is None else buckets.cpu().numpy(),
+        bucket_similarity=_cosines(position.norm(position.relative_embedding(buckets)))
+        if isinstance(position, DisentangledPositions)
+        else None,
+    )
+
+
+def _buckets(position: PositionalEncoding, key_minus_query: torch.Tensor) -> torch.Tensor | None:
+    """The row of each distance in the table of an encoding that learns by distance."""
+    if isinstance(position, DisentangledPositions):
+        return position.bucket(-key_minus_query)
+    return position.bucket(key_minus_query) if isinstance(position, RelativeBias) else None
+
+
+def _overrides(position: PositionalEncoding, method: str) -> bool:
+    """Whether this encoding acts where `method` says; its values may still be all zero, as those of a new table are."""
+    return getattr(type(position), method) is not getattr(PositionalEncoding, method)
+
+
+def _similarity(embeddings: torch.Tensor, angles: torch.Tensor | None) -> np.ndarray | None:
+    """The cosine of the embeddings; with rotations q . k of equal vectors of ones, each rotated to its position."""
+    if angles is not None:
+        return to_numpy((angles[:, None] - angles[None, :]).cos().mean(-1))
+    return _cosines(embeddings)
+
+
+def _cosines(vectors: torch.Tensor) -> np.ndarray | None:
+    """The cosine of each two vectors; None where all are zero."""
+    if not vectors.any():
+        return None
+    unit = torch.nn.functional.normalize(vectors.float(), dim=-1)
+    return to_numpy(unit @ unit.T)

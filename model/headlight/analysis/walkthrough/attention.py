@@ -1,0 +1,243 @@
+"""Attention of one head for one query and key, step by step with all intermediate values.
+
+Each value is a hook point of the trace, or computed from hook points by the network's own functions. In the formulas
+the indices `_{ij}` are i for the query and j for the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isclose
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headlight.analysis.attribution.linearize import per_head_output
+from headlight.analysis.walkthrough.steps import StepValue, WalkthroughStep, is_edited
+from headlight.nn.attention import Attention
+from headlight.nn.attention_functions import AttentionFunction
+from headlight.nn.hook_points import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
+from headlight.nn.norms import soft_cap
+from headlight.nn.positional_encodings import PositionalEncoding
+from headlight.nn.transformer import Transformer, attention_at
+from headlight.tracing.indices import require_head, require_position
+from headlight.tracing.recompute import recompute_attention
+from headlight.tracing.run import to_numpy
+from headlight.tracing.trace import Trace
+
+
+def paths_to_keep(path: str) -> tuple[str, ...]:
+    """What a trace must hold for the steps of the attention at `path` (`decoder.3.self`); scores are recomputed."""
+    layer = path.rpartition(".")[0]
+    residual_paths = (f"{layer}.{name}" for name in ("residual", "residual_after_self", "residual_after_cross"))
+    return (
+        *(f"{path}.{name}" for name in HOOK_POINTS if name not in QUERY_KEY_HOOK_POINTS),
+        *residual_paths,
+        "encoder.final_residual",
+    )
+
+
+def most_attended_key(model: Transformer, trace: Trace, path: str, head: int, query: int) -> int:
+    """The key with the largest weight for a query of a head."""
+    return int(_Walkthrough(model, trace, path, head, query, 0).rows["weights"].argmax())
+
+
+@torch.inference_mode()
+def attention_walkthrough(
+    model: Transformer, trace: Trace, path: str, head: int, query: int, key: int
+) -> tuple[WalkthroughStep, ...]:
+    """The steps of one head of the attention at `path` (`decoder.3.self`) between two tokens, counted from 0.
+
+    Raises EditError for an attention or head, TextError for a token that does not exist.
+    """
+    return tuple(_Walkthrough(model, trace, path, head, query, key).steps())
+
+
+class _Walkthrough:
+    """The values of one head for one query and key."""
+
+    def __init__(self, model: Transformer, trace: Trace, path: str, head: int, query: int, key: int) -> None:
+        self.trace, self.path, self.head, self.query, self.key = trace, path, head, query, key
+        self.attention, self.positional_encoding = attention_at(model, path)
+        self.kind, self.layer = path.rpartition(".")[2], path.rpartition(".")[0]
+        self.attention_function: AttentionFunction = self.attention.attention_function
+        self.key_value_head = head // self.attention.group_size
+        self._check()
+        values = recompute_attention(model, trace, path).compute(slice(query, query + 1), slice(head, head + 1))
+        self.rows = {name: to_numpy(row[0, 0]) for name, row in values.items()}
+
+    def _check(self) -> None:
+        require_head(self.head, self.attention.heads)
+        require_position(self.query, self._value("q").shape[1])
+        require_position(self.key, self._value("k").shape[1])
+
+    def steps(self) -> Iterator[WalkthroughStep]:
+        yield self._input_step()
+        yield self._projection_step()
+        q, k = self._rotated()
+        if self._overrides("rotate") or self._edited("rotated_q", "rotated_k"):
+            yield self._rotation_step()
+        if self.attention_function.step_formulas.feature_map:
+            q, k = self.attention_function.feature_map(q), self.attention_function.feature_map(k)
+            values = (StepValue("φ(q_{i})", to_numpy(q), "head_dim"), StepValue("φ(k_{j})", to_numpy(k), "head_dim"))
+            yield self._step("feature-map", self.attention_function.step_formulas.feature_map, values)
+        yield from self._score_steps(q, k)
+        yield self._mask_step()
+        yield self._weights_step()
+        yield self._weighted_sum_step()
+        yield self._output_step()
+
+    def _step(
+        self, name: str, formula: str, values: tuple[StepValue, ...], hook_points: tuple[str, ...] = ()
+    ) -> WalkthroughStep:
+        paths = tuple(f"{self.path}.{hook_point}" for hook_point in hook_points)
+        return WalkthroughStep(name, formula, values, paths, is_edited(self.trace, *paths))
+
+    def _value(self, hook_point: str) -> np.ndarray:
+        return self.trace[f"{self.path}.{hook_point}"]
+
+    def _at_key(self, hook_point: str) -> np.ndarray:
+        return np.asarray(self.rows[hook_point][self.key])
+
+    def _edited(self, *hook_points: str) -> bool:
+        return is_edited(self.trace, *(f"{self.path}.{name}" for name in hook_points))
+
+    def _overrides(self, method: str) -> bool:
+        return getattr(type(self.positional_encoding), method) is not getattr(PositionalEncoding, method)
+
+    def _input_step(self) -> WalkthroughStep:
+        before = "residual" if self.kind == "self" else "residual_after_self"
+        residual = self.trace[f"{self.layer}.{before}"][self.query]
+        x = self._value("input")
+        other = x if self.kind == "self" else self.trace["encoder.final_residual"]
+        is_unnormed = np.array_equal(residual, x[self.query])
+        formula = "x_{i} = h_{i}" if is_unnormed else "x_{i} = Norm(h_{i})"
+        if self.kind == "cross":
+            formula += ",   x_{j} = encoder output of source token j"
+        values: tuple[StepValue, ...] = (
+            StepValue("h_{i}", residual, "d_model"),
+            StepValue("x_{i}", x[self.query], "d_model"),
+        )
+        values += (StepValue("x_{j}", other[self.key], "d_model"),)
+        return self._step("input", formula, values, ("input",))
+
+    def _projection_step(self) -> WalkthroughStep:
+        def formula(result: str, source: str, layer: torch.nn.Linear, normed: bool) -> str:
+            letter = result[0].upper()
+            projection = f"{source} W_{{{letter}}}" + (f" + b_{{{letter}}}" if layer.bias is not None else "")
+            return f"{result} = {f'Norm({projection})' if normed else projection}"
+
+        attention = self.attention
+        normed = any(True for _ in attention.query_norm.parameters())
+        formulas = (
+            formula("q_{i}", "x_{i}", attention.query, normed),
+            formula("k_{j}", "x_{j}", attention.key, normed),
+            formula("v_{j}", "x_{j}", attention.value, False),
+        )
+        values = (
+            StepValue("q_{i}", self._value("q")[self.head, self.query], "head_dim"),
+            StepValue("k_{j}", self._value("k")[self.key_value_head, self.key], "head_dim"),
+            StepValue("v_{j}", self._value("v")[self.key_value_head, self.key], "value_head_dim"),
+        )
+        return self._step("project", ",   ".join(formulas), values, ("q", "k", "v"))
+
+    def _rotated(self) -> tuple[Tensor, Tensor]:
+        q = torch.tensor(self._value("rotated_q")[self.head, self.query])
+        return q, torch.tensor(self._value("rotated_k")[self.key_value_head, self.key])
+
+    def _rotation_step(self) -> WalkthroughStep:
+        q, k = self._rotated()
+        values = (
+            StepValue("q_{i}", self._value("q")[self.head, self.query], "head_dim"),
+            StepValue("q'_{i}", to_numpy(q), "head_dim"),
+            StepValue("k_{j}", self._value("k")[self.key_value_head, self.key], "head_dim"),
+            StepValue("k'_{j}", to_numpy(k), "head_dim"),
+        )
+        formula = f"q'_{{i}} = R_{{{self.query}}} q_{{i}},   k'_{{j}} = R_{{{self.key}}} k_{{j}}"
+        return self._step("rotate", formula, values, ("rotated_q", "rotated_k"))
+
+    def _score_steps(self, q: Tensor, k: Tensor) -> Iterator[WalkthroughStep]:
+        prime = "'" if self._overrides("rotate") else ""
+        first, second = f"q{prime}_{{i}}", f"k{prime}_{{j}}"
+        if self.attention_function.step_formulas.feature_map:
+            first, second = f"φ({first})", f"φ({second})"
+        product = q * k
+        factors = (StepValue(first, to_numpy(q), "head_dim"), StepValue(second, to_numpy(k), "head_dim"))
+        row = StepValue("p_{c}", to_numpy(product), "head_dim")
+        formula = f"p_{{c}} = {first.replace('i', 'ic')} · {second.replace('j', 'jc')}"
+        yield self._step("multiply", formula, (*factors, row))
+        dot = StepValue(f"{first} · {second}", to_numpy(product.sum()))
+        yield self._step("sum", f"{dot.symbol} = Σ_{{c}} p_{{c}}", (row, dot))
+        scale, soft_cap_limit = float(self._value("scale")[self.head]), self.attention.score_soft_cap
+        score = product.sum() * scale
+        is_last = not (soft_cap_limit or self._has_bias())
+        formula = f"s_{{ij}} = {dot.symbol} {_scaling(self.attention, scale)}"
+        hook_points = ("scale", "scores") if is_last else ("scale",)
+        yield self._step("scale", formula, (dot, StepValue("s_{ij}", to_numpy(score))), hook_points)
+        if self._has_bias():
+            bias = torch.tensor(self._at_key("bias"))
+            biased = self.attention_function.add_bias(score.view(1, 1, 1, 1), bias.view(1, 1, 1, 1)).view(())
+            formula = f"s_{{ij}} ← {self.attention_function.step_formulas.add_bias}"
+            hook_points = ("bias",) if soft_cap_limit else ("bias", "scores")
+            yield self._step(
+                "bias", formula, _score_values(score, biased, StepValue("b_{ij}", to_numpy(bias))), hook_points
+            )
+            score = biased
+        if soft_cap_limit:
+            formula = f"s_{{ij}} ← {soft_cap_limit:g} · tanh(s_{{ij}} / {soft_cap_limit:g})"
+            yield self._step("soft-cap", formula, _score_values(score, soft_cap(score, soft_cap_limit)), ("scores",))
+
+    def _has_bias(self) -> bool:
+        return self._overrides("bias") or self._overrides("content_bias") or self._edited("bias")
+
+    def _mask_step(self) -> WalkthroughStep:
+        allowed = self.rows["mask"] > 0
+        masked = self.rows["masked_scores"]
+        shown = np.where(masked <= np.finfo(np.float32).min, -np.inf, masked)
+        values = (
+            StepValue("s_{ij}", self.rows["scores"], "key"),
+            StepValue("m_{ij}", allowed.astype(np.float32), "key"),
+            StepValue("s_{ij}", shown.astype(np.float32), "key"),
+        )
+        formula = f"s_{{ij}} ← {self.attention_function.step_formulas.mask}"
+        return self._step("mask", formula, values, ("mask", "masked_scores"))
+
+    def _weights_step(self) -> WalkthroughStep:
+        scores = self._mask_step().values[-1]
+        formula = f"a_{{ij}} = {self.attention_function.step_formulas.normalize}"
+        values = (scores, StepValue("a_{ij}", self.rows["weights"], "key"))
+        return self._step("weights", formula, values, ("weights",))
+
+    def _weighted_sum_step(self) -> WalkthroughStep:
+        weight, v = self._at_key("weights"), self._value("v")[self.key_value_head, self.key]
+        values = (
+            StepValue("a_{ij}", weight),
+            StepValue("v_{j}", v, "value_head_dim"),
+            StepValue("a_{ij} v_{j}", weight * v, "value_head_dim"),
+            StepValue("z_{i}", self._value("weighted_values")[self.head, self.query], "value_head_dim"),
+        )
+        return self._step("weighted-sum", "z_{i} = Σ_{j} a_{ij} v_{j}", values, ("weighted_values",))
+
+    def _output_step(self) -> WalkthroughStep:
+        weighted_values = torch.tensor(self._value("weighted_values")[:, self.query])
+        head_outputs = per_head_output(self.attention, weighted_values)
+        bias = " + b_{O}" if self.attention.output.bias is not None else ""
+        formula = f"o_{{i}} = z_{{i}} W_{{O}},   output = Σ_{{heads}} o_{{i}}{bias}"
+        values = (
+            StepValue("z_{i}", self._value("weighted_values")[self.head, self.query], "value_head_dim"),
+            StepValue("o_{i}", to_numpy(head_outputs[self.head]), "d_model"),
+            StepValue("output", self._value("output")[self.query], "d_model"),
+        )
+        return self._step("output", formula, values, ("output",))
+
+
+def _score_values(before: Tensor, after: Tensor, *between: StepValue) -> tuple[StepValue, ...]:
+    return (StepValue("s_{ij}", to_numpy(before)), *between, StepValue("s_{ij}", to_numpy(after)))
+
+
+def _scaling(attention: Attention, scale: float) -> str:
+    head_dim = attention.query.out_features // attention.heads
+    if isclose(scale, head_dim**-0.5, rel_tol=1e-6):
+        return f"/ √{head_dim}"
+    return "(not scaled)" if scale == 1.0 else f"· {scale:.4g}"

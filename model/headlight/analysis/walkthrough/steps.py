@@ -1,0 +1,137 @@
+"""The steps of a walkthrough: what each is called and means, and its values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from headlight.array_types import Shaped
+from headlight.registry import Registry
+from headlight.tracing.interventions import Intervention
+from headlight.tracing.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class StepValue:
+    """A vector or a number: its symbol in the formulas, and what its axis counts.
+
+    `axis` is "d_model", "embedding_dim", "head_dim", "value_head_dim", "key" or "answer", or empty for one number.
+    """
+
+    symbol: str
+    array: Shaped[np.ndarray, " *along"]
+    axis: str = ""
+
+
+@dataclass(frozen=True)
+class StepDescription:
+    """The name of a step of one head or of the prediction, and its effect in plain words."""
+
+    title: str
+    explanation: str
+    part: Literal["head", "prediction"] = "head"
+
+
+STEPS: Registry[StepDescription] = Registry(
+    "step",
+    {
+        "input": StepDescription(
+            "Input", "The residual stream of the query's token, as attention reads it, and that of the key's."
+        ),
+        "project": StepDescription(
+            "Query, key, value", "Three linear maps: what i looks for, what j is found by, and what j passes on."
+        ),
+        "rotate": StepDescription(
+            "Rotary embedding",
+            "Each pair of channels is rotated by an angle that grows with its position: the product sees the distance.",
+        ),
+        "feature-map": StepDescription(
+            "Feature map", "Made positive, so that scores become weights without a softmax."
+        ),
+        "multiply": StepDescription(
+            "Elementwise product",
+            "Where query and key have the same sign, the channel speaks for a match; else against it.",
+        ),
+        "sum": StepDescription("Dot product", "How well query and key match, in one number."),
+        "scale": StepDescription(
+            "Scaled", "More channels make larger sums; the scale takes that back before scores become weights."
+        ),
+        "bias": StepDescription(
+            "Position bias", "What the positional encoding adds for this pair of positions, whatever the tokens."
+        ),
+        "soft-cap": StepDescription("Soft cap", "Very large scores are bounded smoothly."),
+        "mask": StepDescription("Masked", "Keys that the query may not attend to lose their score."),
+        "weights": StepDescription(
+            "Weights", "The scores of all keys become weights that sum to one: how much each is attended to."
+        ),
+        "weighted-sum": StepDescription(
+            "Weighted values", "Each value is multiplied by its weight, and all of them are summed."
+        ),
+        "output": StepDescription(
+            "Output projection", "The output projection turns the head's sum into its change of the residual stream."
+        ),
+        "last-layer": StepDescription(
+            "After the last layer",
+            "The head's output is one change of many. This is what all layers together have made of the token.",
+            "prediction",
+        ),
+        "final-norm": StepDescription(
+            "Final norm", "The vector is normed once more: the output head was trained to read it so.", "prediction"
+        ),
+        "project-out": StepDescription(
+            "Back to the embedding's width", "The embedding has fewer channels than the layers.", "prediction"
+        ),
+        "pool": StepDescription(
+            "Pooled", "The label is one of the whole text, so the vectors of its tokens become one.", "prediction"
+        ),
+        "transform": StepDescription(
+            "Prepared", "What the output head does to the vector before it compares it with any answer.", "prediction"
+        ),
+        "compare": StepDescription(
+            "Compared with an answer",
+            "Each possible answer has a vector of its own, a row of the matrix W. Where the two have the same sign, "
+            "the channel speaks for the answer; else against it.",
+            "prediction",
+        ),
+        "logits": StepDescription(
+            "Logits",
+            "The sum over the channels says how well an answer fits: one number for each answer.",
+            "prediction",
+        ),
+        "logit-soft-cap": StepDescription("Soft cap", "Very large logits are bounded smoothly.", "prediction"),
+        "probabilities": StepDescription(
+            "Probabilities",
+            "Softmax: every logit becomes a positive number, and each is divided by the sum of all. The likeliest "
+            "answers are shown; the sum is that of all answers.",
+            "prediction",
+        ),
+    },
+)
+
+
+@dataclass(frozen=True, eq=False)
+class WalkthroughStep:
+    """One step of the computation, a key of STEPS: `values` are its inputs and last its result.
+
+    `paths` are the values of the trace that the step computes; `edited` says whether an edit replaced the numbers that
+    the formula gives.
+    """
+
+    name: str
+    formula: str
+    values: tuple[StepValue, ...]
+    paths: tuple[str, ...] = ()
+    edited: bool = False
+
+    @property
+    def description(self) -> StepDescription:
+        """The step's row of STEPS."""
+        return STEPS[self.name]
+
+
+def is_edited(trace: Trace, *paths: str) -> bool:
+    """Whether an edit of the trace reaches one of these values."""
+    edits = [Intervention.parse(edit) for edit in trace.interventions]
+    return any(edit.matches(path) for edit in edits for path in paths)

@@ -1,0 +1,18 @@
+"""Checkpoints: folders of `config.json`, `model.safetensors` and `tokenizer.json`, opened, saved and listed."""
+
+from headlight.checkpoints.catalog import CatalogEntry, catalog, find_checkpoint
+from headlight.checkpoints.export import export
+from headlight.checkpoints.finite_check import describe_nonfinite, find_nonfinite
+from headlight.checkpoints.load import Checkpoint, load, save
+
+__all__ = [
+    "CatalogEntry",
+    "Checkpoint",
+    "catalog",
+    "describe_nonfinite",
+    "export",
+    "find_checkpoint",
+    "find_nonfinite",
+    "load",
+    "save",
+]

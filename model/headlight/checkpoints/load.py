@@ -1,0 +1,209 @@
+"""Load and save checkpoint folders: `config.json`, `model.safetensors`, `tokenizer.json`, `README.md` as model card."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from io import TextIOWrapper
+from pathlib import Path
+
+import torch
+from safetensors.torch import save as serialized
+
+from headlight.checkpoints.convert import LoadReport, inspect_foreign, load_weights
+from headlight.checkpoints.files.file_rules import CARD, CONFIG, SAFETENSORS_FILE, is_program
+from headlight.checkpoints.memory import meta_model_within
+from headlight.checkpoints.source import CheckpointSource, display_name, open_source
+from headlight.checkpoints.tokenizers.open import open_tokenizer
+from headlight.checkpoints.weight_mapping import join_names
+from headlight.config import Config
+from headlight.errors import CheckpointError, ConfigError, HeadlightError, shortened, wrap_errors
+from headlight.nn.transformer import Transformer
+from headlight.origin import Origin
+from headlight.paths import open_regular
+from headlight.text.tokenizer import Tokenizer
+from headlight.vision.patches import class_token_tokenizer
+
+MODEL_TYPE = "headlight"
+MAX_CARD_CHARACTERS = 200_000  # of a card that are read
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A loaded checkpoint: model, tokenizer, text of the model card (may be empty), and notes on how it was loaded.
+
+    `tensor_names` are the file's names of parameters that have another one there.
+    """
+
+    model: Transformer
+    tokenizer: Tokenizer
+    card: str
+    notes: tuple[str, ...] = ()
+    tensor_names: Mapping[str, str] = field(default_factory=dict)
+
+
+def load(
+    folder: str | Path, *, name: str = "", device: str = "auto", dtype: str = "float32", memory_limit: int | None = None
+) -> Checkpoint:
+    """Load a checkpoint folder, Headlight's own or of any family in FAMILIES; no code in it is run.
+
+    Weights are converted to `dtype`; `memory_limit` is the most bytes they may take (None: 90 % of the free memory).
+    Raises CheckpointError for whatever does not fit, in one sentence that calls the checkpoint `name` (default: the
+    folder's own) and shows no path.
+    """
+    torch_device, torch_dtype = choose_device(device), _parse_dtype(dtype)
+    name = name or display_name(Path(folder))
+    with wrap_errors(CheckpointError, f"{name} cannot be opened"):
+        return _load_source(open_source(Path(folder), name), torch_device, torch_dtype, memory_limit)
+
+
+def _load_source(
+    source: CheckpointSource, device: torch.device, dtype: torch.dtype, memory_limit: int | None
+) -> Checkpoint:
+    foreign = None if source.config_json.get("model_type") == MODEL_TYPE else inspect_foreign(source)
+    config = native_config(source) if foreign is None else foreign.plan.config
+    model = meta_model_within(config, source.name, memory_limit)
+    model_type = str(source.config_json.get("model_type"))
+    reads_words = not config.predicts_from_image
+    tokenizer = open_tokenizer(source.folder, model_type, source.name) if reads_words else class_token_tokenizer()
+    if tokenizer.vocabulary_size > config.vocabulary_size:
+        raise CheckpointError(
+            f"{source.name}: its tokenizer has {tokenizer.vocabulary_size} tokens, its config only "
+            f"{config.vocabulary_size}."
+        )
+    if foreign is None:
+        _load_native_weights(source, model, device, dtype)
+    report = LoadReport() if foreign is None else load_weights(foreign, model, device, dtype)
+    model.origin = Origin.of_files(_bare_name(source.name), source.weight_files())
+    notes = (*report.notes, *_program_notes(source))
+    return Checkpoint(
+        model.requires_grad_(False).eval(), tokenizer, read_card(source.folder), notes, report.tensor_names
+    )
+
+
+def _bare_name(name: str) -> str:
+    """The name by which a model is known elsewhere: of a path its last part alone."""
+    return display_name(Path(name)) if Path(name).exists() else name
+
+
+def read_card(folder: Path) -> str:
+    """The text of a folder's model card, empty where there is none."""
+    try:
+        with TextIOWrapper(open_regular(folder / CARD), encoding="utf-8", errors="replace") as file:
+            return file.read(MAX_CARD_CHARACTERS)
+    except OSError:
+        return ""
+
+
+def save(
+    folder: str | Path, model: Transformer, tokenizer: Tokenizer, *, dtype: str = "bfloat16", card: str = ""
+) -> None:
+    """Write a folder that `load` opens; weights are rounded to `dtype`, a tied one is written once."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = folder / f"{SAFETENSORS_FILE}.part"
+    unfinished.write_bytes(serialized_weights(model, dtype))  # save_file would shut others out
+    config = {"model_type": MODEL_TYPE, "dtype": dtype, **model.config.to_dict()}
+    (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    tokenizer.save(folder)
+    if card:
+        (folder / CARD).write_text(card, encoding="utf-8")
+    os.replace(unfinished, folder / SAFETENSORS_FILE)  # last, so an interrupted save keeps the previous weights
+
+
+def serialized_weights(model: Transformer, dtype: str = "bfloat16") -> bytes:
+    """The parameters as the contents of a safetensors file."""
+    tensors = {
+        name: parameter.detach().to("cpu", _parse_dtype(dtype)).contiguous()
+        for name, parameter in model.named_parameters()  # which gives a shared parameter once
+    }
+    return serialized(tensors, metadata={"format": "pt"})
+
+
+def read_config(folder: Path, name: str = "") -> Config:
+    """The Config of a checkpoint, from its config.json and tensor names. Raises CheckpointError."""
+    name = name or display_name(folder)
+    with wrap_errors(CheckpointError, f"{name} cannot be opened"):
+        source = open_source(folder, name)
+        is_native = source.config_json.get("model_type") == MODEL_TYPE
+        return native_config(source) if is_native else inspect_foreign(source).plan.config
+
+
+def native_config(source: CheckpointSource) -> Config:
+    """The Config of a folder that `save` wrote. Raises CheckpointError."""
+    fields = {name: value for name, value in source.config_json.items() if name not in ("model_type", "dtype")}
+    try:
+        return Config.from_dict(fields)
+    except ConfigError as error:
+        raise CheckpointError(f"{source.name}: {error}") from error
+
+
+# How many devices of each kind there are here.
+DEVICE_COUNTS: Mapping[str, Callable[[], int]] = {
+    "cpu": lambda: 1,
+    "cuda": torch.cuda.device_count,
+    "mps": lambda: int(torch.backends.mps.is_available()),
+}
+
+
+def choose_device(device: str = "auto") -> torch.device:
+    """`auto` is CUDA if available, else Apple's MPS, else the CPU. Raises CheckpointError for a missing device."""
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    device_counts = {name: count() for name, count in DEVICE_COUNTS.items()}
+    match = re.fullmatch(r"(\w+)(?::(0|[1-9]\d{0,8}))?", device, re.ASCII)
+    if not match or int(match[2] or 0) >= device_counts.get(match[1], 0):
+        available = ", ".join(["auto", *(name for name, count in device_counts.items() if count)])
+        raise CheckpointError(f"There is no device {shortened(device)!r} here; possible are {available}.")
+    return torch.device(device)
+
+
+def _load_native_weights(
+    source: CheckpointSource, model: Transformer, device: torch.device, dtype: torch.dtype
+) -> None:
+    """Give a model the tensors of a folder that `save` wrote, with names and shapes checked."""
+    parameters, stored = dict(model.named_parameters()), source.open_tensors()
+    _check_tensor_names(source.name, set(parameters), set(stored))
+    tensors = {}
+    for name, parameter in parameters.items():
+        tensor = stored[name]
+        if tensor.shape != parameter.shape:
+            raise CheckpointError(
+                f"{source.name}: {name} is {tuple(tensor.shape)}; the config wants {tuple(parameter.shape)}."
+            )
+        tensors[name] = tensor.to(device, dtype)
+    shared = {name: tensors["embedding.weight"] for name in model.state_dict() if name not in parameters}
+    model.load_state_dict(tensors | shared, assign=True)
+    model.tie_embeddings()
+
+
+def _program_notes(source: CheckpointSource) -> tuple[str, ...]:
+    """Notes on programs that came with a checkpoint and are not run."""
+    notes = []
+    if source.config_json.get("auto_map"):
+        notes.append(
+            "Its config names a program of its own (auto_map), which is not run; Headlight's own implementation of the "
+            "family is used."
+        )
+    if names := sorted(path.name for path in source.folder.iterdir() if is_program(path.name)):
+        count = "1 file is a program and is" if len(names) == 1 else f"{len(names)} files are programs and are"
+        notes.append(f"{count} ignored: {join_names(names)}.")
+    return tuple(notes)
+
+
+def _check_tensor_names(name: str, wanted: set[str], found: set[str]) -> None:
+    missing, unexpected = sorted(wanted - found), sorted(found - wanted)
+    if missing or unexpected:
+        problems = [f"missing {join_names(missing)}"] if missing else []
+        problems += [f"unexpected {join_names(unexpected)}"] if unexpected else []
+        raise CheckpointError(f"{name}: its weights do not fit its config: {'; '.join(problems)}.")
+
+
+def _parse_dtype(name: str) -> torch.dtype:
+    if name not in DTYPES:
+        raise HeadlightError(f"There is no dtype {shortened(name)!r}. Known: {', '.join(DTYPES)}.")
+    return DTYPES[name]

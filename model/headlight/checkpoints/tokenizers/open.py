@@ -1,0 +1,182 @@
+"""The tokenizer of a checkpoint folder: its tokenizer.json, or one built from older vocabulary files by a preset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
+
+from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.files.file_rules import LLAMA2C_TOKENIZER
+from headlight.checkpoints.source import display_name
+from headlight.checkpoints.tokenizers.marian import SOURCE_MODEL, TARGET_MODEL, open_marian_tokenizer
+from headlight.checkpoints.tokenizers.presets import TokenizerPreset, preset_for
+from headlight.checkpoints.tokenizers.sentencepiece import (
+    read_llama2c_tokenizer,
+    read_sentencepiece,
+    sentencepiece_backend,
+)
+from headlight.checkpoints.tokenizers.special_tokens import (
+    SpecialTokens,
+    add_special_tokens,
+    read_special_tokens,
+    read_tokenizer_config,
+)
+from headlight.errors import CheckpointError, wrap_errors
+from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer
+
+VOCAB_JSON, MERGES_TXT, VOCAB_TXT = "vocab.json", "merges.txt", "vocab.txt"
+SENTENCEPIECE_FILES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model")
+
+
+@dataclass(frozen=True)
+class TokenizerFiles:
+    """A folder of vocabulary files, with the settings that say how to read them."""
+
+    folder: Path
+    name: str
+    config: ConfigReader
+    preset: TokenizerPreset
+    special_tokens: SpecialTokens
+
+
+BackendReader = Callable[[TokenizerFiles], tokenizers.Tokenizer]
+
+
+def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
+    """The tokenizer of a folder of the family `model_type`. Raises CheckpointError, which calls the folder `name`."""
+    name = name or display_name(folder)
+    if (folder / TOKENIZER_FILE).is_file():
+        return Tokenizer.load(folder, name)
+    reader = _find_reader(folder, name)
+    config = read_tokenizer_config(folder, name)
+    preset = preset_for(model_type, config.string("tokenizer_class", ""))
+    if preset is None:
+        raise CheckpointError(
+            f"{name} has no {TOKENIZER_FILE}, and the tokenizer of {model_type} cannot be built without one."
+        )
+    with wrap_errors(CheckpointError, f"{name}: its vocabulary cannot be read"):
+        special_tokens = read_special_tokens(folder, config, preset.special_tokens)
+        files = TokenizerFiles(folder, name, config, preset, special_tokens)
+        if reader is None:
+            return open_marian_tokenizer(folder, name, files.special_tokens)
+        backend = reader(files)
+        add_special_tokens(backend, files.special_tokens, preset.appended_tokens)
+        backend.post_processor = _post_processor(backend, files)
+        return Tokenizer(backend)
+
+
+def _find_reader(folder: Path, name: str) -> BackendReader | None:
+    """The first row of READERS whose files are all present; its value is None for Marian's pair of models."""
+    for files, reader in READERS.items():
+        if all((folder / file).is_file() for file in files):
+            return reader
+    raise CheckpointError(
+        f"{name} holds no tokenizer: no {TOKENIZER_FILE}, no {VOCAB_JSON} with {MERGES_TXT}, no "
+        f"{VOCAB_TXT}, no .model file."
+    )
+
+
+def _post_processor(backend: tokenizers.Tokenizer, files: TokenizerFiles) -> Any:
+    """The post-processor that adds special tokens to a text."""
+    preset, config = files.preset, files.config
+    prefix_roles = [*preset.prefix_roles, *(["bos"] if _adds_token(config, "add_bos_token", preset.adds_bos) else [])]
+    suffix_roles = [*preset.suffix_roles, *(["eos"] if _adds_token(config, "add_eos_token", preset.adds_eos) else [])]
+    tokens = [files.special_tokens.token(role) for role in (*prefix_roles, *suffix_roles)]
+    token_ids = {token: backend.token_to_id(token) for token in tokens if token}
+    missing = sorted(token for token, number in token_ids.items() if number is None)
+    if missing:
+        raise CheckpointError(
+            f"{files.name}: its vocabulary lacks {', '.join(missing)}, which its template adds to every text."
+        )
+    single = [
+        token
+        for token in (
+            *map(files.special_tokens.token, prefix_roles),
+            "$A",
+            *map(files.special_tokens.token, suffix_roles),
+        )
+        if token
+    ]
+    template = processors.TemplateProcessing(single=single, special_tokens=list(token_ids.items()))
+    byte_level = isinstance(backend.decoder, decoders.ByteLevel)
+    return processors.Sequence([*([processors.ByteLevel(trim_offsets=False)] if byte_level else []), template])
+
+
+def _adds_token(fields: ConfigReader, name: str, default: bool | None) -> bool:
+    return default is not None and fields.boolean(name, default)
+
+
+def _byte_level_bpe(files: TokenizerFiles) -> tokenizers.Tokenizer:
+    """GPT-2's vocab.json and merges.txt."""
+    folder, preset = files.folder, files.preset
+    backend = tokenizers.Tokenizer(models.BPE.from_file(str(folder / VOCAB_JSON), str(folder / MERGES_TXT)))
+    prefix = files.config.boolean("add_prefix_space", False)
+    if preset.nfc:
+        backend.normalizer = normalizers.NFC()
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=prefix, use_regex=not preset.split_pattern)
+    split = [pre_tokenizers.Split(Regex(preset.split_pattern), behavior="isolated")] if preset.split_pattern else []
+    backend.pre_tokenizer = pre_tokenizers.Sequence([*split, byte_level])
+    backend.decoder = decoders.ByteLevel()
+    return backend
+
+
+def _wordpiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
+    """BERT's vocab.txt; tokenizer_config.json says whether the tokenizer is cased."""
+    fields, unknown = files.config, files.special_tokens.token("unk") or "[UNK]"
+    vocabulary = models.WordPiece.read_file(str(files.folder / VOCAB_TXT))
+    if unknown not in vocabulary:
+        raise CheckpointError(f"{files.name}: its vocabulary lacks {unknown}, which stands for unknown words.")
+    backend = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token=unknown))
+    lower = fields.boolean("do_lower_case", True)
+    backend.normalizer = normalizers.BertNormalizer(
+        lowercase=lower,
+        strip_accents=fields.boolean("strip_accents", lower),
+        handle_chinese_chars=fields.boolean("tokenize_chinese_chars", True),
+    )
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece()
+    return backend
+
+
+def _sentencepiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
+    """A SentencePiece model; T5's sentinels come after the pieces."""
+    path = next(files.folder / name for name in SENTENCEPIECE_FILES if (files.folder / name).is_file())
+    backend = sentencepiece_backend(
+        read_sentencepiece(path.read_bytes(), f"{files.name}: its {path.name}"),
+        files.name,
+        files.preset.sentencepiece_style,
+        files.config,
+    )
+    sentinel_count = min(files.config.integer("extra_ids", 100 if files.preset.adds_sentinels else 0), 1000)
+    backend.add_special_tokens([f"<extra_id_{number}>" for number in reversed(range(sentinel_count))])
+    return backend
+
+
+def _llama2c(files: TokenizerFiles) -> tokenizers.Tokenizer:
+    path = files.folder / LLAMA2C_TOKENIZER
+    return sentencepiece_backend(
+        read_llama2c_tokenizer(path.read_bytes(), f"{files.name}: its {path.name}"), files.name
+    )
+
+
+READERS: dict[tuple[str, ...], BackendReader | None] = {
+    (SOURCE_MODEL, TARGET_MODEL, VOCAB_JSON): None,
+    **{(name,): _sentencepiece for name in SENTENCEPIECE_FILES},
+    (LLAMA2C_TOKENIZER,): _llama2c,
+    (VOCAB_JSON, MERGES_TXT): _byte_level_bpe,
+    (VOCAB_TXT,): _wordpiece,
+}
+
+
+def legacy_tokenizer_type(folder: Path) -> str:
+    """The kind of vocabulary in a folder without tokenizer.json, in a word or two; empty where there is none."""
+    known: dict[BackendReader | None, str] = {_byte_level_bpe: "byte pairs", _wordpiece: "WordPiece"}
+    try:
+        return known.get(_find_reader(folder, display_name(folder)), "SentencePiece")
+    except CheckpointError:
+        return ""

@@ -1,0 +1,247 @@
+"""SentencePiece models (.model files) as tokenizers of the `tokenizers` library.
+
+The few fields needed are read from the protocol buffer here: the message classes of the sentencepiece package need a
+protobuf runtime of exactly their version, and cannot be imported beside those of transformers.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import tokenizers
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
+
+from headlight.checkpoints.config_reader import ConfigReader
+from headlight.errors import CheckpointError
+from headlight.text.tokenizer_limits import MAX_TOKEN_LENGTH, MAX_UNIGRAM_PIECE_LENGTH
+
+SPACE = "▁"
+UNIGRAM, BPE = 1, 2
+UNKNOWN, CONTROL, USER_DEFINED, UNUSED = 2, 3, 4, 5  # types of pieces that are not ordinary ones
+
+
+@dataclass(frozen=True)
+class SentencePieceModel:
+    """A SentencePiece model: each piece's text, score and type, and how texts are normalized.
+
+    Fields have their names in sentencepiece_model.proto; `precompiled_charsmap` replaces characters, `add_dummy_prefix`
+    puts a space in front, `remove_extra_whitespaces` strips both ends and keeps one of several spaces.
+    """
+
+    texts: tuple[str, ...]
+    scores: tuple[float, ...]
+    types: tuple[int, ...]
+    model_type: int = BPE
+    byte_fallback: bool = True
+    precompiled_charsmap: bytes = b""
+    add_dummy_prefix: bool = True
+    remove_extra_whitespaces: bool = False
+
+    @property
+    def unknown_id(self) -> int:
+        """The id of the unknown piece."""
+        return self.types.index(UNKNOWN) if UNKNOWN in self.types else 0
+
+
+def read_sentencepiece(raw: bytes, name: str) -> SentencePieceModel:
+    """From the bytes of a .model file. Raises CheckpointError where they are not one."""
+    try:
+        fields = list(_protobuf_fields(raw))
+        pieces = [dict(_protobuf_fields(value)) for key, value in fields if key == 1 and isinstance(value, bytes)]
+        trainer = _submessage(fields, 2)
+        normalizer = _submessage(fields, 3)
+        return SentencePieceModel(
+            texts=tuple(bytes(piece[1]).decode("utf-8") for piece in pieces),
+            scores=tuple(struct.unpack("<f", bytes(piece.get(2, b"\0\0\0\0")))[0] for piece in pieces),
+            types=tuple(int(piece.get(3, 1)) for piece in pieces),
+            model_type=int(trainer.get(3, UNIGRAM)),
+            byte_fallback=bool(trainer.get(35, 0)),
+            precompiled_charsmap=bytes(normalizer.get(2, b"")),
+            add_dummy_prefix=bool(normalizer.get(3, 1)),
+            remove_extra_whitespaces=bool(normalizer.get(4, 1)),
+        )
+    except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
+        raise CheckpointError(f"{name} is not a SentencePiece model that can be read.") from error
+
+
+def read_llama2c_tokenizer(raw: bytes, name: str) -> SentencePieceModel:
+    """From the bytes of llama2.c's tokenizer.bin: scores and texts, with spaces in place of SPACE."""
+    texts, scores, offset = list[str](), list[float](), 4
+    try:
+        while offset < len(raw):
+            score, size = struct.unpack_from("<fi", raw, offset)
+            if not 0 <= size <= len(raw) - offset - 8:
+                raise ValueError("a piece beyond the end")
+            texts.append(raw[offset + 8 : offset + 8 + size].decode("utf-8").replace(" ", SPACE))
+            scores.append(score)
+            offset += 8 + size
+    except (struct.error, ValueError) as error:
+        raise CheckpointError(f"{name} is no tokenizer of llama2.c that can be read.") from error
+    special_tokens = {number: texts[number].strip() for number in range(min(3, len(texts)))}
+    kinds = [(UNKNOWN, CONTROL, CONTROL)[number] if number in special_tokens else 1 for number in range(len(texts))]
+    return SentencePieceModel(
+        tuple(special_tokens.get(number, text) for number, text in enumerate(texts)), tuple(scores), tuple(kinds)
+    )
+
+
+def _submessage(fields: Sequence[tuple[int, int | bytes]], number: int) -> dict[int, int | bytes]:
+    found = [value for key, value in fields if key == number and isinstance(value, bytes)]
+    return dict(_protobuf_fields(found[-1])) if found else {}
+
+
+def _protobuf_fields(raw: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """The fields of a protocol buffer message as (number, value); a value is an integer or bytes."""
+    at = 0
+    while at < len(raw):
+        key, at = _varint(raw, at)
+        kind = key & 7
+        if kind == 0:
+            number, at = _varint(raw, at)
+            yield key >> 3, number
+            continue
+        if kind == 2:
+            size, at = _varint(raw, at)
+        elif kind in (1, 5):
+            size = 8 if kind == 1 else 4
+        else:
+            raise ValueError(f"a field of kind {kind}")
+        if at + size > len(raw):
+            raise ValueError("a field beyond the end")
+        yield key >> 3, raw[at : at + size]
+        at += size
+
+
+def _varint(raw: bytes, at: int) -> tuple[int, int]:
+    number = 0
+    for shift in range(0, 70, 7):
+        byte = raw[at]
+        at += 1
+        number |= (byte & 127) << shift
+        if byte < 128:
+            return number, at
+    raise ValueError("a number without end")
+
+
+def sentencepiece_backend(
+    pieces: SentencePieceModel, name: str, style: str = "plain", fields: ConfigReader | None = None
+) -> tokenizers.Tokenizer:
+    """A tokenizer of the same pieces, which recognizes control and user-defined pieces in a text.
+
+    `style` is a row of STYLES, with its options in `fields`. Raises CheckpointError for types other than Unigram and
+    BPE.
+    """
+    backend = plain_text_backend(pieces, name)
+    STYLES[style](backend, pieces, fields or ConfigReader({}, name))
+    special = [text for text, kind in zip(pieces.texts, pieces.types, strict=True) if kind in (CONTROL, UNKNOWN)]
+    backend.add_special_tokens([AddedToken(text, special=True, normalized=False) for text in special])
+    own = [text for text, kind in zip(pieces.texts, pieces.types, strict=True) if kind == USER_DEFINED]
+    backend.add_tokens([AddedToken(text, special=False, normalized=False) for text in own])
+    return backend
+
+
+def plain_text_backend(pieces: SentencePieceModel, name: str) -> tokenizers.Tokenizer:
+    """Splits texts as SentencePiece itself does, which knows no special tokens in a text."""
+    require_supported_model(pieces, name)
+    return _unigram_backend(pieces) if pieces.model_type == UNIGRAM else _bpe_backend(pieces)
+
+
+def require_supported_model(pieces: SentencePieceModel, name: str) -> None:
+    """Raise CheckpointError for models of an unknown kind, and for pieces longer than any."""
+    longest = max(map(len, pieces.texts), default=0)
+    allowed = MAX_UNIGRAM_PIECE_LENGTH if pieces.model_type == UNIGRAM else MAX_TOKEN_LENGTH
+    if longest > allowed:
+        raise CheckpointError(f"{name} has a piece of {longest:,} characters; at most {allowed:,} are read.")
+    if not pieces.texts or pieces.model_type not in (UNIGRAM, BPE):
+        raise CheckpointError(f"{name} has a SentencePiece model of an unknown kind.")
+
+
+def _unigram_backend(pieces: SentencePieceModel) -> tokenizers.Tokenizer:
+    scored = list(zip(pieces.texts, pieces.scores, strict=True))
+    backend = tokenizers.Tokenizer(models.Unigram(scored, unk_id=pieces.unknown_id, byte_fallback=pieces.byte_fallback))
+    scheme = "always" if pieces.add_dummy_prefix else "never"
+    # Metaspace puts no space before one that is there; SentencePiece does, where it has not taken that away.
+    prepend = [normalizers.Prepend(SPACE)] if pieces.add_dummy_prefix and not pieces.remove_extra_whitespaces else []
+    backend.normalizer = normalizers.Sequence([*_normalizers(pieces), *prepend])
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, prepend_scheme=scheme)
+    backend.decoder = decoders.Metaspace(SPACE, prepend_scheme=scheme)
+    return backend
+
+
+def _bpe_backend(pieces: SentencePieceModel) -> tokenizers.Tokenizer:
+    numbers = {text: number for number, text in enumerate(pieces.texts)}
+    backend = tokenizers.Tokenizer(
+        models.BPE(
+            numbers,
+            bpe_merges(numbers, pieces.scores),
+            unk_token=pieces.texts[pieces.unknown_id],
+            fuse_unk=True,
+            byte_fallback=pieces.byte_fallback,
+        )
+    )
+    prepend: list[normalizers.Normalizer] = [normalizers.Prepend(SPACE)] if pieces.add_dummy_prefix else []
+    backend.normalizer = normalizers.Sequence([*_normalizers(pieces), *prepend, normalizers.Replace(" ", SPACE)])
+    strip = [decoders.Strip(" ", left=1)] if pieces.add_dummy_prefix else []
+    backend.decoder = decoders.Sequence(
+        [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), *strip]
+    )
+    return backend
+
+
+def _normalizers(pieces: SentencePieceModel) -> list[normalizers.Normalizer]:
+    """The normalization that the file itself asks for."""
+    steps: list[normalizers.Normalizer] = (
+        [normalizers.Precompiled(pieces.precompiled_charsmap)] if pieces.precompiled_charsmap else []
+    )
+    if pieces.remove_extra_whitespaces:
+        steps += [normalizers.Strip(left=True, right=True), normalizers.Replace(Regex(" {2,}"), " ")]
+    return steps
+
+
+def _default_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
+    """As the file says."""
+
+
+def _albert_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
+    """ALBERT: quotes, accents and case, then the file's own character map; white space only separates words."""
+    steps: list[normalizers.Normalizer] = [normalizers.Replace("``", '"'), normalizers.Replace("''", '"')]
+    if not fields.boolean("keep_accents", False):
+        steps += [normalizers.NFKD(), normalizers.StripAccents()]
+    if fields.boolean("do_lower_case", True):
+        steps.append(normalizers.Lowercase())
+    charsmap = [normalizers.Precompiled(pieces.precompiled_charsmap)] if pieces.precompiled_charsmap else []
+    backend.normalizer = normalizers.Sequence([*steps, *charsmap])
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(SPACE, prepend_scheme="always")]
+    )
+
+
+def _deberta_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
+    """DeBERTa: white space, NFC, and as options lower case and separate punctuation marks."""
+    lower = [normalizers.Lowercase()] if fields.boolean("do_lower_case", False) else []
+    spaces = normalizers.Replace(Regex(r"\s{2,}|[\n\r\t]"), " ")
+    strip = normalizers.Strip(left=False, right=True)
+    backend.normalizer = normalizers.Sequence([*lower, spaces, normalizers.NFC(), strip])
+    punctuation = [pre_tokenizers.Punctuation(behavior="isolated")] if fields.boolean("split_by_punct", False) else []
+    space = pre_tokenizers.Metaspace(SPACE, prepend_scheme="always")
+    backend.pre_tokenizer = pre_tokenizers.Sequence([*punctuation, space])
+
+
+STYLES: Mapping[str, Callable[[tokenizers.Tokenizer, SentencePieceModel, ConfigReader], None]] = {
+    "plain": _default_style,
+    "albert": _albert_style,
+    "deberta": _deberta_style,
+}
+
+
+def bpe_merges(numbers: dict[str, int], scores: Sequence[float]) -> list[tuple[str, str]]:
+    """BPE merges, best score first: SentencePiece stores scores of pieces where `tokenizers` wants pairs."""
+    found = []
+    for text, number in numbers.items():
+        halves = [(text[:cut], text[cut:]) for cut in range(1, len(text))]
+        pairs = [half for half in halves if half[0] in numbers and half[1] in numbers]
+        pairs.sort(key=lambda half: (numbers[half[0]], numbers[half[1]]))
+        found += [(scores[number], half) for half in pairs]
+    found.sort(key=lambda merge: (merge[0], len(merge[1][0]), len(merge[1][1])), reverse=True)
+    return [half for _, half in found]

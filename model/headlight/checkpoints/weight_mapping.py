@@ -1,0 +1,301 @@
+"""Checkpoint families as data: how config fields and tensor names of a `model_type` map to Config and parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from torch import Tensor
+
+from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.files.tensor_files import LazyTensors
+from headlight.config import Config
+from headlight.errors import CheckpointError, ConfigError, shortened
+from headlight.nn.transformer import Transformer
+
+WeightOp = Callable[[Tensor, Config], Tensor]
+ConfigValues = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class WeightRule:
+    """Where a parameter comes from: a tensor (or module) of the checkpoint, and the operations applied to it in order.
+
+    `source` may list alternatives separated by "|"; the first one that the checkpoint has is used.
+    """
+
+    source: str
+    ops: tuple[WeightOp, ...] = ()
+
+
+def rule(name: str, *ops: WeightOp) -> WeightRule:
+    """A weight rule with operations."""
+    return WeightRule(name, ops)
+
+
+WeightRules = dict[str, str | WeightRule]
+
+
+@dataclass(frozen=True)
+class HeadMapping:
+    """The output head of one of the family's classes: its Config fields, its weights, tensors that it ignores."""
+
+    config_values: Callable[[ConfigReader], ConfigValues]
+    weights: WeightRules = field(default_factory=dict)
+    ignored_tensors: tuple[str, ...] = ()
+
+
+def no_head(fields: ConfigReader) -> ConfigValues:
+    """A model without an output head."""
+    return {"output_head": "none"}
+
+
+@dataclass(frozen=True)
+class Family:
+    """One `model_type`, as data.
+
+    config_values: reads the config's fields into fields of Config.
+    weights: our parameters (or modules) -> tensor names, with `{i}` for the layer.
+    heads_by_class: output heads by how the name of their class ends ("ForCausalLM").
+    base_model_prefix: may stand in front of every tensor name outside the head.
+    ignored_tensors: patterns of tensors without effect on the forward pass.
+    required_values: config fields that change the computation, with the one value supported.
+    ignored_fields: config fields without effect on the forward pass, or with one beside certain others alone.
+    name_indices: values for the placeholders in a tensor name, by layer.
+    attribute_map: aliases of config fields -> the family's own names (as in transformers).
+    untied_weights: rules that replace others where encoder and decoder have separate embeddings.
+    """
+
+    config_values: Callable[[ConfigReader], ConfigValues]
+    weights: WeightRules
+    heads_by_class: Mapping[str, HeadMapping]
+    base_model_prefix: str = ""
+    ignored_tensors: tuple[str, ...] = ()
+    required_values: Mapping[str, Any] = field(default_factory=dict)
+    ignored_fields: tuple[str, ...] = ()
+    name_indices: Callable[[ConfigReader, int], dict[str, int]] = lambda fields, layer: {"i": layer}
+    attribute_map: Mapping[str, str] = field(default_factory=dict)
+    untied_weights: WeightRules = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ConversionPlan:
+    """How one checkpoint converts: its Config, its output head, and notes for the person who opens it."""
+
+    family: Family
+    fields: ConfigReader
+    head: HeadMapping
+    config: Config
+    notes: tuple[str, ...]
+
+    @property
+    def unknown_fields(self) -> list[str]:
+        """Config fields that the family neither reads for any of its heads nor lists as without effect.
+
+        Only complete once the weights are loaded: rules may read fields, too.
+        """
+        of_other_heads = ConfigReader(self.fields.values, self.fields.name)
+        for head in self.family.heads_by_class.values():
+            with suppress(CheckpointError):
+                head.config_values(of_other_heads)
+        known = self.fields.fields_read | of_other_heads.fields_read
+        known |= {*COMMON_REQUIRED_VALUES, *COMMON_IGNORED_FIELDS, *self.family.required_values}
+        known |= {*self.family.ignored_fields, *self.family.attribute_map}
+        given = (name for name, value in self.fields.values.items() if value is not None)
+        return [name for name in given if name not in known and not name.startswith("_")]
+
+
+def make_plan(family: Family, fields: ConfigReader, tensors: LazyTensors) -> ConversionPlan:
+    """Read the config and choose the head. Raises CheckpointError for what is missing, wrong or not supported."""
+    fields = fields.with_aliases(family.attribute_map)
+    fields.tensor_names = frozenset(tensors)
+    fields.require_values({**COMMON_REQUIRED_VALUES, **family.required_values})
+    head, notes = _choose_head(family, fields, tensors)
+    values = {"tied_embeddings": False, **family.config_values(fields)}
+    values.update(head.config_values(fields))
+    if values.get("start_token_id", 0) >= values["vocabulary_size"]:
+        values["start_token_id"] = 0  # the token does not exist; _out_of_vocabulary_notes says so
+    try:
+        config = Config(**values)
+    except (ConfigError, TypeError) as error:
+        raise CheckpointError(f"{fields.name}: {error}") from error
+    return ConversionPlan(family, fields, head, config, (*notes, *_out_of_vocabulary_notes(fields, config)))
+
+
+def _out_of_vocabulary_notes(fields: ConfigReader, config: Config) -> tuple[str, ...]:
+    """Notes about special tokens beyond the vocabulary."""
+    names = [name for name in fields.values if name.endswith("_token_id")]
+    token_ids = {name: fields.values[name] for name in names if type(fields.values[name]) is int}
+    return tuple(
+        f"Its {name} is {number}, but the vocabulary ends at {config.vocabulary_size - 1}."
+        for name, number in token_ids.items()
+        if not 0 <= number < config.vocabulary_size
+    )
+
+
+# Fields of any config that change the computation, with the one value supported.
+COMMON_REQUIRED_VALUES: Mapping[str, Any] = {
+    "pruned_heads": {},
+    "add_cross_attention": False,
+    "cross_attention_hidden_size": (),
+    "quantization_config": (),
+}
+
+# Fields of any config without effect on what a trained model computes, and settings of generation, which old files keep
+# beside them.
+COMMON_IGNORED_FIELDS = (
+    "architectures", "attention_dropout", "attention_probs_dropout_prob", "attn_pdrop", "auto_map", "bad_words_ids",
+    "bos_token_id", "chunk_size_feed_forward", "classif_dropout", "classifier_dropout", "classifier_dropout_prob",
+    "decoder_start_token_id", "do_sample", "dropout", "dtype", "early_stopping", "embd_pdrop", "embed_dropout",
+    "embedding_dropout", "eos_token_id", "finetuning_task", "forced_bos_token_id", "forced_eos_token_id",
+    "gradient_checkpointing", "hidden_dropout", "hidden_dropout_prob", "id2label", "init_std", "initializer_factor",
+    "initializer_range", "is_encoder_decoder", "label2id", "layerdrop", "length_penalty", "mask_token_id",
+    "max_length", "min_length", "model_max_length", "model_type", "no_repeat_ngram_size", "num_beams", "num_labels",
+    "num_return_sequences", "output_attentions", "output_hidden_states", "output_past", "pad_token_id",
+    "pooler_dropout", "prefix", "problem_type", "repetition_penalty", "resid_dropout", "resid_pdrop", "return_dict",
+    "sep_token_id", "task_specific_params", "temperature", "tie_encoder_decoder", "tie_word_embeddings", "tie_weights_",
+    "tokenizer_class", "top_k", "top_p", "torch_dtype", "torchscript", "transformers_version", "use_bfloat16",
+    "use_cache",
+)  # fmt: skip
+
+
+def _choose_head(family: Family, fields: ConfigReader, tensors: LazyTensors) -> tuple[HeadMapping, tuple[str, ...]]:
+    """The output head that the config's `architectures` names; without it, the one with most tensors present."""
+    classes = fields.list_of("architectures", str)
+    if classes:
+        for ending, head in family.heads_by_class.items():
+            if classes[0].endswith(ending):
+                return head, ()
+        if not classes[0].endswith("Model"):
+            note = f"The output head of {shortened(classes[0])} is not supported; the model is loaded without one."
+            return HeadMapping(no_head, ignored_tensors=("*",)), (note,)
+        return HeadMapping(no_head), ()
+    counts = [
+        (_matching_rules(head, family.base_model_prefix, fields, tensors), head)
+        for head in family.heads_by_class.values()
+    ]
+    count, head = max(counts, key=lambda pair: pair[0])  # the first of equals
+    if count < 0:
+        return HeadMapping(no_head), ()
+    return head, ("Its config has no `architectures`; the output head was chosen from the tensors present.",)
+
+
+def _matching_rules(head: HeadMapping, base: str, fields: ConfigReader, tensors: LazyTensors) -> int:
+    """How many of a head's rules find a tensor; -1 where one is missing that is not tied to the embedding."""
+    stored = {key for key, row in head.weights.items() if _is_stored(row, base, tensors)}
+    missing = set(head.weights) - stored
+    tied = missing == {"output_head.projection"} and head.config_values(fields).get("tied_embeddings", False)
+    return len(stored) if tied or not missing else -1
+
+
+def _is_stored(row: str | WeightRule, base: str, tensors: LazyTensors) -> bool:
+    names = (row if isinstance(row, str) else row.source).split("|")
+    return any(tensor.removeprefix(base).startswith(name) for tensor in tensors for name in names)
+
+
+class WeightLoader:
+    """Finds a tensor of the checkpoint for each parameter of a model, and lists the tensors left over."""
+
+    def __init__(self, plan: ConversionPlan, tensors: LazyTensors) -> None:
+        self.plan, self.tensors = plan, tensors
+        untied_weights = plan.family.untied_weights if plan.config.embedding.separate_encoder else {}
+        self.rules = {**plan.family.weights, **plan.head.weights, **untied_weights}
+        self.sources: dict[str, str] = {}  # the tensors that were loaded, by the parameter that each gave
+        self.has_prefix = not tensors or any(name.startswith(plan.family.base_model_prefix) for name in tensors)
+
+    def load(self, model: Transformer) -> dict[str, Tensor]:
+        """The state dict; a tied parameter is the same tensor. Raises CheckpointError."""
+        self._require_all(model)
+        state = {name: self._load_tensor(name, parameter) for name, parameter in model.named_parameters()}
+        self._reject_unexpected(model)
+        return state
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Tensors of the checkpoint that no parameter uses."""
+        return tuple(sorted(set(self.tensors) - set(self.sources.values())))
+
+    def candidate_names(self, name: str) -> list[str]:
+        """Names that a parameter may have in the checkpoint, the usual one first; a head has no base model prefix."""
+        row, suffix = self._rule(name)
+        layer = re.search(r"\d+", name)
+        indices = self.plan.family.name_indices(self.plan.fields, int(layer[0])) if layer else {}
+        theirs = [option.format(**indices) + suffix for option in row.source.split("|")]
+        prefix = self.plan.family.base_model_prefix
+        prefixes = ("", prefix) if name.startswith("output_head.") or not self.has_prefix else (prefix, "")
+        return [base + name for name in theirs for base in prefixes]
+
+    def find(self, name: str) -> str | None:
+        """The name of a parameter's tensor; None where the checkpoint has none."""
+        return next((candidate for candidate in self.candidate_names(name) if candidate in self.tensors), None)
+
+    def _find_or_tied(self, name: str) -> str | None:
+        """The same; a tied embedding may be stored as the output head's."""
+        tied = name == "embedding.weight" and self.plan.config.tied_embeddings
+        return self.find(name) or (self.find("output_head.projection.weight") if tied else None)
+
+    def _require_all(self, model: Transformer) -> None:
+        """Raise CheckpointError that lists missing tensors and a few that no parameter uses."""
+        sources = {name: self._find_or_tied(name) for name, _ in model.named_parameters()}
+        missing = [self.candidate_names(name)[0] for name, source in sources.items() if source is None]
+        if not missing:
+            return
+        unexpected = self._unexpected(model, sorted(set(self.tensors) - set(sources.values())))
+        unused = f"; no parameter of the model uses {join_names(unexpected)}" if unexpected else ""
+        raise CheckpointError(f"{self.plan.fields.name}: missing tensors: {join_names(missing)}{unused}.")
+
+    def _load_tensor(self, name: str, parameter: Tensor) -> Tensor:
+        source = str(self._find_or_tied(name))
+        tensor = self.tensors[source]
+        self.sources[name] = source
+        for step in self._rule(name)[0].ops:
+            tensor = self._apply_op(step, tensor, name, source)
+        if tensor.shape != parameter.shape:
+            raise CheckpointError(
+                f"{self.plan.fields.name}: {source} gives {name} as {tuple(tensor.shape)}; "
+                f"the config wants {tuple(parameter.shape)}."
+            )
+        return tensor
+
+    def _apply_op(self, op: WeightOp, tensor: Tensor, name: str, source: str) -> Tensor:
+        try:
+            return op(tensor, self.plan.config.for_stack(name.partition(".")[0]))
+        except (RuntimeError, IndexError, ValueError) as error:
+            shape = tuple(tensor.shape)
+            raise CheckpointError(
+                f"{self.plan.fields.name}: {name} cannot be made of {source}, whose shape is {shape}."
+            ) from error
+
+    def _rule(self, name: str) -> tuple[WeightRule, str]:
+        """The rule of a parameter, or of its module with `.weight` or `.bias` as the rest of the name."""
+        pattern = re.sub(r"\.\d+\.", ".{i}.", name, count=1)
+        module, _, leaf = pattern.rpartition(".")
+        for key, rest in ((pattern, ""), (module, f".{leaf}")):
+            if key in self.rules:
+                row = self.rules[key]
+                return (WeightRule(row) if isinstance(row, str) else row), rest
+        raise CheckpointError(f"{self.plan.fields.name}: its family has no rule for the parameter {name}.")
+
+    def _reject_unexpected(self, model: Transformer) -> None:
+        if unexpected := self._unexpected(model, self.unused):
+            raise CheckpointError(f"{self.plan.fields.name}: no parameter of the model uses {join_names(unexpected)}.")
+
+    def _unexpected(self, model: Transformer, unused: Sequence[str]) -> list[str]:
+        """Unused tensors that the family does not list as ignored."""
+        ignored = [*self.plan.family.ignored_tensors, *self.plan.head.ignored_tensors]
+        if model.config.tied_embeddings:
+            row, leaf = self._rule("output_head.projection.weight")
+            ignored += [name + leaf for name in row.source.split("|")]
+        unprefixed = {name: name.removeprefix(self.plan.family.base_model_prefix) for name in unused}
+        return [name for name in unused if not any(fnmatchcase(unprefixed[name], pattern) for pattern in ignored)]
+
+
+def join_names(names: list[str] | tuple[str, ...], limit: int = 8) -> str:
+    """Names joined by commas, on one line whatever a file calls its tensors; of many the first `limit`."""
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    printable = ("".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in name) for name in names[:limit])
+    return ", ".join(printable) + more

@@ -1,0 +1,99 @@
+"""Shared by the commands: options that name a model, and its input."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from headlight import checkpoints
+from headlight.checkpoints import Checkpoint, find_checkpoint, load
+from headlight.checkpoints.load import DEVICE_COUNTS
+from headlight.cli.parser import CommandParser
+from headlight.errors import ConfigError, TextError
+from headlight.nn.transformer import Transformer
+from headlight.tasks import task_of
+from headlight.tracing.trace import Trace
+from headlight.vision.image import ProcessedImage, process_image, read_image
+
+
+def make_parser(command: str, action: Callable[[Sequence[str]], int]) -> argparse.ArgumentParser:
+    """A parser that is described by the docstring of the command's function."""
+    return CommandParser(
+        prog=f"headlight {command}",
+        description=action.__doc__,
+        allow_abbrev=False,
+        epilog="Put -- before an argument that begins with a hyphen, so that it is not read as an option.",
+    )
+
+
+def add_folder_option(parser: argparse.ArgumentParser) -> None:
+    """Add --models."""
+    parser.add_argument("--models", action="append", default=[], metavar="DIR", help="look for models here, too")
+
+
+def add_device_option(parser: argparse.ArgumentParser) -> None:
+    """Add --device."""
+    parser.add_argument("--device", default="auto", help=f"auto, {', '.join(DEVICE_COUNTS)} (default auto)")
+
+
+def add_model_options(parser: argparse.ArgumentParser, default: str = "") -> None:
+    """Add --model, which is required unless the help can name a default, --device and --models."""
+    about = f"or an id of the Hugging Face Hub{default}"
+    parser.add_argument("--model", required=not default, metavar="NAME_OR_FOLDER", help=about)
+    add_device_option(parser)
+    add_folder_option(parser)
+
+
+def open_model(options: argparse.Namespace) -> Checkpoint:
+    """The model that the options name; prints a warning on standard error if some weights are not finite."""
+    loaded = load(find_checkpoint(options.model, options.models, fetch=True), name=options.model, device=options.device)
+    if note := checkpoints.describe_nonfinite(checkpoints.find_nonfinite(loaded)):
+        print(f"headlight: {note}", file=sys.stderr)
+    return loaded
+
+
+def warn_of_overflow(traced: Trace) -> None:
+    """Print a warning on standard error if the model's output is not finite; its weights may be."""
+    if traced.overflow_note:
+        print(f"headlight: {traced.overflow_note}", file=sys.stderr)
+
+
+def read_input(
+    options: argparse.Namespace, model: Transformer
+) -> tuple[str | ProcessedImage, str | ProcessedImage | None]:
+    """The input of the decoder or only stack, and the encoder's input of an encoder-decoder."""
+    if (options.text is None) == (options.image is None):
+        raise TextError("Give a TEXT, or an image with --image FILE; one of the two.")
+    if options.target is not None and not model.config.has_cross_attention:
+        raise TextError("--target is for encoder-decoder models; this model reads one text.")
+    if options.image is not None:
+        image = process_image(read_image(options.image), model.config.image)
+        return (options.target or "", image) if model.config.has_cross_attention else (image, None)
+    return (options.target or "", options.text) if model.config.has_cross_attention else (options.text, None)
+
+
+def require_prediction(model: Transformer) -> None:
+    """Raise TextError or ConfigError unless the model reads one text and predicts tokens or labels."""
+    if model.config.has_cross_attention:
+        raise TextError(
+            "This is an encoder-decoder, which reads two texts; predict is for models that read one. "
+            "Its logits are in the file of headlight trace SOURCE --target TEXT."
+        )
+    task = task_of(model.config)
+    if not task.predicts:
+        raise ConfigError(task.no_prediction)
+
+
+def positive_int(text: str) -> int:
+    """An argument that is a whole number above 0."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def token_position(text: str) -> int:
+    """An argument that is a token's index."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a token position (a whole number from 0)")
+    return int(text)

@@ -1,0 +1,53 @@
+"""The command line of the backend. Every command reports a failure in one sentence, never with a traceback."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+from headlight.cli.check import check, exercises
+from headlight.cli.evaluate import card, evaluate
+from headlight.cli.export import export
+from headlight.cli.extrapolate import extrapolate
+from headlight.cli.models import models
+from headlight.cli.predict import predict
+from headlight.cli.trace import trace
+from headlight.cli.train import train
+from headlight.errors import HeadlightError
+from headlight.registry import Registry
+
+COMMANDS: Registry[Callable[[Sequence[str]], int]] = Registry(
+    "command",
+    {
+        "trace": trace,
+        "predict": predict,
+        "models": models,
+        "train": train,
+        "evaluate": evaluate,
+        "export": export,
+        "card": card,
+        "extrapolate": extrapolate,
+        "check": check,
+        "exercises": exercises,
+    },
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command with its arguments; the exit status is 0, or 2 with a sentence on standard error."""
+    try:
+        if not arguments or arguments[0] in ("-h", "--help"):
+            print(usage())
+            return 0
+        return COMMANDS[arguments[0]](arguments[1:])
+    except HeadlightError as error:
+        print(f"headlight: {error}", file=sys.stderr)
+        return 2
+
+
+def usage() -> str:
+    """The commands, each with the first line of its docstring."""
+    lines = [
+        f"  headlight {command:11} {(action.__doc__ or '').splitlines()[0]}" for command, action in COMMANDS.items()
+    ]
+    return "\n".join(["Usage: headlight COMMAND ... (each command explains its options with --help)", *lines])

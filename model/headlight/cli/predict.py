@@ -1,0 +1,80 @@
+"""`headlight predict`: the likeliest next tokens, the likeliest tokens for each mask, or the likeliest labels."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from headlight.checkpoints import Checkpoint
+from headlight.cli.common import (
+    add_model_options,
+    make_parser,
+    open_model,
+    positive_int,
+    require_prediction,
+    warn_of_overflow,
+)
+from headlight.errors import TextError
+from headlight.tasks import task_of
+from headlight.text.tokenizer import Encoded
+from headlight.tracing.run import Candidate, candidates, encode_input, prediction_positions, run
+
+MASK = "[MASK]"
+MASKED_MODEL, CAUSAL_MODEL = "stories-masked", "stories-causal"  # the shipped models
+
+
+def predict(arguments: Sequence[str]) -> int:
+    """Print the likeliest next tokens, those for each [MASK], or a classifier's labels of the text or each token."""
+    parser = make_parser("predict", predict)
+    parser.add_argument("text", metavar="TEXT")
+    add_model_options(parser, default=f" (default: {MASKED_MODEL} for a text with {MASK}, else {CAUSAL_MODEL})")
+    parser.add_argument("--top", type=positive_int, default=5, help="how many candidates (default 5)")
+    parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
+    options = parser.parse_args(arguments)
+    options.model = options.model or (MASKED_MODEL if MASK in options.text else CAUSAL_MODEL)
+    loaded = open_model(options)
+    require_prediction(loaded.model)
+    task = task_of(loaded.model.config)
+    if MASK in options.text and task.continues_text:
+        raise TextError(f"{options.model} continues texts and fills no {MASK}; {MASKED_MODEL} does, among others.")
+    encoded = encode_input(loaded.model, loaded.tokenizer, options.text)
+    positions = _asked_positions(loaded, encoded)
+    if not positions:
+        raise TextError(f"The text has no {MASK}; put one where a word is to be predicted.")
+    traced = run(loaded.model, loaded.tokenizer, options.text, keep=("logits",))
+    warn_of_overflow(traced)
+    predictions = {position: candidates(traced, loaded.tokenizer, position, options.top) for position in positions}
+    if options.json:
+        print(json.dumps([_prediction_json(*prediction) for prediction in predictions.items()]))  # in ASCII
+        return 0
+    for position, each in predictions.items():
+        place = f"token {position}: {task.preposition}{encoded.token_texts[position].strip()}"
+        print(_format_prediction(task.preposition if task.whole_text else place, each))
+    return 0
+
+
+def _asked_positions(loaded: Checkpoint, encoded: Encoded) -> tuple[int, ...]:
+    """Each of the text's own tokens where these get labels; else the position that a person asks for."""
+    task = task_of(loaded.model.config)
+    if task.predicts_labels and not task.whole_text:
+        return tuple(position for position, is_special in enumerate(encoded.special_mask) if not is_special)
+    return prediction_positions(loaded.model, loaded.tokenizer, encoded)
+
+
+def _prediction_json(position: int, each: Sequence[Candidate]) -> dict[str, object]:
+    """The candidates of one position; a probability of NaN, which JSON does not have, is null."""
+    rows = [
+        asdict(candidate) | ({} if math.isfinite(candidate.probability) else {"probability": None})
+        for candidate in each
+    ]
+    return {"position": position, "candidates": rows}
+
+
+def _format_prediction(heading: str, each: Sequence[Candidate]) -> str:
+    lines = [heading]
+    for candidate in each:
+        probability = f"{candidate.probability:6.1%}" if math.isfinite(candidate.probability) else "   NaN"
+        lines.append(f"  {probability}  {candidate.token or '(white space)'}")
+    return "\n".join(lines)

@@ -1,0 +1,196 @@
+"""The exercises in code: what each function shall do, hints, and the checks of a solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headlight.code_exercises.checks import (
+    Check,
+    empty_row,
+    gradients,
+    kept_weights,
+    numbers,
+    returned_weights,
+    unchanged_inputs,
+)
+from headlight.code_exercises.dropout_checks import dropout_in_training, dropped_weights, no_dropout_in_evaluation
+from headlight.code_exercises.examples import (
+    another_text,
+    as_numbers,
+    causal,
+    five_tokens,
+    heads_of,
+    other_lengths,
+    padded,
+    self_attention,
+    split_heads_of,
+    with_empty_row,
+    with_mask,
+)
+from headlight.code_exercises.finding import Hints
+from headlight.code_exercises.solution import Bind, bind_function, bind_multi_head, bind_single_head
+from headlight.registry import Registry
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeExercise:
+    """A function or class to write: its first lines, what it shall do, what its arguments are, and its checks."""
+
+    title: str
+    signature: str
+    task: str
+    arguments: tuple[str, ...]
+    hints: Hints
+    bind: Bind
+    checks: tuple[Check, ...]
+
+
+MASK_ARGUMENT = (
+    "mask: None, or 1 (True) where a query may look and 0 (False) where it may not. It is (batch, key) for "
+    "padding, the same for every query, or (batch, query, key), as for a causal mask."
+)
+THREE_TENSORS = (
+    "query: (batch, query, d_k)",
+    "key: (batch, key, d_k); there may be more or fewer keys than queries",
+    "value: (batch, key, d_v); d_v may differ from d_k",
+)
+BASIC_CHECKS = (
+    Check("two texts of five tokens", numbers(five_tokens)),
+    Check("other lengths, and values of another width", numbers(other_lengths)),
+    Check("the weights", returned_weights(other_lengths)),
+)
+CARE_CHECKS = (
+    Check("the inputs stay as they are", unchanged_inputs(with_mask(padded, five_tokens))),
+    Check("gradients", gradients(five_tokens)),
+)
+CODE_EXERCISES: Registry[CodeExercise] = Registry(
+    "exercise",
+    {
+        "scaled_dot_product_attention": CodeExercise(
+            title="Scaled dot-product attention",
+            signature="def scaled_dot_product_attention(Q, K, V):",
+            task="Compare each query with each key, make weights of the scores, and average the values with them. "
+            "Return the output (batch, query, d_v) and the weights (batch, query, key).",
+            arguments=tuple(
+                text.replace("query:", "Q:").replace("key:", "K:").replace("value:", "V:") for text in THREE_TENSORS
+            ),
+            hints=Hints(
+                nudge="Write down the shape of each step before you write its code.",
+                concrete="Scores (batch, query, key) are queries times transposed keys, divided by √d_k. A softmax "
+                "over the keys gives the weights. Weights times values are the output (batch, query, d_v).",
+                show_me="scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.size(-1))\nweights = scores.softmax(dim=-1)\n"
+                "return weights @ V, weights",
+            ),
+            bind=bind_function,
+            checks=(*BASIC_CHECKS, Check("gradients", gradients(five_tokens))),
+        ),
+        "SingleHeadAttention": CodeExercise(
+            title="One head as a module",
+            signature="class SingleHeadAttention(nn.Module):\n"
+            "    def __init__(self, embed_dim):\n"
+            "    def forward(self, x):",
+            task="Make queries, keys and values of the same input with three linear maps without bias, then attend. "
+            "Return the output (batch, token, embed_dim), and keep the weights as an attribute, so that they "
+            "can be drawn.",
+            arguments=(
+                "embed_dim: the width of the input and of each of the three maps",
+                "x: (batch, token, embed_dim)",
+            ),
+            hints=Hints(
+                nudge="What has a module that a function has not?",
+                concrete="Define three nn.Linear(embed_dim, embed_dim, bias=False) called query, key and value; "
+                "forward applies each to x and goes on like the function.",
+                show_me="q, k, v = self.query(x), self.key(x), self.value(x)\n"
+                "output, weights = scaled_dot_product_attention(q, k, v)\n"
+                "self.weights = weights.detach()\nreturn output",
+            ),
+            bind=bind_single_head,
+            checks=(
+                Check("the output, with the weights of your layers", numbers(lambda: self_attention(2, 5, 16))),
+                Check("another length and width", numbers(lambda: self_attention(1, 3, 6))),
+                Check("the weights are kept", kept_weights(lambda: self_attention(2, 5, 16))),
+                Check("gradients reach every layer", gradients(lambda: self_attention(2, 5, 16))),
+            ),
+        ),
+        "attention": CodeExercise(
+            title="Attention with a mask and dropout",
+            signature="def attention(query, key, value, mask=None, dropout=None):",
+            task="The same with a mask, with dropout on the weights, and for heads: each tensor may have an axis of "
+            "heads after that of the batch. A query that may look at nothing gives finite numbers. Return "
+            "output and weights.",
+            arguments=(
+                *THREE_TENSORS,
+                MASK_ARGUMENT,
+                "dropout: None, or a module such as nn.Dropout(0.1), applied to the weights",
+            ),
+            hints=Hints(
+                nudge="Add one thing after the other: the mask, the heads, dropout. Check after each.",
+                concrete="Before the softmax, scores at forbidden cells become minus infinity. The mask first needs an "
+                "axis of length 1 for the queries (and the heads) where it has none. Rows without any key get "
+                "weights of 0.",
+                show_me="mask = mask[:, None, :] if mask.dim() == 2 else mask\n"
+                "mask = mask[:, None] if scores.dim() == 4 else mask\n"
+                'scores = scores.masked_fill(mask == 0, float("-inf"))\n'
+                "weights = scores.softmax(dim=-1).masked_fill(mask == 0, 0.0)",
+            ),
+            bind=bind_function,
+            checks=(
+                *BASIC_CHECKS,
+                Check("three heads at a time", numbers(split_heads_of(2))),
+                Check("padding is not looked at", numbers(with_mask(padded, five_tokens))),
+                Check("a mask of the numbers 1 and 0", numbers(with_mask(as_numbers, with_mask(padded, five_tokens)))),
+                Check(
+                    "padding with heads",
+                    numbers(with_mask(padded, split_heads_of(3)), with_mask(padded, split_heads_of(2))),
+                ),
+                Check(
+                    "the future is not looked at",
+                    numbers(with_mask(causal, five_tokens), with_mask(causal, split_heads_of(3))),
+                ),
+                Check("a query that may look at nothing", empty_row(with_mask(with_empty_row, five_tokens))),
+                Check("dropout on the weights", dropped_weights(five_tokens)),
+                Check("no dropout in evaluation", no_dropout_in_evaluation(five_tokens)),
+                *CARE_CHECKS,
+            ),
+        ),
+        "MultiHeadedAttention": CodeExercise(
+            title="Several heads as a module",
+            signature="class MultiHeadedAttention(nn.Module):\n"
+            "    def __init__(self, h, d_model, dropout=0.1):\n"
+            "    def forward(self, query, key, value, mask=None):",
+            task="Make queries, keys and values with a linear map each, split their channels into h heads of "
+            "d_model / h, attend in every head, put the heads side by side again, and send them through a "
+            "fourth linear map. Return the output (batch, query, d_model).",
+            arguments=(
+                "h: the number of heads, which divides d_model",
+                "d_model: the width of the input and of each of the four maps",
+                "dropout: the share of weights that is dropped in training",
+                "query: (batch, query, d_model); key and value: (batch, key, d_model), which may be another text",
+                MASK_ARGUMENT,
+            ),
+            hints=Hints(
+                nudge="Which shape do queries have before and after they are split into heads?",
+                concrete="View (batch, token, h, d_k), then exchange the axes of token and head; attention does the "
+                "rest. Undo both before the last layer. Define the layers in the order query, key, value, output.",
+                show_me="query = self.linears[0](query).view(batch, -1, h, d_k).transpose(1, 2)  # and so on\n"
+                "x, _ = attention(query, key, value, mask, self.dropout)\n"
+                "return self.linears[3](x.transpose(1, 2).contiguous().view(batch, -1, h * d_k))",
+            ),
+            bind=bind_multi_head,
+            checks=(
+                Check("one head", numbers(heads_of(2, 1))),
+                Check("four heads", numbers(heads_of(2))),
+                Check("keys and values of another text", numbers(another_text)),
+                Check(
+                    "padding is not looked at", numbers(with_mask(padded, heads_of(4)), with_mask(padded, heads_of(2)))
+                ),
+                Check("the future is not looked at", numbers(with_mask(causal, heads_of(4)))),
+                Check("a query that may look at nothing", empty_row(with_mask(with_empty_row, heads_of(3)))),
+                Check("no dropout in evaluation", no_dropout_in_evaluation(heads_of(2))),
+                Check("dropout in training", dropout_in_training(heads_of(2))),
+                Check("the inputs stay as they are", unchanged_inputs(with_mask(padded, heads_of(2)))),
+                Check("gradients reach every layer", gradients(heads_of(2))),
+            ),
+        ),
+    },
+)

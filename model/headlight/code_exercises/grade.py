@@ -1,0 +1,136 @@
+"""Runs the checks of an exercise on a solution. What fails inside the solution is told by its own line."""
+
+from __future__ import annotations
+
+import re
+import sysconfig
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from headlight.code_exercises.checks import Check
+from headlight.code_exercises.exercises import CODE_EXERCISES
+from headlight.code_exercises.finding import CheckFailed, Diagnosis, Finding, Hints, NothingToCheck
+from headlight.code_exercises.solution import Solution
+
+LIBRARIES = tuple(
+    f"{Path(path).resolve()}"
+    for path in (sysconfig.get_path("stdlib"), Path(torch.__file__).parent, Path(__file__).parent)
+)
+
+
+def grade(name: str, solution: Solution) -> Iterator[Finding]:
+    """A finding for each check of the exercise, up to the first without which no other can run. Raises "
+    "UnknownNameError."""
+    for check in CODE_EXERCISES[name].checks:
+        try:
+            yield _run(name, check, solution)
+        except NothingToCheck as failed:
+            yield Finding(
+                exercise=name, check=check.title, passed=False, given=failed.given, diagnoses=failed.diagnoses
+            )
+            return
+
+
+def _run(name: str, check: Check, solution: Solution) -> Finding:
+    try:
+        note = check.run(CODE_EXERCISES[name].bind, solution)
+    except NothingToCheck:
+        raise
+    except NotImplementedError as error:
+        raise NothingToCheck(describe_error(error), NOT_WRITTEN) from error
+    except CheckFailed as failed:
+        return Finding(exercise=name, check=check.title, passed=False, given=failed.given, diagnoses=failed.diagnoses)
+    except (Exception, SystemExit) as error:
+        return Finding(
+            exercise=name, check=check.title, passed=False, given=describe_error(error), diagnoses=_known_error(error)
+        )
+    return Finding(exercise=name, check=check.title, passed=True, note=note)
+
+
+def describe_error(error: BaseException) -> str:
+    """The learner's own line and what Python said of it, in one sentence."""
+    message = f"{type(error).__name__}: {error}".partition("\n")[0][:300].rstrip(" .:")
+    if isinstance(error, NotImplementedError):
+        message = "this is not written yet"
+    if isinstance(error, SyntaxError):
+        return f"Line {error.lineno}, `{(error.text or '').strip()}`: {message}."
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_learners(frame.filename)]
+    return f"Line {frames[-1].lineno}, `{frames[-1].line}`: {message}." if frames else f"{message}."
+
+
+def _is_learners(file: str) -> bool:
+    return not file.startswith("<frozen") and not str(Path(file).resolve()).startswith(LIBRARIES)
+
+
+def _known_error(error: BaseException) -> tuple[Diagnosis, ...]:
+    text = f"{type(error).__name__}: {error}"
+    return tuple(diagnosis for pattern, diagnosis in KNOWN_ERRORS if re.search(pattern, text))[:1]
+
+
+def _known(pattern: str, looks_like: str, nudge: str, concrete: str, show_me: str) -> tuple[str, Diagnosis]:
+    return pattern, Diagnosis(looks_like, Hints(nudge=nudge, concrete=concrete, show_me=show_me))
+
+
+NOT_WRITTEN = Diagnosis(
+    "there is still a gap.",
+    Hints(
+        nudge="Begin with the shapes: what goes in, and what comes out?",
+        concrete="Put your code in place of `raise NotImplementedError`; then check again.",
+        show_me="scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))",
+    ),
+)
+KNOWN_ERRORS = (
+    _known(
+        "NameError: name '(torch|math|nn|F|np)'",
+        "a library is used that is not imported.",
+        "Which names does the file use that it does not define?",
+        "Import it at the top of the file.",
+        "import math\nimport torch\nfrom torch import nn",
+    ),
+    _known(
+        "Boolean value of Tensor|truth value of",
+        "a whole tensor is asked whether it is true, as in `if mask:`.",
+        "What is an `if` to do with a tensor of many numbers?",
+        "Ask whether there is a mask at all.",
+        "if mask is not None:",
+    ),
+    _known(
+        "inplace|in-place operation",
+        "an input is changed in place. Code that uses it afterwards gets other numbers.",
+        "Look for methods that end with an underscore, and for += and /=.",
+        "Make a new tensor instead.",
+        "scores = scores / math.sqrt(d_k)",
+    ),
+    _known(
+        "view size is not compatible",
+        "a transposed tensor is viewed in another shape, but its numbers no longer lie in that order.",
+        "What does transpose do to the order of numbers in memory?",
+        "Call contiguous() before view, or use reshape.",
+        "x = x.transpose(1, 2).contiguous().view(batch, -1, d_model)",
+    ),
+    _known(
+        "bool|Bool",
+        "a mask of numbers is used where True and False are needed.",
+        "Of which type is the mask?",
+        "Compare the mask with 0; that works for bools and for numbers.",
+        'scores = scores.masked_fill(mask == 0, float("-inf"))',
+    ),
+    _known(
+        "positional argument|unexpected keyword|missing",
+        "the arguments are not those of the exercise.",
+        "Compare your first line with that of the task.",
+        "Take the arguments in the order of the task, with the same defaults.",
+        "def attention(query, key, value, mask=None, dropout=None):",
+    ),
+    _known(
+        "must match|cannot be multiplied|Expected size|broadcast|invalid for input of size",
+        "two shapes do not go together on this line.",
+        "Print the shapes of both tensors on the line before.",
+        "Write the shape of each step beside it: scores are (batch, query, key), with heads (batch, head, "
+        "query, key); a mask needs an axis of length 1 for each of these that it lacks.",
+        "mask = mask[:, None, :]  # (batch, 1, key)",
+    ),
+)

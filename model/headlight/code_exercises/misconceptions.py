@@ -1,0 +1,274 @@
+"""Misconceptions: each is computed, too, so that an answer that agrees with it is recognized."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from headlight.code_exercises import wrong_steps
+from headlight.code_exercises.case import Answer, Case, right_answer
+from headlight.code_exercises.comparison import agrees
+from headlight.code_exercises.diagnoses import MASK_NEEDS_AXES
+from headlight.code_exercises.finding import Diagnosis, Hints
+from headlight.code_exercises.steps import change, compute
+from headlight.registry import Registry
+
+ChangedSteps = Mapping[str, Callable[..., object]]
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """What an answer looks like, the way out, and the steps of `Steps` that lead to it."""
+
+    diagnosis: Diagnosis
+    steps: ChangedSteps
+
+
+def recognize(case: Case, given: Tensor, part: Literal["output", "weights"] = "output") -> tuple[Diagnosis, ...]:
+    """The one misconception, or the two together, that give this wrong output (or weights); empty where none does."""
+    with torch.no_grad():
+        right: Tensor = getattr(right_answer(case), part)
+        singles = [(row,) for row in MISCONCEPTIONS.values()]
+        pairs = [
+            pair for pair in combinations(MISCONCEPTIONS.values(), 2) if not set(pair[0].steps) & set(pair[1].steps)
+        ]
+        for rows in (*singles, *pairs):
+            wrong = wrong_answer(case, *rows)
+            if wrong and agrees(given, getattr(wrong, part)) and not agrees(getattr(wrong, part), right):
+                return tuple(row.diagnosis for row in rows)
+    return ()
+
+
+def wrong_answer(case: Case, *rows: Misconception) -> Answer | None:
+    """The answer that these misconceptions give; None where PyTorch would raise an error."""
+    steps: dict[str, Callable[..., object]] = {}
+    for row in rows:
+        steps |= row.steps
+    try:
+        return compute(case, change(**steps))
+    except (RuntimeError, IndexError):  # shapes that do not fit, an axis that is not there
+        return None
+
+
+def _row(looks_like: str, *, nudge: str, concrete: str, show_me: str, **steps: Callable[..., object]) -> Misconception:
+    return Misconception(Diagnosis(looks_like, Hints(nudge=nudge, concrete=concrete, show_me=show_me)), steps)
+
+
+def _softmax_over(axis: str, dimension: int) -> Misconception:
+    return _row(
+        f"the softmax runs over the {axis} instead of the keys. The weights of a query do not add up to 1.",
+        nudge="Add up the weights of one query. What should they give?",
+        concrete="Take the softmax over the last axis of the scores, that of the keys.",
+        show_me="weights = scores.softmax(dim=-1)",
+        normalize=lambda scores: scores.softmax(dimension),
+    )
+
+
+def _wrong_scale(looks_like: str, scale: Callable[[Tensor, Case], float]) -> Misconception:
+    return _row(
+        looks_like,
+        nudge="What are the scores divided by, and where does that number come from?",
+        concrete="Divide the scores once by the square root of d_k, the number of channels of a query of one head.",
+        show_me="scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))",
+        scale=scale,
+    )
+
+
+def _wrong_mask(looks_like: str, show_me: str = "", **steps: Callable[..., object]) -> Misconception:
+    return _row(
+        looks_like,
+        nudge="For one query, compare the keys with a weight above 0 with its row of the mask.",
+        concrete="Set the scores where the mask is 0 to minus infinity, before the softmax.",
+        show_me=show_me or 'scores = scores.masked_fill(mask == 0, float("-inf"))',
+        **steps,
+    )
+
+
+def _wrong_mask_axes(looks_like: str, show_me: str, place: Callable[[Tensor, Tensor], Tensor]) -> Misconception:
+    return _row(
+        looks_like,
+        nudge="Print the shapes of the scores and of the mask. Which axis of one meets which of the other?",
+        concrete="Broadcasting aligns axes from the right, so give the mask an axis of length 1 for each that it "
+        "lacks.",
+        show_me=show_me,
+        place_mask=place,
+    )
+
+
+# An answer is looked up in this order: of two rows that give the same numbers, the more specific stands first.
+MISCONCEPTIONS: Registry[Misconception] = Registry(
+    "misconception",
+    {
+        "softmax-over-queries": _softmax_over("queries", -2),
+        "softmax-over-heads": _softmax_over("heads", 1),
+        "softmax-over-batch": _softmax_over("examples of the batch", 0),
+        "no-softmax": _row(
+            "there is no softmax: the scores themselves weight the values.",
+            nudge="Are your weights between 0 and 1?",
+            concrete="Make weights of the scores with a softmax over the keys.",
+            show_me="weights = scores.softmax(dim=-1)",
+            normalize=lambda scores: scores,
+        ),
+        "exchanged-scores": _row(
+            "rows and columns are exchanged: the scores are those of k qᵀ instead of q kᵀ, so that each key asks.",
+            nudge="Which axis of your scores belongs to the queries?",
+            concrete="Multiply the queries by the transposed keys: a row for each query, a column for each key.",
+            show_me="scores = query @ key.transpose(-2, -1)",
+            score=lambda q, k: k @ q.transpose(-2, -1),
+        ),
+        "no-scale": _wrong_scale(
+            "the scores are not divided by √d_k. With many channels the softmax then picks one key and hardly learns.",
+            lambda q, case: 1.0,
+        ),
+        "scale-by-width": _wrong_scale(
+            "the scores are divided by d_k instead of its square root (or twice by the root). The weights are "
+            "too even.",
+            lambda q, case: 1 / q.shape[-1],
+        ),
+        "multiplied-by-root": _wrong_scale(
+            "the scores are multiplied by √d_k instead of divided.", lambda q, case: float(q.shape[-1] ** 0.5)
+        ),
+        "scale-of-all-heads": _wrong_scale(
+            "the scores are divided by √d_model, the width of all heads together, instead of √d_k, that of one head.",
+            lambda q, case: float(case.query.shape[-1] ** -0.5),
+        ),
+        "scale-by-length": _wrong_scale(
+            "the scores are divided by the square root of the number of tokens instead of the number of channels.",
+            lambda q, case: float(q.shape[-2] ** -0.5),
+        ),
+        "future-not-masked": _wrong_mask(
+            "the future is not masked: a mask (batch, query, key) has no effect, and each token sees those "
+            "that follow.",
+            place_mask=wrong_steps.see_all_but_padding,
+        ),
+        "mask-ignored": _wrong_mask(
+            "the mask has no effect: padding is looked at like any token.", place_mask=wrong_steps.see_everything
+        ),
+        "mask-inverted": _wrong_mask(
+            "the mask is inverted: what may be looked at is hidden, and what is hidden is looked at.",
+            place_mask=wrong_steps.mask_inverted,
+        ),
+        "mask-after-softmax": _wrong_mask(
+            "the mask is applied after the softmax: forbidden weights are 0, but the others no longer add up to 1.",
+            mask_scores=lambda scores, allowed: scores,
+            mask_weights=lambda weights, allowed: weights * allowed,
+        ),
+        "masked-scores-zero": _wrong_mask(
+            "forbidden scores are set to 0 (or next to it). The softmax makes e⁰ = 1 of that, which is not nothing.",
+            mask_scores=lambda scores, allowed: scores * allowed,
+        ),
+        "mask-added": _wrong_mask(
+            "the mask of 1 and 0 is added to the scores. It must be 0 where one may look and minus infinity elsewhere.",
+            mask_scores=lambda scores, allowed: scores + allowed,
+            mask_weights=lambda weights, allowed: weights,
+        ),
+        "mask-by-head": _wrong_mask_axes(
+            "the mask has no axis for the heads. Laid over (batch, head, query, key), its examples meet the "
+            "heads: each head is masked by another example. With as many examples as heads there is no warning.",
+            "mask = mask[:, None, None, :]  # (batch, 1, 1, key)",
+            wrong_steps.without_head_axis,
+        ),
+        "mask-unsqueezed": _wrong_mask_axes(
+            "every mask gets another axis, by unsqueeze(1), also one (batch, query, key) where there are no heads. "
+            "Each example is then masked by every example, and the result has an axis too many.",
+            MASK_NEEDS_AXES.hints.show_me,
+            wrong_steps.always_one_axis_more,
+        ),
+        "mask-transposed": _wrong_mask_axes(
+            "the mask lies the other way round: it hides queries instead of keys, or the past instead of the future.",
+            "mask = mask[:, None, :]  # (batch, 1, key): the same for every query",
+            wrong_steps.mask_transposed,
+        ),
+        "empty-row-nan": _row(
+            "a query that may look at nothing gives NaN: the softmax of minus infinities alone is 0 / 0. One such row "
+            "spoils the loss of the whole batch.",
+            nudge="What is the softmax of a row in which every score is minus infinity?",
+            concrete="Set the weights of such a row to 0.",
+            show_me="weights = weights.masked_fill(mask == 0, 0.0)",
+            mask_weights=lambda weights, allowed: weights,
+        ),
+        "weights-transposed": _row(
+            "the weights are transposed before they meet the values.",
+            nudge="Which axis of the weights is summed over when they meet the values?",
+            concrete="Multiply the weights (query, key) by the values (key, channel) as they are.",
+            show_me="output = weights @ value",
+            combine=lambda weights, k, v: weights.transpose(-2, -1) @ v,
+        ),
+        "values-from-keys": _row(
+            "the keys are averaged instead of the values.",
+            nudge="What is it that a query takes away from the tokens that it looks at?",
+            concrete="Keys only decide the weights; the weights are multiplied by the values.",
+            show_me="output = weights @ value",
+            project=wrong_steps.values_from_keys,
+        ),
+        "keys-averaged": _row(
+            "the keys, after their projection, are averaged instead of the values.",
+            nudge="What is it that a query takes away from the tokens that it looks at?",
+            concrete="Keys only decide the weights; the weights are multiplied by the values.",
+            show_me="output = weights @ value",
+            combine=lambda weights, k, v: weights @ k,
+        ),
+        "layers-swapped": _row(
+            "the query's layer makes the keys and the key's layer the queries.",
+            nudge="Which layer gets which input?",
+            concrete="Name the layers query, key, value (and output), or define and use them in this order.",
+            show_me="query = self.query(query); key = self.key(key); value = self.value(value)",
+            project=wrong_steps.swapped_layers,
+        ),
+        "one-layer-for-all": _row(
+            "queries, keys and values are all made by the layer of the queries.",
+            nudge="How many different layers does a forward use?",
+            concrete="Each of query, key and value has a layer of its own.",
+            show_me="query, key, value = (layer(x) for layer, x in zip(self.linears, (query, key, value)))",
+            project=wrong_steps.only_query_layer,
+        ),
+        "query-input-for-all": _row(
+            "keys and values are made of the query's input. That is self-attention even where another text is given.",
+            nudge="Give three different inputs: does the output depend on all of them?",
+            concrete="Make the keys of `key` and the values of `value`.",
+            show_me="key = self.key(key); value = self.value(value)",
+            project=wrong_steps.only_query_input,
+        ),
+        "split-without-transpose": _row(
+            "the heads are split by view alone. The channels of different tokens are then mixed in one head.",
+            nudge="After splitting, which axis holds the tokens?",
+            concrete="View (batch, token, head, d_k) first, then exchange the axes of token and head.",
+            show_me="query = query.view(batch, -1, h, d_k).transpose(1, 2)",
+            split=wrong_steps.split_by_view_alone,
+        ),
+        "split-interleaved": _row(
+            "the heads take turns channel by channel instead of having d_k neighbouring channels each.",
+            nudge="Which channels belong to the first head?",
+            concrete="View (batch, token, head, d_k), with the heads before the channels.",
+            show_me="query = query.view(batch, -1, h, d_k).transpose(1, 2)",
+            split=wrong_steps.split_interleaved,
+            join=wrong_steps.join_interleaved,
+        ),
+        "joined-without-transpose": _row(
+            "the heads are joined without being transposed back, so that a token gets the outputs of other tokens.",
+            nudge="Which axes does view put together?",
+            concrete="Exchange the axes of head and token again, then put head and d_k together.",
+            show_me="x = x.transpose(1, 2).contiguous().view(batch, -1, h * d_k)",
+            join=wrong_steps.join_by_view_alone,
+        ),
+        "joined-interleaved": _row(
+            "the heads are joined channel by channel instead of one after the other.",
+            nudge="After joining, which channels are those of the first head?",
+            concrete="Put head and d_k together in this order.",
+            show_me="x = x.transpose(1, 2).contiguous().view(batch, -1, h * d_k)",
+            join=wrong_steps.join_interleaved,
+        ),
+        "no-output-projection": _row(
+            "the output projection is missing: the heads stand side by side, and nothing mixes them.",
+            nudge="Which of your layers does the forward never use?",
+            concrete="Send the joined heads through the fourth layer.",
+            show_me="return self.linears[-1](x)",
+            output=lambda case, joined: joined,
+        ),
+    },
+)

@@ -1,0 +1,243 @@
+"""Config: the sizes of a model and the names of its interchangeable parts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from math import inf
+from typing import Any, Literal
+
+from headlight.config_groups import (
+    AlibiConfig,
+    EmbeddingConfig,
+    ImageConfig,
+    OutputHeadConfig,
+    PerLayerConfig,
+    RelativePositionConfig,
+    RopeConfig,
+)
+from headlight.errors import ConfigError
+from headlight.validation import check_choices, from_plain
+
+BiasedModule = Literal["query", "key", "value", "output", "gate", "up", "down", "norm", "transform"]
+# Largest sizes: far above any model, so that no hostile file makes a product overflow or a loop endless.
+_MAX_SIZES = {
+    "vocabulary_size": 2**31,
+    "context_length": 2**31,
+    "d_model": 2**20,
+    "layers": 2**10,
+    "encoder_layers": 2**10,
+    "heads": 2**20,
+    "encoder_heads": 2**20,
+    "key_value_heads": 2**20,
+    "head_dim": 2**20,
+    "value_head_dim": 2**20,
+    "d_ff": 2**20,
+    "encoder_d_ff": 2**20,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """What a Transformer is built from; names are keys of the registries in `headlight.nn`.
+
+    Sizes are counts (of tokens, channels, layers, heads). A size of 0 is filled in from the others: `key_value_heads`
+    = heads, `head_dim` = d_model / heads, `value_head_dim` = head_dim, `d_ff` = 4 d_model, and the encoder's own = the
+    decoder's. `masks` are written as in `nn.masks`. `score_soft_cap` limits scores smoothly (0: no limit).
+    `parallel_residual`: attention and feed-forward of a block read the same input (GPT-J). `embedding_norm`: a norm of
+    the embeddings before the first block; `first_norm`: whether the first block has a norm before its attention
+    (ModernBERT: false). `bias` gives every linear map and norm a bias, `biases` only some. `start_token_id` is
+    the first token of the decoder in an encoder-decoder. With an `image` the sequence is the class token and then the
+    patches; in an encoder-decoder the encoder reads the patches alone, and the decoder a text. Raises ConfigError where
+    sizes do not go together.
+    """
+
+    architecture: Literal["decoder", "encoder", "encoder-decoder"] = "decoder"
+    vocabulary_size: int
+    context_length: int
+    d_model: int
+    layers: int
+    encoder_layers: int = 0
+    heads: int
+    encoder_heads: int = 0
+    key_value_heads: int = 0
+    head_dim: int = 0
+    value_head_dim: int = 0
+    d_ff: int = 0
+    encoder_d_ff: int = 0
+    embedding: EmbeddingConfig = EmbeddingConfig()
+    image: ImageConfig = ImageConfig()
+    positional_encoding: str = "rope"
+    rope: RopeConfig = RopeConfig()
+    relative_position: RelativePositionConfig = RelativePositionConfig()
+    alibi: AlibiConfig = AlibiConfig()
+    attention_function: str = "softmax"
+    masks: tuple[str, ...] = ("causal",)
+    scale: bool = True
+    score_soft_cap: float = 0.0
+    qk_norm: str = "none"
+    per_layer: PerLayerConfig = PerLayerConfig()
+    norm: str = "rmsnorm"
+    norm_epsilon: float = 1e-5
+    norm_placement: str = "pre"
+    parallel_residual: bool = False
+    embedding_norm: bool = False
+    first_norm: bool = True
+    final_norm: bool = True
+    feed_forward: str = "swiglu"
+    bias: bool = False
+    biases: tuple[BiasedModule, ...] = ()
+    output_head: str = "language-model"
+    output_head_config: OutputHeadConfig = OutputHeadConfig()
+    tied_embeddings: bool = True
+    labels: tuple[str, ...] = ()
+    start_token_id: int = 0
+    pooling: str = "first"
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._fill_in()
+        self._check()
+        self._check_layers()
+        if self.image != ImageConfig():
+            self.image.check()
+
+    def _fill_in(self) -> None:
+        def fill(name: str, size: int) -> None:
+            if getattr(self, name) == 0:
+                object.__setattr__(self, name, size)
+
+        for name in ("masks", "labels", "biases"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        for name, largest in _MAX_SIZES.items():
+            size = getattr(self, name)
+            if type(size) is not int or not 0 <= size <= largest:
+                raise ConfigError(f"{name} is {size!r}; it must be a whole number, at most {largest:,}.")
+        if self.heads < 1:
+            raise ConfigError(f"heads is {self.heads}; a model needs at least one.")
+        if self.head_dim == 0 and self.d_model % self.heads:
+            raise ConfigError(
+                f"d_model {self.d_model} does not divide into {self.heads} heads; "
+                "give head_dim, or a d_model that is a multiple of heads."
+            )
+        fill("key_value_heads", self.heads)
+        fill("head_dim", self.d_model // self.heads)
+        fill("value_head_dim", self.head_dim)
+        fill("d_ff", 4 * self.d_model)
+        if self.architecture == "encoder-decoder":
+            fill("encoder_layers", self.layers)
+
+    def _check(self) -> None:
+        check_choices(Config, vars(self), ConfigError)
+        for name in _MAX_SIZES:
+            if getattr(self, name) < 1 and name not in ("layers", "encoder_layers", "encoder_heads", "encoder_d_ff"):
+                raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least 1.")
+        if self.heads % self.key_value_heads:
+            raise ConfigError(
+                f"{self.heads} heads cannot share {self.key_value_heads} key/value heads evenly; "
+                "key_value_heads must divide heads."
+            )
+        rotary_dim = self.rope.rotary_dim
+        if rotary_dim + rotary_dim % 2 > self.head_dim:
+            raise ConfigError(f"rope.rotary_dim is {rotary_dim}, but a head has only {self.head_dim} channels.")
+        if not 0.0 <= self.dropout < 1.0:
+            raise ConfigError(f"dropout is {self.dropout}; it must be at least 0 and below 1.")
+        if not 0.0 <= self.norm_epsilon < inf:
+            raise ConfigError(f"norm_epsilon is {self.norm_epsilon}; it must be a number that is not negative.")
+        if not 0.0 < self.rope.theta < inf:
+            raise ConfigError(f"rope.theta is {self.rope.theta}; it must be a number above 0.")
+        if not 0 <= self.start_token_id < self.vocabulary_size:
+            raise ConfigError(
+                f"start_token_id is {self.start_token_id}; it must be in the vocabulary of {self.vocabulary_size}."
+            )
+
+    def _check_layers(self) -> None:
+        for field in fields(self.per_layer):
+            entries = getattr(self.per_layer, field.name)
+            if entries and len(entries) != self.layers:
+                raise ConfigError(f"per_layer.{field.name} has {len(entries)} entries for {self.layers} layers.")
+
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        """The stacks of this architecture, in the order they run."""
+        return ("encoder", "decoder") if self.architecture == "encoder-decoder" else (self.architecture,)
+
+    @property
+    def has_cross_attention(self) -> bool:
+        """Whether the decoder has cross-attention."""
+        return self.architecture == "encoder-decoder"
+
+    @property
+    def reads_image(self) -> bool:
+        """Whether an image is read, by the encoder or the only stack."""
+        return self.image.channels > 0
+
+    @property
+    def reads_source_text(self) -> bool:
+        """Whether the encoder of an encoder-decoder reads a text."""
+        return self.has_cross_attention and not self.reads_image
+
+    @property
+    def predicts_from_image(self) -> bool:
+        """Whether the stack that makes the prediction reads an image in place of a text."""
+        return self.reads_image and not self.has_cross_attention
+
+    @property
+    def modalities(self) -> tuple[Literal["text", "image"], ...]:
+        """What is read: a text, an image, or both."""
+        return ("image",) if self.predicts_from_image else ("text", "image") if self.reads_image else ("text",)
+
+    @property
+    def has_feed_forward(self) -> bool:
+        """Whether blocks have a feed-forward network besides attention."""
+        return self.feed_forward != "none"
+
+    @property
+    def embedding_dim(self) -> int:
+        """Size of a token embedding."""
+        return self.embedding.dim or self.d_model
+
+    @property
+    def embedding_sum_dim(self) -> int:
+        """Size of the sum of token and position embeddings."""
+        return self.embedding_dim if self.embedding.projection == "all" else self.d_model
+
+    def has_bias(self, module: BiasedModule) -> bool:
+        """Whether a linear map or norm has a bias."""
+        return self.bias or module in self.biases
+
+    def for_stack(self, stack: str) -> Config:
+        """The config of one stack: in an encoder-decoder the encoder may have its own sizes and has no masks."""
+        if not (self.has_cross_attention and stack == "encoder"):
+            return self
+        encoder_heads: dict[str, int] = {}
+        if self.encoder_heads not in (0, self.heads):
+            encoder_heads = {"heads": self.encoder_heads, "key_value_heads": 0, "head_dim": 0, "value_head_dim": 0}
+        d_ff = self.encoder_d_ff or self.d_ff
+        return self.replace(
+            layers=self.encoder_layers, d_ff=d_ff, masks=(), per_layer=PerLayerConfig(), **encoder_heads
+        )
+
+    def num_layers(self, stack: str) -> int:
+        """The number of layers of `stack`."""
+        return self.encoder_layers if self.has_cross_attention and stack == "encoder" else self.layers
+
+    def replace(self, **changes: Any) -> Config:
+        """The same config with some fields replaced, checked again."""
+        return replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values; the inverse of `from_dict`."""
+        plain: dict[str, Any] = _tuples_to_lists(asdict(self))
+        return plain
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Config:
+        """From plain JSON values. Raises ConfigError for unknown, missing or mistyped fields."""
+        return from_plain(cls, values, "config", ConfigError)
+
+
+def _tuples_to_lists(value: Any) -> Any:
+    """Tuples as lists, however deep, as JSON has them."""
+    if isinstance(value, dict):
+        return {name: _tuples_to_lists(item) for name, item in value.items()}
+    return [_tuples_to_lists(item) for item in value] if isinstance(value, tuple) else value

@@ -1,0 +1,190 @@
+"""Nested groups of a Config; the defaults are the original Transformer's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from headlight.errors import ConfigError
+
+CHANNEL_COUNTS = (1, 3, 4)  # of an image: grey, RGB, RGBA
+ResamplingFilter = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]  # in the order of Pillow's
+MAX_PATCHES = 2**12  # attention is quadratic in them, whatever a hostile file says
+MAX_IMAGE_SIDE = 2**13  # pixels
+
+
+@dataclass(frozen=True, kw_only=True)
+class RopeConfig:
+    """Rotary position embedding.
+
+    `rotary_dim` channels of each head are rotated (0: all), paired with their neighbour where `interleaved`, else with
+    the channel half of them away, at frequencies theta^(-2j/rotary_dim). `scaling` is a key of ROPE_SCALINGS that
+    extends a context of `original_context_length` by `factor`; `low_freq_factor` and `high_freq_factor` bound the
+    frequencies it changes, `short_factor` and `long_factor` divide each pair's frequency in texts up to and past the
+    original context. `attention_factor` multiplies cos and sin.
+    """
+
+    theta: float = 10_000.0
+    rotary_dim: int = 0
+    interleaved: bool = False
+    scaling: str = "none"
+    factor: float = 1.0
+    original_context_length: int = 0
+    low_freq_factor: float = 1.0
+    high_freq_factor: float = 1.0
+    truncate: bool = True
+    attention_factor: float = 1.0
+    short_factor: tuple[float, ...] = ()
+    long_factor: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelativePositionConfig:
+    """Relative positions: distances in `buckets`, the last of which begins at `max_distance` tokens.
+
+    For disentangled attention: whether there are content-to-position and position-to-content scores, whether the
+    embeddings are `normalized`, and whether every distance has its own embedding (`exact_distances`).
+    """
+
+    buckets: int = 32
+    max_distance: int = 128
+    content_to_position: bool = True
+    position_to_content: bool = True
+    normalized: bool = False
+    exact_distances: bool = False
+    absolute_positions: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlibiConfig:
+    """ALiBi: the bias is multiplied by `scale`, and computed in bfloat16 if asked, as Falcon does."""
+
+    scale: float = 1.0
+    bfloat16: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingConfig:
+    """Token embeddings of `dim` channels (0: d_model), multiplied by `scale`.
+
+    Where `dim` is smaller than d_model, `projection` says what is projected: the "tokens" (OPT), or "all", the sum with
+    positions (ALBERT). `segments` is the number of segment embeddings; every text is of the first segment.
+    `separate_encoder` gives the encoder of an encoder-decoder its own table.
+    """
+
+    dim: int = 0
+    scale: float = 1.0
+    projection: Literal["none", "tokens", "all"] = "none"
+    segments: int = 0
+    separate_encoder: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerLayerConfig:
+    """What differs from layer to layer, one entry each; empty where all layers are alike.
+
+    `masks` are combined with the model's masks ("window:8", "none"); the others replace the model's positional
+    encoding, rope and score scale.
+    """
+
+    masks: tuple[str, ...] = ()
+    positional_encodings: tuple[str, ...] = ()
+    ropes: tuple[RopeConfig, ...] = ()
+    score_scales: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputHeadConfig:
+    """Options of the output head.
+
+    `transform` is what precedes the projection, with `activation`. Logits are multiplied by
+    `logit_scale` and, where `logit_soft_cap` is not 0, limited to it smoothly. None is the usual choice: "dense-norm"
+    for a masked language model and "none" for others; a `bias` except for a language model. Pooling the last token
+    skips those with `pad_token_id`.
+    """
+
+    transform: Literal["none", "dense", "dense-norm"] | None = None
+    activation: str = "gelu"
+    logit_scale: float = 1.0
+    logit_soft_cap: float = 0.0
+    bias: bool | None = None
+    pad_token_id: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageProcessorConfig:
+    """Image preprocessing, as in Hugging Face image processors: resize, center crop, rescale, normalize.
+
+    Resized to `height` x `width` pixels (0: the model's), or until the shorter side has `shortest_edge`, with the
+    filter `resample`; a `crop_height` of 0 crops nothing. Each channel is multiplied by `rescale_factor`, minus `mean`,
+    divided by `std`; these have one number for all channels or one for each.
+    """
+
+    resize: bool = True
+    height: int = 0
+    width: int = 0
+    shortest_edge: int = 0
+    resample: ResamplingFilter = "bilinear"
+    crop_height: int = 0
+    crop_width: int = 0
+    rescale_factor: float = 1 / 255
+    mean: tuple[float, ...] = (0.5,)
+    std: tuple[float, ...] = (0.5,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageConfig:
+    """The images that a model reads in place of a text, in pixels; `channels` of 0: it reads texts.
+
+    They are divided into patches of `patch_height` x `patch_width`, row by row; what is left at the right and at the
+    bottom is not read.
+    """
+
+    channels: int = 0
+    height: int = 0
+    width: int = 0
+    patch_height: int = 0
+    patch_width: int = 0
+    processor: ImageProcessorConfig = ImageProcessorConfig()
+
+    @property
+    def patch_rows(self) -> int:
+        """Rows of patches."""
+        return self.height // max(self.patch_height, 1)
+
+    @property
+    def patch_columns(self) -> int:
+        """Columns of patches."""
+        return self.width // max(self.patch_width, 1)
+
+    def check(self) -> None:
+        """Raise ConfigError unless a model can read such images."""
+        image_sides, processor = ("height", "width", "patch_height", "patch_width"), self.processor
+        processor_sides = ("height", "width", "shortest_edge", "crop_height", "crop_width")
+        sides = {name: (getattr(self, name), 1) for name in image_sides}
+        sides |= {f"processor.{name}": (getattr(processor, name), 0) for name in processor_sides}
+        for name, (side, minimum) in sides.items():
+            if not minimum <= side <= MAX_IMAGE_SIDE:
+                raise ConfigError(f"image.{name} is {side}; a side has {minimum} to {MAX_IMAGE_SIDE:,} pixels.")
+        if bool(processor.crop_height) != bool(processor.crop_width):
+            raise ConfigError("image.processor crops a height without a width, or a width without a height.")
+        if self.channels not in CHANNEL_COUNTS:
+            raise ConfigError(f"image.channels is {self.channels}; images have {', '.join(map(str, CHANNEL_COUNTS))}.")
+        if not 0 < self.patch_rows * self.patch_columns <= MAX_PATCHES:
+            raise ConfigError(
+                f"{self.height} x {self.width} pixels are {self.patch_rows} x {self.patch_columns} patches of "
+                f"{self.patch_height} x {self.patch_width}; a model reads 1 to {MAX_PATCHES:,} patches."
+            )
+        self._check_normalization()
+
+    def _check_normalization(self) -> None:
+        processor = self.processor
+        for name, numbers in (("mean", processor.mean), ("std", processor.std)):
+            if len(numbers) not in (1, self.channels):
+                raise ConfigError(f"image.processor.{name} has {len(numbers)} numbers for {self.channels} channels.")
+        numbers, divisors = (processor.rescale_factor, *processor.mean), processor.std
+        if not all(abs(number) <= 1e6 for number in numbers) or not all(1e-6 <= abs(d) <= 1e6 for d in divisors):
+            raise ConfigError(
+                "image.processor's rescale_factor and mean are at most 1e6, its std 1e-6 to 1e6; "
+                f"here they are {', '.join(f'{number:g}' for number in (*numbers, *divisors))}."
+            )

@@ -1,0 +1,180 @@
+"""BERT, GPT-2, T5, ViT, the first Transformer and the opened model: rows of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+
+from headlight.checkpoints.load import Checkpoint
+from headlight.config import Config
+from headlight.course.architectures.families import (
+    PAPERS,
+    at_size,
+    count_parameters,
+    read_family,
+    well_known_configs,
+)
+from headlight.course.controls import ChoiceControl, ModelControl, NumberControl
+from headlight.course.pictures import BarsPicture, TablePicture, row, verdict_row
+from headlight.course.screen import Answer, Screen, link
+from headlight.errors import InputError
+from headlight.nn.block import NORM_PLACEMENTS
+from headlight.nn.feed_forward import FEED_FORWARDS
+from headlight.nn.masks import masks_title
+from headlight.nn.norms import NORMS
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.nn.transformer import Transformer
+from headlight.tasks import task_of
+
+OPENED = "your model"
+WIDTHS = {str(width): str(width) for width in (64, 128, 256, 512, 768, 1024)}
+HEAD_DIM = 64  # of the models at the learner's size, as in all five papers
+ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
+SIZES = ("vocabulary_size", "context_length", "d_model", "layers", "encoder_layers", "heads", "key_value_heads",
+         "head_dim", "value_head_dim", "d_ff", "labels", "norm_epsilon", "start_token_id")  # fmt: skip
+
+
+def configurations(model: Checkpoint, layers: int, d_model: str) -> Answer:
+    """The choices of each model, and its parameters as published and at the learner's size."""
+    configs = well_known_configs() | {OPENED: model.model.config}
+    published = {name: count_parameters(config) for name, config in configs.items()}
+    heads = int(d_model) // HEAD_DIM
+    small = [count_parameters(at_size(configs[name], int(d_model), layers, heads)) for name in PAPERS]
+    rows = [(title, *(read(config) for config in configs.values())) for title, read in CHOICES.items()]
+    rows.append(("parameters, counted", *(f"{count:,}" for count in published.values())))
+    rows.append(("parameters, says the paper", *(said for _, said in PAPERS.values()), "—"))
+    rows.insert(0, ("size", *(size for size, _ in PAPERS.values()), "—"))
+    return (
+        row(TablePicture(columns=("", *configs), rows=tuple(rows))),
+        row(
+            BarsPicture(
+                title="As published (millions of parameters)",
+                labels=tuple(published),
+                series={"": [count / 1e6 for count in published.values()]},
+            ),
+            BarsPicture(
+                title=f"All with {layers} layers of width {d_model} (millions)",
+                labels=tuple(PAPERS),
+                series={"": [count / 1e6 for count in small]},
+                note="Their vocabularies stay as large as they are: in a small model they are most of it.",
+            ),
+            title="Counted on the modules that these configs build",
+        ),
+    )
+
+
+def _biases(config: Config) -> str:
+    return "yes" if config.bias else "no" if not config.biases else "some"
+
+
+def _mask(config: Config) -> str:
+    return f"{masks_title(config.masks)}{' in the decoder' if config.has_cross_attention else ''}"
+
+
+def _layers(config: Config) -> str:
+    return f"{config.encoder_layers} + {config.layers}" if config.has_cross_attention else str(config.layers)
+
+
+def _reads(config: Config) -> str:
+    image = config.image
+    patches = f"{image.patch_rows * image.patch_columns} patches of {image.patch_height} × {image.patch_width}"
+    return patches if config.reads_image else f"{config.vocabulary_size:,} tokens"
+
+
+CHOICES: dict[str, Callable[[Config], str]] = {
+    "shape": lambda config: config.architecture,
+    "reads": _reads,
+    "mask": _mask,
+    "positions": lambda config: POSITIONAL_ENCODINGS[config.positional_encoding].title,
+    "norm": lambda config: NORMS[config.norm].title,
+    "norm stands": lambda config: NORM_PLACEMENTS[config.norm_placement].title.partition(" (")[0],
+    "feed-forward": lambda config: FEED_FORWARDS[config.feed_forward].title,
+    "biases": _biases,
+    "scores / √d": lambda config: "yes" if config.scale else "no",
+    "answers": lambda config: task_of(config).title,
+    "layers": _layers,
+    "width d": lambda config: str(config.d_model),
+    "heads": lambda config: str(config.heads),
+    "d_ff": lambda config: f"{config.d_ff:,}",
+}
+
+
+def one_to_another(model: Checkpoint, one: str, other: str) -> Answer:
+    """The fields of Config in which two models differ: sizes, and choices."""
+    configs = well_known_configs() | {OPENED: model.model.config}
+    if one == other:
+        raise InputError("Choose two different models.")
+    plain = [configs[name].to_dict() for name in (one, other)]
+    different = [each.name for each in fields(Config) if plain[0][each.name] != plain[1][each.name]]
+    sizes = [name for name in different if name in SIZES]
+    choices = [name for name in different if name not in SIZES]
+    return (
+        row(
+            _differences(choices, one, other, plain),
+            title=f"From {one} to {other}: the choices that differ",
+        ),
+        row(_differences(sizes, one, other, plain), title="The sizes that differ"),
+        verdict_row(
+            f"A Config has {len(fields(Config))} fields. Between these two {len(choices)} choices and "
+            f"{len(sizes)} sizes differ; everything else is the same code with the same values."
+            + ("" if OPENED in (one, other) else f" To compare your own model, choose “{OPENED}” as one of them.")
+        ),
+    )
+
+
+def _differences(names: list[str], one: str, other: str, plain: list[dict[str, object]]) -> TablePicture:
+    rows = [
+        (label, *values) for name in names for label, *values in _differing_parts(name, plain[0][name], plain[1][name])
+    ]
+    return TablePicture(columns=("field", one, other), rows=tuple(rows) or (("none", "", ""),))
+
+
+def _differing_parts(name: str, one: object, other: object) -> list[tuple[str, str, str]]:
+    """The field, or of a group of fields those that differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        parts = [_differing_parts(f"{name}.{key}", one[key], other[key]) for key in one if one[key] != other[key]]
+        return [part for found in parts for part in found]
+    return [(name, _written(one), _written(other))]
+
+
+def _written(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none" if len(value) <= 3 else f"{len(value):,} of them"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+MODEL = ModelControl(title="Your model", default="stories-causal", needs="text")
+CONFIGURATIONS = Screen(
+    title="BERT, GPT-2, T5, ViT: rows of one table",
+    lesson=(
+        "The famous models are not different inventions. Each is the same network with other values in one config: "
+        "which stacks, which mask, where the norm stands, what is read and what is answered. The values are those with "
+        "which their published files open here; your own model stands beside them."
+    ),
+    controls={
+        "model": MODEL,
+        "layers": NumberControl(title="Layers", default="2", low=1, high=24, whole=True),
+        "d_model": ChoiceControl(title="Width", default="128", options=WIDTHS),
+    },
+    compute=configurations,
+    code=(read_family, at_size, count_parameters, Transformer),
+    explore=link("model", fixed={"tab": "model"}),
+)
+NAMES = {name: name for name in (*PAPERS, OPENED)}
+ONE_TO_ANOTHER = Screen(
+    title="From one to another",
+    lesson=(
+        "What would you have to change to make a GPT-2 of a BERT? Choose two models and read the fields of the config "
+        "in which they differ. Their weights differ too, of course: each was trained for its own task."
+    ),
+    controls={
+        "model": MODEL,
+        "one": ChoiceControl(title="From", default="BERT", options=NAMES),
+        "other": ChoiceControl(title="To", default="GPT-2", options=NAMES),
+    },
+    compute=one_to_another,
+    code=(one_to_another, Config),
+    explore=link("model", fixed={"tab": "model"}),
+)

@@ -1,0 +1,149 @@
+"""Cross-attention in a trained encoder-decoder: where each token of its answer looks in the source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from torch import Tensor
+
+from headlight.checkpoints.load import Checkpoint
+from headlight.course.architectures.three_shapes import shape_text
+from headlight.course.controls import ModelControl, TextControl
+from headlight.course.pictures import Row, TablePicture, TokensPicture, row, verdict_row, weights_map
+from headlight.course.requirements import require_part
+from headlight.course.screen import Answer, Screen, link
+from headlight.course.sentences import HEAD, LAYER, require_layer, token_labels, value
+from headlight.generation.generate import generate
+from headlight.nn.attention import Attention
+from headlight.nn.block import Block
+from headlight.tracing.run import run
+from headlight.tracing.trace import Trace
+
+MOST_WRITTEN = 24  # tokens of an answer
+CUT = ("decoder.*.cross.output=set:0",)  # every cross-attention adds nothing
+
+
+def cross_attention(model: Checkpoint, source: str, layer: int, head: int) -> Answer:
+    """The model's own answer, the weights of one head, how both attentions differ, and the answer without the link."""
+    path = require_layer(model.model, layer)
+    require_part(model.model.config, "head", head)
+    answer = write(model, source)
+    trace = run(model.model, model.tokenizer, answer, source=source, keep=("*.weights", "*.mask"))
+    return (
+        _answer_row(trace, answer, value(trace, f"{path}.cross.weights")[head]),
+        _maps_row(trace, path, head),
+        _table_row(trace, path),
+        _link_row(model, source, answer),
+    )
+
+
+def write(model: Checkpoint, source: str, edits: Sequence[str] = ()) -> str:
+    """What the model writes about a source: the likeliest token each time."""
+    steps = generate(
+        model.model, model.tokenizer, "", edits, source=source, steps=MOST_WRITTEN, temperature=0.0, keep=()
+    )
+    ids = [step.chosen_token for step in steps if step.chosen_token != model.tokenizer.end_id]
+    return model.tokenizer.decode(ids)
+
+
+def _labels(trace: Trace) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The tokens of the source and of the answer."""
+    assert trace.source is not None  # of an encoder-decoder
+    return token_labels(trace.source), token_labels(trace.text)
+
+
+def _answer_row(trace: Trace, answer: str, weights: Tensor) -> Row:
+    """Each token that was written, and the token of the source that its query looked at most."""
+    read, written = _labels(trace)
+    looked = [f"← {read[int(at)]}" for at in weights.argmax(-1)]
+    # The query in one place writes the token of the next.
+    return row(
+        TokensPicture(title="Read by the encoder", tokens=read),
+        TokensPicture(title="Written by the decoder", tokens=(*written[1:], "end"), below=tuple(looked)),
+        title=f"The model writes “{answer}”",
+        text="Under each written token stands the token of the source that the chosen head looked at most.",
+    )
+
+
+def _maps_row(trace: Trace, path: str, head: int) -> Row:
+    read, written = _labels(trace)
+    maps = (
+        ("Cross-attention: of the answer to the source", "cross", read),
+        ("Self-attention: of the answer", "self", written),
+    )
+    return row(
+        *(
+            weights_map(title, value(trace, f"{path}.{kind}.weights")[head], written, keys)
+            for title, kind, keys in maps
+        ),
+        title=f"Head {head} of layer {path.rpartition('.')[2]}",
+    )  # fmt: skip
+
+
+def _table_row(trace: Trace, path: str) -> Row:
+    """The three attentions, from what was recorded of each."""
+    layer = path.rpartition(".")[2]
+    encoder_layer = min(int(layer), trace.config.encoder_layers - 1)
+    kinds = {
+        "encoder self-attention": (f"encoder.{encoder_layer}.self", "source", "source"),
+        "decoder self-attention": (f"{path}.self", "answer", "answer"),
+        "cross-attention": (f"{path}.cross", "answer", "encoder's output"),
+    }
+    rows = []
+    for name, (attention, queries, keys) in kinds.items():
+        weights, allowed = value(trace, f"{attention}.weights"), value(trace, f"{attention}.mask")
+        allowed = allowed.bool().expand_as(weights)
+        shape = shape_text(weights.shape)
+        rows.append(
+            (
+                name,
+                queries,
+                keys,
+                shape,
+                f"{int((~allowed[0]).sum())} of {allowed[0].numel()}",
+                float(weights[allowed].min()),
+            )
+        )
+    columns = ("attention", "queries from", "keys, values from", "heads × queries × keys", "forbidden", "least weight")
+    mixes_all = rows[-1][-1] > 0.0
+    note = "Cross-attention mixes every vector of the source, most of them very little." if mixes_all else ""
+    return row(TablePicture(columns=columns, rows=tuple(rows), digits=2, note=note), title="What differs")
+
+
+def _link_row(model: Checkpoint, source: str, answer: str) -> Row:
+    """The answer with every cross-attention switched off."""
+    cut = write(model, source, CUT)
+    if cut == answer:
+        text = (
+            f"With every cross-attention switched off the model still writes “{answer}”: it does not need the source."
+        )
+    else:
+        text = (
+            f"With every cross-attention switched off the model writes “{cut}” instead of “{answer}”: it is the only "
+            "way from the source to the answer."
+        )
+    return verdict_row(text, title="Cut the link")
+
+
+CROSS_ATTENTION = Screen(
+    title="Cross-attention in a trained model",
+    lesson=(
+        "The encoder reads the source once. The decoder writes token by token, and in every layer each token that it "
+        "has written asks the encoder's output what to write next. Type a source of your own: the answer usually has "
+        "another length, so the weights are a rectangle."
+    ),
+    controls={
+        "model": ModelControl(default="dates", needs="encoder-decoder"),
+        "source": TextControl(title="Source", default="the third day of March in 2021", longest=160),
+        "layer": LAYER,
+        "head": replace(HEAD, default="2"),
+    },
+    compute=cross_attention,
+    formulas=(
+        r"M = \mathrm{encoder}(X)",
+        r"Q = Y W_Q,\quad K = M W_K,\quad V = M W_V",
+    ),
+    code=(Block, Attention.project, write),
+    explore=link("model", "source", "layer", "head", fixed={"text": "", "attention": "decoder.cross"}),
+)

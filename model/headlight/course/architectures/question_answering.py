@@ -1,0 +1,230 @@
+"""Questions about a passage, answered by a decoder: of the passage's words, which is the likeliest next one?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from headlight.array_types import Float
+from headlight.checkpoints.load import Checkpoint
+from headlight.course.controls import ModelControl, NumberControl, TextControl
+from headlight.course.language_modeling.next_token import word_pieces
+from headlight.course.pictures import BarsPicture, HeatMapPicture, Row, TablePicture, TokensPicture, Verdict, row
+from headlight.course.screen import Answer, Screen, StateFields
+from headlight.course.sentences import token_labels, value
+from headlight.errors import InputError
+from headlight.tracing.run import candidates, encode_input, run, token_tensor
+from headlight.tracing.trace import Trace
+
+SHOWN, MOST_QUESTIONS = 6, 6
+WORD = re.compile(r"\w+(?:['’-]\w+)*")
+PASSAGE = (
+    "Ben has a blue kite and Anna has a red car. Ben hid his kite in the kitchen. Anna left her car on the beach, "
+    "where a bird found it."
+)
+QUESTIONS = """Ben has a blue: kite
+Anna left the car on the: beach
+The car was found by a: bird
+Anna played with her: car"""
+
+
+@dataclass(frozen=True)
+class AskedQuestion:
+    """A sentence that the answer completes, and the right answer."""
+
+    beginning: str
+    right: str
+
+
+@dataclass(frozen=True, eq=False)
+class WordRanking:
+    """Words and their probabilities as the continuation of a text; `best` is the likeliest of them."""
+
+    words: tuple[str, ...]
+    probabilities: Float[Tensor, " word"]
+
+    @property
+    def best(self) -> str:
+        """The likeliest word."""
+        return self.words[int(self.probabilities.argmax())]
+
+    @property
+    def shares(self) -> Float[Tensor, " word"]:
+        """The probabilities as shares of their sum: the same ones, were no other word possible."""
+        return self.probabilities / self.probabilities.sum()
+
+
+def question_answering(model: Checkpoint, passage: str, questions: str, shown: int) -> Answer:
+    """Every question's answer with and without the passage, and one of them in detail."""
+    asked, words = parse_questions(questions), passage_words(passage)
+    if shown > len(asked):
+        raise InputError(f"There is no question {shown}: you wrote {len(asked)}.")
+    read = [rank_words(model, f"{passage.strip()} {each.beginning}", words) for each in asked]
+    unread = [rank_words(model, each.beginning, words) for each in asked]
+    question = asked[shown - 1]
+    trace = run(model.model, model.tokenizer, f"{passage.strip()} {question.beginning}", keep=("*.weights", "logits"))
+    return (
+        _table_row(asked, read, unread),
+        row(_verdict(asked, read, unread)),
+        _words_row(model, trace, question, read[shown - 1]),
+        *_heads_rows(model, trace, len(passage.strip()), read[shown - 1].best),
+    )
+
+
+def parse_questions(text: str) -> tuple[AskedQuestion, ...]:
+    """Lines "sentence that the answer completes: right answer". Raises InputError."""
+    asked = []
+    for number, line in enumerate(filter(str.strip, text.splitlines()), 1):
+        beginning, _, right = line.rpartition(":")
+        if not (beginning.strip() and right.strip()):
+            raise InputError(f"Line {number} has no answer. Write, for example, “Ben has a blue: kite”.")
+        asked.append(AskedQuestion(beginning.strip(), right.strip()))
+    if len(asked) > MOST_QUESTIONS:
+        raise InputError(f"These are {len(asked)} questions; at most {MOST_QUESTIONS} are possible.")
+    return tuple(asked)
+
+
+def passage_words(passage: str) -> tuple[str, ...]:
+    """The words of a passage, each once. Raises InputError where there are fewer than two."""
+    words = tuple(dict.fromkeys(WORD.findall(passage)))
+    if len(words) < 2:
+        raise InputError("The passage has fewer than two words, so there is nothing to choose from. Type more.")
+    return words
+
+
+@torch.inference_mode()
+def rank_words(model: Checkpoint, text: str, words: tuple[str, ...]) -> WordRanking:
+    """The probability of each word as the continuation of a text: the product over the word's tokens.
+
+    All words are read in one batch, a row for each beginning of a word; what stands to the right of a row's end does
+    not change it, since the model is causal. Raises TextError for a text.
+    """
+    ids = token_tensor(encode_input(model.model, model.tokenizer, text), model.model)[0]
+    pieces = [word_pieces(model, word) for word in words]
+    rows = {beginning: number for number, beginning in enumerate(dict.fromkeys(each[:-1] for each in pieces))}
+    longest = max(map(len, rows))
+    if len(ids) + longest > model.model.config.context_length:
+        raise InputError(f"Passage and question have {len(ids)} tokens, too many for this model. Shorten them.")
+    batch = torch.stack([torch.cat([ids, ids.new_tensor((*each, *[0] * (longest - len(each))))]) for each in rows])
+    logs = model.model(batch)[:, len(ids) - 1 :].double().log_softmax(-1)
+    chances = [sum(logs[rows[each[:-1]], at, token] for at, token in enumerate(each)) for each in pieces]
+    return WordRanking(words, torch.stack([torch.as_tensor(chance) for chance in chances]).exp().float().cpu())
+
+
+def _is_right(ranking: WordRanking, question: AskedQuestion) -> bool:
+    return ranking.best.lower() == question.right.lower()
+
+
+def _table_row(asked: tuple[AskedQuestion, ...], read: list[WordRanking], unread: list[WordRanking]) -> Row:
+    rows = tuple(
+        (
+            f"{question.beginning} …",
+            question.right,
+            f"{'✓' if _is_right(ranking, question) else '✗'} {ranking.best} ({float(ranking.shares.max()):.0%})",
+            f"{'✓' if _is_right(other, question) else '✗'} {other.best} ({float(other.shares.max()):.0%})",
+        )
+        for question, ranking, other in zip(asked, read, unread, strict=True)
+    )
+    columns = ("question", "right", "answer", "answer without the passage")
+    return row(
+        TablePicture(columns=columns, rows=rows),
+        title="The likeliest word of the passage",
+        text="A share is among the words of the passage alone. For the last column the model chooses among the same "
+        "words without having read the passage.",
+    )
+
+
+def _verdict(asked: tuple[AskedQuestion, ...], read: list[WordRanking], unread: list[WordRanking]) -> Verdict:
+    right, guessed = (sum(map(_is_right, rankings, asked)) for rankings in (read, unread))
+    words = len(read[0].words)
+    return Verdict(
+        text=f"{right} of {len(asked)} right after the passage, {guessed} without it; a blind draw from the "
+        f"{words} words is right once in {words} times. A small model that was trained to go on with stories "
+        "finds what it can repeat word for word. Ask for what it would have to work out, such as who did something."
+    )
+
+
+def _words_row(model: Checkpoint, trace: Trace, question: AskedQuestion, ranking: WordRanking) -> Row:
+    order = ranking.probabilities.argsort(descending=True)[:SHOWN].tolist()
+    best = candidates(trace, model.tokenizer, count=SHOWN)
+    return row(
+        BarsPicture(
+            title="Only words of the passage",
+            labels=tuple(ranking.words[at] for at in order),
+            series={"": ranking.shares[order]},
+            high=1.0,
+            note=f"Together they have {float(ranking.probabilities.sum()):.1%} of the probability.",
+        ),
+        BarsPicture(
+            title=f"All {len(trace['logits'][-1]):,} tokens",
+            labels=tuple(each.token or "new line" for each in best),
+            series={"": [each.probability for each in best]},
+            high=1.0,
+        ),
+        title=f"“{question.beginning} …”",
+    )
+
+
+def _heads_rows(model: Checkpoint, trace: Trace, length: int, word: str) -> tuple[Row, ...]:
+    """How much each head looks from the last token at the answer, and where the one looks that does so most."""
+    stack = trace.config.stacks[-1]
+    layers = range(trace.config.num_layers(stack))
+    weights = torch.stack([value(trace, f"{stack}.{layer}.self.weights")[:, -1] for layer in layers])
+    places = [match.span() for match in re.finditer(rf"\b{re.escape(word)}\b", trace.text.text[:length])]
+    on_answer = torch.tensor(
+        [any(a < end and b > first for first, end in places) for a, b in trace.text.offsets], dtype=torch.bool
+    )
+    looked = weights[..., on_answer].sum(-1)
+    layer, head = divmod(int(looked.argmax()), looked.shape[1])
+    strongest = weights[layer, head]
+    return (
+        row(
+            HeatMapPicture(
+                title=f"Weight of the last token on “{word}”",
+                values=looked,
+                rows=tuple(f"layer {layer}" for layer in layers),
+                columns=tuple(map(str, range(looked.shape[1]))),
+                column_axis="head",
+                colours="weights",
+            ),
+            TokensPicture(
+                title=f"Where head {head} of layer {layer} looks: {float(looked.max()):.0%} on “{word}”",
+                tokens=token_labels(trace.text),
+                shades=strongest,
+            ),
+            title="Which heads look at the answer?",
+        ),
+    )
+
+
+def _explore(model: str, passage: str, questions: str, shown: int) -> StateFields:
+    asked = parse_questions(questions)
+    return {"model": model, "text": f"{passage.strip()} {asked[min(shown, len(asked)) - 1].beginning}"}
+
+
+QUESTION_ANSWERING = Screen(
+    title="Answering questions about a text",
+    lesson=(
+        "A downstream task is what a pretrained model is used for afterwards, often with a new output head and some "
+        "training on examples. BERT learns so to mark the words of a passage that answer a question. A decoder can be "
+        "asked without any training: let the answer complete a sentence, and keep to the words of the passage."
+    ),
+    controls={
+        "model": ModelControl(default="stories-causal", needs="continues-texts"),
+        "passage": TextControl(title="Passage", default=PASSAGE, longest=600, lines=3),
+        "questions": TextControl(
+            title="Questions, each “sentence that the answer completes: answer”", default=QUESTIONS, longest=600,
+            lines=4,
+        ),
+        "shown": NumberControl(
+            title="Question shown in detail", default="1", low=1, high=MOST_QUESTIONS, whole=True
+        ),
+    },
+    compute=question_answering,
+    formulas=(r"p(w) = \prod_i p(t_i \mid \text{text}, t_1 \ldots t_{i-1})",),
+    code=(rank_words, passage_words),
+    explore=_explore,
+)  # fmt: skip

@@ -1,0 +1,164 @@
+"""The same missing word asked of an encoder and of a decoder: what each can see, and what each can do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from headlight.array_types import Float
+from headlight.checkpoints.load import Checkpoint
+from headlight.course.controls import ModelControl, TextControl
+from headlight.course.language_modeling.next_token import word_pieces
+from headlight.course.pictures import BarsPicture, Question, Row, TablePicture, TokensPicture, Verdict, row
+from headlight.course.screen import Answer, Screen, StateFields, compared, link
+from headlight.course.sentences import token_labels, value
+from headlight.errors import InputError
+from headlight.tasks import task_of
+from headlight.tracing.run import encode_input, run, token_tensor
+from headlight.tracing.trace import Trace
+
+GAP = "[MASK]"
+GUESSES = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """What a model says about the missing word: the run, the position that answers, and the probabilities there."""
+
+    model: Checkpoint
+    trace: Trace
+    position: int
+    probabilities: Float[Tensor, " token"]
+
+    def best(self) -> tuple[tuple[str, ...], list[float]]:
+        """The likeliest words and their probabilities."""
+        found = self.probabilities.topk(min(GUESSES, len(self.probabilities)))
+        tokenizer = self.model.tokenizer
+        return tuple(tokenizer.stripped_token_text(token) for token in found.indices.tolist()), found.values.tolist()
+
+    def fate(self, word: str) -> tuple[float, int]:
+        """The probability and the rank of a word, by its first token."""
+        chance = self.probabilities[word_pieces(self.model, word)[0]]
+        return float(chance), int((self.probabilities > chance).sum()) + 1
+
+
+def same_gap(encoder: Checkpoint, decoder: Checkpoint, text: str, word: str) -> Answer:
+    """What both see from the gap, what both say, and what the decoder says of the whole sentence with each word."""
+    before, after = _split(text)
+    asked = {"Encoder": ask_encoder(encoder, before, after), "Decoder": ask_decoder(decoder, before)}
+    candidates = tuple(dict.fromkeys((word.strip(), *(each for one in asked.values() for each in one.best()[0][:4]))))
+    scores = sentence_scores(decoder, before, after, candidates)
+    return (
+        row(*(_seen(name, guess, after) for name, guess in asked.items()), title="What can be seen from the gap"),
+        row(
+            *(
+                BarsPicture(title=f"{name}: most likely words", labels=guess.best()[0], series={"": guess.best()[1]})
+                for name, guess in asked.items()
+            ),
+            question=_question(word.strip(), asked),
+        ),
+        row(_verdict(word.strip(), asked)),
+        _whole_sentences(candidates, scores),
+    )
+
+
+def ask_encoder(model: Checkpoint, before: str, after: str) -> Guess:
+    """The word at the mask token, with both sides to look at."""
+    if model.tokenizer.mask_id is None:
+        raise InputError("The tokenizer of this encoder has no mask token. Choose another model.")
+    mask = model.tokenizer.token_text(model.tokenizer.mask_id)
+    trace = run(model.model, model.tokenizer, f"{before}{mask}{after}", keep=("logits", "*.mask"))
+    return _guess(model, trace, trace.text.ids.index(model.tokenizer.mask_id))
+
+
+def ask_decoder(model: Checkpoint, before: str) -> Guess:
+    """The next word after what stands before the gap: all that the decoder may see when it answers."""
+    trace = run(model.model, model.tokenizer, before.rstrip(), keep=("logits", "*.mask"))
+    return _guess(model, trace, len(trace.text.ids) - 1)
+
+
+@torch.inference_mode()
+def sentence_scores(model: Checkpoint, before: str, after: str, words: tuple[str, ...]) -> Float[Tensor, " word"]:
+    """The probability that the decoder gives the whole sentence with each word, as a share of all of them."""
+    logs = []
+    for word in words:
+        ids = token_tensor(encode_input(model.model, model.tokenizer, f"{before}{word}{after}"), model.model)
+        logits = model.model(ids)[0, :-1].float().log_softmax(-1)
+        logs.append(logits.gather(1, ids[0, 1:, None]).sum())
+    return torch.stack(logs).softmax(0).cpu()
+
+
+def _split(text: str) -> tuple[str, str]:
+    parts = text.split(GAP)
+    if len(parts) != 2 or not parts[0].strip():
+        raise InputError(f"Write {GAP} once, for the missing word, and at least one word in front of it.")
+    return parts[0], parts[1]
+
+
+def _guess(model: Checkpoint, trace: Trace, position: int) -> Guess:
+    return Guess(model, trace, position, value(trace, "logits")[position].softmax(-1))
+
+
+def _seen(name: str, guess: Guess, after: str) -> TokensPicture:
+    """The tokens that the mask of the model's first layer lets the answering position look at."""
+    allowed = value(guess.trace, f"{guess.trace.config.stacks[-1]}.0.self.mask")[0, guess.position].float().tolist()
+    tokens = token_labels(guess.trace.text)
+    if not task_of(guess.trace.config).fills_masks:
+        hidden = after.split()
+        tokens, allowed = (*tokens, "?", *hidden), [*allowed, 0.0, *(0.0 for _ in hidden)]
+    return TokensPicture(title=f"{name}: coloured tokens are seen", tokens=tokens, shades=allowed)
+
+
+def _question(word: str, asked: dict[str, Guess]) -> Question:
+    chances = [guess.fate(word)[0] for guess in asked.values()]
+    options = tuple(f"the {name.lower()}" for name in asked)
+    return Question(f"Which of the two finds “{word}” likelier?", options, chances.index(max(chances)))
+
+
+def _verdict(word: str, asked: dict[str, Guess]) -> Verdict:
+    (sure, rank), (guessed, other_rank) = (guess.fate(word) for guess in asked.values())
+    return Verdict(
+        text=f"“{word}” has a probability of {sure:.1%} (number {rank:,}) under the encoder, which reads on, and of "
+        f"{guessed:.1%} (number {other_rank:,}) under the decoder, which has to say it before the rest is there."
+    )
+
+
+def _whole_sentences(words: tuple[str, ...], scores: Float[Tensor, " word"]) -> Row:
+    order = scores.argsort(descending=True).tolist()
+    return row(
+        TablePicture(columns=("word", "share"), rows=tuple((words[at], f"{float(scores[at]):.1%}") for at in order)),
+        title="A decoder can use the rest, too, at a price",
+        text=f"Put each word into the gap and ask the decoder how likely the whole sentence is: {len(words)} sentences "
+        "to read in place of one.",
+    )
+
+
+def _compare(encoder: str, decoder: str, text: str, word: str) -> StateFields:
+    """The decoder reads what stands before the gap."""
+    return compared({"model": encoder, "text": text}, {"model": decoder, "text": _split(text)[0].rstrip()})
+
+
+SAME_GAP = Screen(
+    title="One gap, asked of an encoder and a decoder",
+    lesson=(
+        "To label, search or fill in, the whole text is there, and one wants to look both ways: that is what encoders "
+        "are for. To write, the rest is not there yet, and a decoder is made for that. Ask both for the same missing "
+        "word, where what decides it stands behind the gap."
+    ),
+    controls={
+        "encoder": ModelControl(title="Encoder", default="stories-masked", needs="fills-masks"),
+        "decoder": ModelControl(title="Decoder", default="stories-causal", needs="continues-texts"),
+        "text": TextControl(title="Sentence", default="She [MASK] the bread with a knife."),
+        "word": TextControl(title="Word", default="cut", longest=40),
+    },
+    compute=same_gap,
+    formulas=(
+        r"\text{encoder: } p(w_i \mid w_1 \ldots w_{i-1}, w_{i+1} \ldots w_n)",
+        r"\text{decoder: } p(w_i \mid w_1 \ldots w_{i-1})",
+    ),
+    code=(ask_encoder, ask_decoder, sentence_scores),
+    explore=link("text", model="encoder"),
+    elsewhere={"compare": _compare},
+)

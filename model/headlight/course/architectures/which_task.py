@@ -1,0 +1,72 @@
+"""The models that ship, by what their task needs to see: a table read from their configs and cards."""
+
+from __future__ import annotations
+
+from headlight.checkpoints.catalog import CatalogEntry, catalog
+from headlight.checkpoints.load import read_card
+from headlight.checkpoints.metadata import card_purpose, card_series
+from headlight.config import Config
+from headlight.course.pictures import TablePicture, row
+from headlight.course.screen import Answer, Screen
+from headlight.tasks import task_of
+
+NEEDS = {
+    "encoder": "Encoder: where the whole text is there, and every token may look at both sides",
+    "decoder": "Decoder: where a text is written, and only what was written so far is there",
+    "encoder-decoder": "Both: where one thing is read as a whole, and another text is written about it",
+}
+ALSO = {
+    "encoder": "Of this kind are also models that answer a question by marking words of a text, or sort documents.",
+    "decoder": "Of this kind are also models that chat: question and answer are one text, which they continue.",
+    "encoder-decoder": "Of this kind are also models that summarise a text, or write down what is said in a sound.",
+}  # tasks that no shipped model has learned
+
+
+def which_task() -> Answer:
+    """Shipped models by their shape, without those that are variations of another or of a series."""
+    shipped = [entry for entry in catalog() if entry.shipped]
+    names = {entry.name for entry in shipped}
+    chosen = [entry for entry in shipped if entry.name.partition("-")[0] not in names - {entry.name}]
+    return tuple(
+        row(
+            TablePicture(
+                columns=("task", "reads → gives", "shipped model"),
+                rows=tuple(_table_row(entry) for entry in chosen if _is_listed(entry, architecture)),
+            ),
+            title=title,
+            text=ALSO[architecture],
+        )
+        for architecture, title in NEEDS.items()
+    )
+
+
+def _is_listed(entry: CatalogEntry, architecture: str) -> bool:
+    return entry.config.architecture == architecture and not card_series(read_card(entry.folder))
+
+
+def _table_row(entry: CatalogEntry) -> tuple[str, str, str]:
+    return card_purpose(read_card(entry.folder)) or purpose(entry.config), reads(entry.config), entry.name
+
+
+def purpose(config: Config) -> str:
+    """What a model does whose card does not say it."""
+    return "Describes images" if config.reads_image and config.has_cross_attention else task_of(config).title
+
+
+def reads(config: Config) -> str:
+    """What goes in, and in which form the answer comes out."""
+    read = "an image" if config.reads_image else "a text"
+    answers = "a label for each token" if config.output_head == "token-classifier" else "labels"
+    return f"{read} → {answers if task_of(config).predicts_labels else 'tokens'}"
+
+
+WHICH_TASK = Screen(
+    title="Which task needs which shape?",
+    lesson=(
+        "Ask what can be seen when an answer is given: to label, tag, sort or fill in, all of the text; to continue, "
+        "what was written; to translate, rewrite or describe, all of a source and the beginning of the answer. The "
+        "models that come with this page stand under the shape that their task needs."
+    ),
+    compute=which_task,
+    code=(which_task, reads),
+)

@@ -1,0 +1,231 @@
+"""Several texts at once: the batch axis, its padding, random numbers of any shape, and dropout on weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from zlib import crc32
+
+import torch
+from torch import Tensor
+
+from headlight.course.attention import HeadValues, attend
+from headlight.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
+from headlight.course.pictures import (
+    BarsPicture,
+    MatrixPicture,
+    Question,
+    Row,
+    TablePicture,
+    TokensPicture,
+    Verdict,
+    row,
+    verdict_row,
+    weights_matrix,
+)
+from headlight.course.screen import Answer, Screen, compare_link, link
+from headlight.errors import InputError
+from headlight.nn.attention import Attention
+from headlight.nn.masks import MASKS, QueryKeyPositions, padding
+
+PAD = "[PAD]"
+WIDTH = 4
+MOST_WORDS = 8
+DRAWS = 60  # of which the mean is taken
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of a batch: its words, filled up with padding, and a vector for each."""
+
+    words: tuple[str, ...]
+    vectors: Tensor
+
+
+def two_sentences(first: str, second: str, mask: str) -> Answer:
+    """Both sentences in one tensor, with and without their padding masked, beside the shorter one alone."""
+    split = [text.split() for text in (first, second)]
+    longest = max(map(len, split))
+    if longest > MOST_WORDS:
+        raise InputError(f"The longer sentence has {longest} words; at most {MOST_WORDS} are drawn.")
+    batch = [_padded(words, longest) for words in split]
+    is_token = torch.tensor([[word != PAD for word in each.words] for each in batch])
+    positions = QueryKeyPositions(torch.arange(longest), torch.arange(longest), is_token)
+    allowed = padding(positions, None)[:, 0] if mask == "on" else torch.ones(2, longest, longest, dtype=torch.bool)
+    heads = [attend(*[each.vectors] * 3, allowed=cells) for each, cells in zip(batch, allowed, strict=True)]
+    return (
+        _batch_row(batch, is_token, longest),
+        *(_sentence_row(index, each, head) for index, (each, head) in enumerate(zip(batch, heads, strict=True))),
+        row(*_verdicts(split, heads)),
+    )
+
+
+def _padded(words: list[str], length: int) -> Sentence:
+    filled = (*words, *[PAD] * (length - len(words)))
+    return Sentence(filled, torch.stack([_vector(word) for word in filled]))
+
+
+def _vector(word: str) -> Tensor:
+    """A vector that belongs to a word, whatever stands around it."""
+    generator = torch.Generator().manual_seed(crc32(word.encode("utf-8", "surrogatepass")))
+    return 1.3 * torch.randn(WIDTH, generator=generator)
+
+
+def _batch_row(batch: list[Sentence], is_token: Tensor, longest: int) -> Row:
+    shapes = (
+        ("tokens", "batch × pos", f"2 × {longest}"),
+        ("X, Q, K, V", "batch × pos × channel", f"2 × {longest} × {WIDTH}"),
+        ("padding mask", "batch × key", f"2 × {longest}"),
+        ("scores, weights", "batch × query × key", f"2 × {longest} × {longest}"),
+    )
+    return row(
+        *(
+            TokensPicture(title=f"Sentence {index + 1}", tokens=each.words, shades=is_token[index].float() * 0.4)
+            for index, each in enumerate(batch)
+        ),
+        TablePicture(columns=("tensor", "axes", "shape"), rows=shapes),
+        title="One tensor for both",
+    )
+
+
+def _sentence_row(index: int, sentence: Sentence, head: HeadValues) -> Row:
+    return row(
+        weights_matrix("weights", head.weights, sentence.words, crossed=~head.allowed),
+        MatrixPicture(title="output", before="→", values=head.output, rows=sentence.words),
+        title=f"Sentence {index + 1}",
+    )
+
+
+def _verdicts(split: list[list[str]], heads: list[HeadValues]) -> tuple[Verdict, ...]:
+    shorter = min((0, 1), key=lambda index: len(split[index]))
+    alone = _padded(split[shorter], len(split[shorter])).vectors
+    difference = float((attend(alone, alone, alone).output - heads[shorter].output[: len(alone)]).abs().max())
+    same = difference < 1e-5
+    ending = "The sentence beside it does not matter." if same else "Its words look at padding as well: mask it."
+    text = f"Alone and in the batch, sentence {shorter + 1} differs by at most {difference:.2g}. {ending}"
+    return (Verdict(text=text, good=same),)
+
+
+BATCH = Screen(
+    title="Two sentences at once",
+    lesson=(
+        "Models read many sentences in one tensor, so the shorter ones are filled up with padding. No token may look "
+        "at padding, or the answer for a sentence would depend on its neighbours. Each word has a random vector of its "
+        "own here, which is query, key and value alike."
+    ),
+    controls={
+        "first": TextControl(title="Sentence 1", default="the cat sat on the mat"),
+        "second": TextControl(title="Sentence 2", default="the dog slept"),
+        "mask": ChoiceControl(title="Padding", default="on", options={"on": "Masked", "off": "Looked at"}),
+    },
+    compute=two_sentences,
+    formulas=(MASKS["padding"].formula,),
+    code=(padding, two_sentences, Attention.weighted_sum),
+    explore=link(text="first"),
+    elsewhere={"compare": compare_link(link(text="first"), link(text="second"))},
+)
+
+
+def random_batch(examples: int, tokens: int, width: int, draw: str, seed: int) -> Answer:
+    """Attention on random tensors: their shapes, and how far weights are from even."""
+    generator = torch.Generator().manual_seed(seed)
+    make = torch.randn if draw == "normal" else torch.rand
+    q, k, v = (make(examples, tokens, width, generator=generator) for _ in range(3))
+    heads = [attend(*each) for each in zip(q, k, v, strict=True)]
+    weights = torch.stack([head.weights for head in heads])
+    low, high = float(weights.min()), float(weights.max())
+    shown = tuple(
+        weights_matrix(f"weights[{index}]", head.weights, row_axis="query", column_axis="key")
+        for index, head in enumerate(heads)
+    )
+    output = torch.stack([head.output for head in heads])
+    named = (("Q, K, V", q), ("weights", weights), ("output", output))
+    shapes = tuple((name, str(tuple(tensor.shape))) for name, tensor in named)
+    return (
+        row(TablePicture(columns=("tensor", "shape"), rows=shapes)),
+        row(*shown),
+        verdict_row(
+            f"Weights lie between {low:.2f} and {high:.2f}; even ones would be {1 / tokens:.2f}. "
+            + (
+                "All entries of torch.rand are positive, so all scores are alike: a poor example of attention. "
+                "Choose torch.randn."
+                if draw == "uniform"
+                else "With entries of both signs some keys fit and others do not."
+            )
+        ),
+    )
+
+
+RANDOM = Screen(
+    title="Random tensors, and what their weights look like",
+    lesson=(
+        "Code is often tried on random tensors of shape (batch, tokens, channels). The shapes come out right with any "
+        "numbers. Whether the weights choose depends on how the numbers were drawn."
+    ),
+    controls={
+        "examples": NumberControl(title="Batch", default="2", low=1, high=3, whole=True),
+        "tokens": NumberControl(title="Tokens", default="5", low=2, high=6, whole=True),
+        "width": NumberControl(title="Channels", default="16", low=1, high=64, whole=True),
+        "draw": ChoiceControl(
+            title="Drawn with",
+            default="uniform",
+            options={"uniform": "torch.rand (0 to 1)", "normal": "torch.randn (normal)"},
+        ),
+        "seed": SeedControl(),
+    },
+    compute=random_batch,
+    formulas=(r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right) V",),
+    code=(random_batch, attend, Attention.weighted_sum),
+)
+
+
+def dropped_weights(rate: float, tokens: int, seed: int) -> Answer:
+    """The weights of a head in training: with the identity as values its output is what dropout left of them."""
+    generator = torch.Generator().manual_seed(seed)
+    q, k = (torch.randn(tokens, 8, generator=generator) for _ in range(2))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        head = attend(q, k, torch.eye(tokens), dropout=rate)
+        many = torch.stack([attend(q, k, torch.eye(tokens), dropout=rate).output for _ in range(DRAWS)])
+    kept = head.output
+    zeros = int((kept == 0).sum())
+    return (
+        row(
+            weights_matrix("weights", head.weights),
+            weights_matrix("after dropout", kept, before="→", crossed=kept == 0),
+            question=Question(
+                "Will the rows still add up to 1 after dropout?",
+                ("Yes, each of them", "No, only on average"),
+                1 if rate else 0,
+            ),
+        ),
+        row(
+            BarsPicture(
+                title=f"Row sums: once, and the mean of {DRAWS} draws",
+                labels=tuple(f"row {index + 1}" for index in range(tokens)),
+                series={"once": kept.sum(-1), "mean": many.sum(-1).mean(0)},
+            )
+        ),
+        verdict_row(
+            f"{zeros} of {tokens * tokens} weights became 0, and the others were multiplied by "
+            f"{1 / (1 - rate):.2f} = 1 / (1 − {rate:g}). A row adds up to 1 only on average. "
+            "When a model is used and not trained, nothing is dropped."
+        ),
+    )
+
+
+DROPOUT = Screen(
+    title="Dropout on the weights",
+    lesson=(
+        "In training some weights are set to 0 at random, so that no token relies on a single other one. Those that "
+        "stay grow by 1 / (1 − p), so that the mean of the output stays as it was. It happens after the softmax: rows "
+        "do not add up to 1 any more."
+    ),
+    controls={
+        "rate": NumberControl(title="Dropout p", default="0.3", low=0, high=0.9, step=0.05),
+        "tokens": NumberControl(title="Tokens", default="5", low=2, high=6, whole=True),
+        "seed": SeedControl(),
+    },
+    compute=dropped_weights,
+    formulas=(r"a'_{ij} = \frac{z_{ij}}{1 - p}\, a_{ij},\quad \mathrm{E}[a'_{ij}] = a_{ij}",),
+    code=(Attention.weighted_sum, dropped_weights, attend),
+)

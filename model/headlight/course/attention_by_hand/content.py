@@ -1,0 +1,187 @@
+"""Attention by content and by position, designed by hand."""
+
+from __future__ import annotations
+
+from math import cos, pi, sin
+
+import torch
+from torch import Tensor
+
+from headlight.array_types import Float
+from headlight.course.attention import attend
+from headlight.course.attention_by_hand.words import TOKENS
+from headlight.course.controls import Axis, MatrixControl, NumberControl
+from headlight.course.pictures import (
+    Arrow,
+    ArrowsPicture,
+    BarsPicture,
+    LinesPicture,
+    MatrixPicture,
+    Question,
+    Verdict,
+    row,
+    verdict_row,
+    weights_matrix,
+)
+from headlight.course.screen import Answer, Screen
+from headlight.nn.attention import Attention
+
+
+def attention_by_content(angle: float, strength: float) -> Answer:
+    """Three keys, the second at an angle from the first; the query is the first key, times a strength."""
+    directions = (0.0, angle * pi / 180, -pi / 2)
+    keys = torch.tensor([[cos(turn), sin(turn)] for turn in directions])
+    query = strength * keys[:1]
+    head = attend(query, keys, torch.eye(3), scale=False)
+    swept = torch.linspace(0, 180, 37)
+    shares = [
+        float(attend(query, _turned(keys, float(each)), torch.eye(3), scale=False).weights[0, 0]) for each in swept
+    ]
+    named = [Arrow(f"key {index + 1}", float(x), float(y), 1) for index, (x, y) in enumerate(keys)]
+    share = float(head.weights[0, 0])
+    return (
+        row(
+            ArrowsPicture(
+                arrows=(*named, Arrow("query", float(query[0, 0]), float(query[0, 1]))), groups=("query", "keys")
+            ),
+            BarsPicture(
+                title="Weights",
+                labels=("key 1", "key 2", "key 3"),
+                series={"weight": head.weights[0]},
+                high=1.0,
+                note="The query asks for key 1.",
+            ),
+        ),
+        row(
+            LinesPicture(
+                title="What key 1 gets, by the angle between key 1 and key 2",
+                x=swept,
+                series={"weight of key 1": torch.tensor(shares)},
+                x_title="angle in degrees",
+                y_title="weight",
+            )
+        ),
+        verdict_row(
+            f"Key 1 gets {share:.1%}. "
+            + (
+                "The selection is clean."
+                if share > 0.95
+                else "Turn key 2 away, to 90° or more, and make the query longer: then the selection is clean."
+            ),
+            good=share > 0.95,
+        ),
+    )
+
+
+def _turned(keys: Tensor, degrees: float) -> Tensor:
+    turn = degrees * pi / 180
+    return torch.stack((keys[0], torch.tensor([cos(turn), sin(turn)]), keys[2]))
+
+
+CONTENT = Screen(
+    title="Attention by content",
+    lesson=(
+        "To pick one token, its score has to stand far above the others. Two rules are enough: keys that are "
+        "orthogonal do not answer for one another, and a long query makes the difference count. Turn the second key, "
+        "and see when the first is picked cleanly."
+    ),
+    controls={
+        "angle": NumberControl(title="Angle between key 1 and key 2", default="30", low=0, high=180, step=5),
+        "strength": NumberControl(title="Length of the query", default="4", low=0, high=12, step=0.5),
+    },
+    compute=attention_by_content,
+    formulas=(r"q \cdot k = |q|\, |k| \cos \varphi", r"k_1 \cdot k_2 = 0"),
+    code=(attention_by_content, attend, Attention.weighted_sum),
+)
+
+
+def repeated_content(copies: int, strength: float) -> Answer:
+    """A key that stands there several times, beside two others that are orthogonal to it."""
+    keys = torch.eye(3)[[0] * copies + [1, 2]]
+    values = torch.tensor([[10.0, 0.0], [0.0, 10.0], [5.0, 5.0]])[[0] * copies + [1, 2]]
+    names = (*(f"cat ({number})" for number in range(1, copies + 1)), "dog", "bird")
+    query = strength * torch.eye(3)[:1]
+    one = attend(query, torch.eye(3), values[[0, -2, -1]], scale=False)
+    many = attend(query, keys, values, scale=False)
+    total = float(many.weights[0, :copies].sum())
+    single = float(one.weights[0, 0])
+    return (
+        row(
+            BarsPicture(
+                title="One “cat”",
+                labels=("cat", "dog", "bird"),
+                series={"weight": one.weights[0]},
+                high=1.0,
+            ),
+            BarsPicture(title=f"{copies} × “cat”", labels=names, series={"weight": many.weights[0]}, high=1.0),
+            question=Question(
+                "With more copies of “cat”, what happens to the weight of one copy?",
+                ("It stays as it was", "It becomes smaller", "It becomes larger"),
+                1 if copies > 1 else 0,
+            ),
+        ),
+        row(
+            MatrixPicture(title="Output with one", values=one.output),
+            MatrixPicture(title=f"Output with {copies}", values=many.output),
+            Verdict(
+                text=f"All copies together get {total:.1%}, one alone gets {single:.1%}. Copies have the same value, "
+                "so it does not matter how they share: attending to all of them is attending to one."
+            ),
+        ),
+    )
+
+
+REPEATED = Screen(
+    title="The same word more than once",
+    lesson=(
+        "Equal keys have equal scores, so copies share the weight evenly. Their values are equal too, and the output "
+        "hardly changes: without positions attention cannot tell copies apart, and need not."
+    ),
+    controls={
+        "copies": NumberControl(title="Copies of “cat”", default="3", low=1, high=6, whole=True),
+        "strength": NumberControl(title="Length of the query", default="5", low=0, high=12, step=0.5),
+    },
+    compute=repeated_content,
+    formulas=(r"k_1 = k_2 \Rightarrow a_{i1} = a_{i2}", r"a_{i1} v_1 + a_{i2} v_1 = (a_{i1} + a_{i2})\, v_1"),
+    code=(repeated_content, attend, Attention.weighted_sum),
+)
+
+
+def attention_by_position(values: Float[Tensor, "pos value_channel"], offset: int, strength: float) -> Answer:
+    """Keys are one-hot positions, and the query of a token is the position that lies `offset` from it."""
+    count = len(values)
+    keys = torch.eye(count)
+    wanted = (torch.arange(count) + offset).clamp(0, count - 1)
+    head = attend(strength * keys[wanted], keys, values, scale=False)
+    names = TOKENS.label_all(count)
+    share = float(head.weights[torch.arange(count), wanted].min())
+    return (
+        row(
+            MatrixPicture(title="Q: where each token wants to look", values=strength * keys[wanted], rows=names),
+            MatrixPicture(title="K: where each token stands", values=keys, rows=names),
+            weights_matrix("weights", head.weights, names, before="→"),
+            MatrixPicture(title="output", before="→", values=head.output, rows=names),
+        ),
+        verdict_row(
+            f"Each token gives at least {share:.1%} of its weight to the one it asks for. "
+            "What the words mean plays no part: swap two values, and the weights stay."
+        ),
+    )
+
+
+POSITION = Screen(
+    title="Attention by position",
+    lesson=(
+        "Give each place a key of its own, and queries can ask for places: “the token before me”, whatever it says. "
+        "Trained models have such heads; Explore sorts its heads by Previous token and Next token."
+    ),
+    controls={
+        "values": MatrixControl(title="V", default="1;2;3;4", rows=TOKENS, columns=Axis("value channels", 1, 3)),
+        "offset": NumberControl(title="Look at the token at", default="-1", low=-3, high=3, whole=True),
+        "strength": NumberControl(title="Length of the query", default="6", low=0, high=12, step=0.5),
+    },
+    compute=attention_by_position,
+    formulas=(r"k_j = e_j,\quad q_i = c\, e_{i + r}", r"s_{ij} = c\, [\,j = i + r\,]"),
+    code=(attention_by_position, attend, Attention.weighted_sum),
+    explore=lambda values, offset, strength: {"sort": "previous" if offset < 0 else "next"},
+)

@@ -1,0 +1,232 @@
+"""Is attention all one needs? Three encoder-decoders of one size learn the same task, with as many steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from headlight.array_types import Int
+from headlight.course.block.recurrence.recall_models import parameters
+from headlight.course.block.recurrence.sequence_models import (
+    LETTERS,
+    MOST_LENGTH,
+    START,
+    AttentionAlone,
+    Recurrent,
+    RecurrentWithAttention,
+    SequenceNetwork,
+)
+from headlight.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
+from headlight.course.fitting import fit
+from headlight.course.pictures import HeatMapPicture, LinesPicture, Row, TablePicture, Verdict, row
+from headlight.course.screen import Answer, Screen
+from headlight.errors import InputError, shortened
+
+ROWS, TEST_ROWS, LEARNING_RATE = 64, 200, 5e-3
+SHORTEST = 2
+BEYOND = 2  # letters more than in training, that are tried at the end
+NETWORKS: dict[str, Callable[[], SequenceNetwork]] = {
+    "attention alone": AttentionAlone,
+    "recurrence": Recurrent,
+    "recurrence with attention": RecurrentWithAttention,
+}
+TASKS: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
+    "reverse": ("write the letters backwards", lambda ids: ids.flip(-1)),
+    "copy": ("write the letters again", lambda ids: ids),
+    "sort": ("write the letters in the order of the alphabet", lambda ids: ids.sort(-1).values),
+}
+PAPER = (
+    "The paper's own figures are of translation (Vaswani et al. 2017, table 2): attention alone reached 28.4 BLEU from "
+    "English to German and 41.8 to French. The best before it, ensembles of networks with recurrence or convolution, "
+    "had reached 26.36 and 41.29."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A network after its training: the share of whole answers that are right, by length, and the seconds it took."""
+
+    network: SequenceNetwork
+    right: list[float]
+    seconds: float
+
+
+def attention_alone(task: str, longest: int, steps: int, letters: str, seed: int) -> Answer:
+    """Whole answers that each network has right, by length; what it makes of the learner's letters; and its size."""
+    ids, lengths = parse_letters(letters), list(range(SHORTEST, longest + BEYOND + 1))
+    trained = {}
+    for name, make in NETWORKS.items():
+        torch.manual_seed(seed)
+        network, began = make(), perf_counter()
+        train(network, task, longest, steps, seed)
+        seconds = perf_counter() - began
+        trained[name] = Trained(network, [accuracy(network, task, length, seed) for length in lengths], seconds)
+    return (
+        row(
+            _accuracy_picture(lengths, trained, longest),
+            title=f"After {steps} steps each, on the same batches: {TASKS[task][0]}",
+        ),
+        row(_table(trained, longest)),
+        row(_verdict(trained, longest), Verdict(text=PAPER)),
+        *_letters_rows(trained, task, ids),
+    )
+
+
+def parse_letters(text: str) -> Int[Tensor, "1 source"]:
+    """Letters as tokens. Raises InputError."""
+    typed = "".join(text.lower().split())
+    if odd := "".join(dict.fromkeys(letter for letter in typed if letter not in LETTERS)):
+        raise InputError(
+            f"These networks know the letters {LETTERS[0]} to {LETTERS[-1]} and not {shortened(odd, 20)!r}."
+        )
+    most = MOST_LENGTH - 1
+    if not SHORTEST <= len(typed) <= most:
+        raise InputError(f"These are {len(typed)} letters; from {SHORTEST} to {most} are possible.")
+    return torch.tensor([[LETTERS.index(letter) for letter in typed]])
+
+
+def draw_examples(task: str, rows: int, length: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows of letters, the answers, and what is written when each letter of those is asked: the answer, one later."""
+    source = torch.randint(len(LETTERS), (rows, length), generator=generator)
+    answer = TASKS[task][1](source)
+    return source, answer, functional.pad(answer[:, :-1], (1, 0), value=START)
+
+
+def train(network: nn.Module, task: str, longest: int, steps: int, seed: int) -> None:
+    """Steps of Adam on rows of a length from SHORTEST to `longest`; the rate rises, and falls to a tenth."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def loss() -> Tensor:
+        length = int(torch.randint(SHORTEST, longest + 1, (), generator=generator))
+        source, answer, written = draw_examples(task, ROWS, length, generator)
+        return functional.cross_entropy(network(source, written).flatten(0, 1), answer.flatten())
+
+    fit(torch.optim.Adam(network.parameters(), LEARNING_RATE), loss, steps, warm_up=True, clip=True)
+
+
+@torch.no_grad()
+def accuracy(network: nn.Module, task: str, length: int, seed: int) -> float:
+    """How many answers to new rows are right in every letter.
+
+    Each letter is asked after the right ones before it. As long as all are right, that is what the network would have
+    written itself.
+    """
+    generator = torch.Generator().manual_seed(seed + 1_000_000)
+    source, answer, written = draw_examples(task, TEST_ROWS, length, generator)
+    return float((network(source, written).argmax(-1) == answer).all(-1).float().mean())
+
+
+@torch.no_grad()
+def write(network: nn.Module, source: Int[Tensor, "1 source"]) -> Int[Tensor, " pos"]:
+    """The network's own answer, the likeliest letter each time, as many as it has read."""
+    written = torch.tensor([[START]])
+    for _ in range(source.shape[1]):
+        written = torch.cat([written, network(source, written)[:, -1:].argmax(-1)], 1)
+    return written[0, 1:]
+
+
+def _accuracy_picture(lengths: list[int], trained: dict[str, Trained], longest: int) -> LinesPicture:
+    return LinesPicture(
+        title="Answers right in every letter (share of new rows)",
+        x=lengths,
+        series={name: each.right for name, each in trained.items()},
+        x_title=f"letters (in training at most {longest})",
+        y_title="share",
+    )
+
+
+def _table(trained: dict[str, Trained], longest: int) -> TablePicture:
+    rows = tuple(
+        (
+            name,
+            f"{parameters(each.network):,}",
+            f"{_mean(each, longest):.1%}",
+            f"{each.seconds:.1f} s",
+        )
+        for name, each in trained.items()
+    )
+    columns = ("network", "parameters", f"right, of {SHORTEST} to {longest} letters", "time of training here")
+    return TablePicture(columns=columns, rows=rows)
+
+
+def _mean(trained: Trained, longest: int) -> float:
+    known = trained.right[: longest - SHORTEST + 1]
+    return sum(known) / len(known)
+
+
+def _verdict(trained: dict[str, Trained], longest: int) -> Verdict:
+    order = sorted(trained, key=lambda name: -_mean(trained[name], longest))
+    told = ", ".join(f"{_mean(trained[name], longest):.0%} by {name}" for name in order)
+    beyond = ", ".join(f"{trained[name].right[-1]:.0%}" for name in order)
+    return Verdict(
+        text=f"Of rows as long as in training {told}. Of rows with {BEYOND} letters more, in the same order: {beyond}. "
+        "Attention alone has a vector for each position, and those beyond were never trained; a recurrent network "
+        "takes its next step as any other."
+    )
+
+
+def _letters_rows(trained: dict[str, Trained], task: str, ids: Tensor) -> tuple[Row, Row]:
+    right = TASKS[task][1](ids)[0]
+    answers = {name: write(each.network, ids) for name, each in trained.items()}
+    rows = tuple(
+        (name, f"{_text(answer)} {'✓' if torch.equal(answer, right) else '✗'}", f"{int((answer == right).sum())}")
+        for name, answer in answers.items()
+    )
+    columns = ("network", f"answer to {_text(ids[0])}", f"letters right, of {len(right)}")
+    maps = []
+    for name, each in trained.items():
+        with torch.no_grad():
+            weights = each.network.look(ids, functional.pad(answers[name][None, :-1], (1, 0), value=START))
+        if weights is not None:
+            maps.append(_weights_picture(name, weights[0], answers[name], ids[0]))
+    return (
+        row(TablePicture(columns=columns, rows=rows), title="Your letters"),
+        row(*maps, title="Where each looked while it wrote"),
+    )
+
+
+def _weights_picture(name: str, weights: Tensor, answer: Tensor, read: Tensor) -> HeatMapPicture:
+    return HeatMapPicture(
+        title=name.capitalize(),
+        values=weights,
+        rows=tuple(_text(answer)),
+        columns=tuple(_text(read)),
+        row_axis="written",
+        column_axis="read",
+        colours="weights",
+    )
+
+
+def _text(ids: Tensor) -> str:
+    return "".join(LETTERS[each] for each in ids.tolist())
+
+
+ATTENTION_ALONE = Screen(
+    title="Is attention all one needs?",
+    lesson=(
+        "Before 2017, what read one sequence and wrote another was recurrent: one state had to carry all that was "
+        "read, or attention helped it to look back. The Transformer left the recurrence out. Here all three learn to "
+        "rewrite rows of letters, with about as many parameters and the same batches."
+    ),
+    controls={
+        "task": ChoiceControl(
+            title="Task", default="reverse", options={name: told for name, (told, _) in TASKS.items()}
+        ),
+        "longest": NumberControl(title="Longest row in training", default="8", low=3, high=12, whole=True),
+        "steps": NumberControl(title="Steps", default="240", low=20, high=900, step=20, whole=True),
+        "letters": TextControl(title=f"Your letters, {LETTERS[0]} to {LETTERS[-1]}", default="cabbage", longest=40),
+        "seed": SeedControl(),
+    },
+    compute=attention_alone,
+    formulas=(
+        r"\text{recurrence: } h_t = \mathrm{GRU}(h_{t-1}, x_t),\quad s_0 = h_n",
+        r"\text{with attention: } c_i = \sum_t \mathrm{softmax}_t(s_i \cdot h_t)\, h_t",
+    ),
+    code=(train, fit, AttentionAlone, Recurrent, RecurrentWithAttention),
+    is_long=True,
+)

@@ -1,0 +1,123 @@
+"""Steps that must follow one another, and the time they take: a recurrent network, attention and a convolution."""
+
+from __future__ import annotations
+
+from statistics import median
+from time import perf_counter
+
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from headlight.cancellation import check_cancelled
+from headlight.course.block.recurrence.recall_models import NETWORKS, AttentionNetwork, RecurrentNetwork, recall_batch
+from headlight.course.controls import ChoiceControl, NumberControl
+from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row
+from headlight.course.screen import Answer, Screen
+
+REPETITIONS = 3
+Times = dict[str, list[float]]
+
+
+def sequential_steps(longest: str, layers: int) -> Answer:
+    """Steps and measured times of one training step of each network over length."""
+    lengths = [length for length in (16, 32, 64, 128, 256, 512, 1024) if length <= int(longest)]
+    networks = {name: network.make(layers) for name, network in NETWORKS.items()}
+    times = {name: [training_time(network, length) for length in lengths] for name, network in networks.items()}
+    steps = {
+        name: [float(network.steps_in_a_row(length, layers)) for length in lengths]
+        for name, network in NETWORKS.items()
+    }
+    return (
+        row(
+            LinesPicture(
+                title="Steps that must follow one another",
+                x=lengths,
+                series=steps,
+                x_title="tokens",
+                y_title="steps",
+                log_x=True,
+                log_y=True,
+            ),
+            LinesPicture(
+                title="Time of one training step, measured now (ms)",
+                x=lengths,
+                series=times,
+                x_title="tokens",
+                y_title="ms",
+                log_x=True,
+                log_y=True,
+            ),
+        ),
+        row(_table(networks, lengths[-1], steps, times)),
+        row(_verdict(times, lengths)),
+    )
+
+
+def training_time(network: nn.Module, length: int) -> float:
+    """The time of a forward and a backward pass over one text of that length, in ms: the median of a few."""
+    ids, _ = recall_batch(torch.tensor([length - 1]), torch.Generator().manual_seed(0))
+    times = []
+    for _ in range(1 + REPETITIONS):  # the first one is slower than all others
+        check_cancelled()
+        begin = perf_counter()
+        network(network.embed(ids)).sum().backward()  # type: ignore[operator]
+        times.append(1000 * (perf_counter() - begin))
+    network.zero_grad()
+    return median(times[1:])
+
+
+def multiplications(network: nn.Module, length: int) -> int:
+    """The multiply-adds of a forward pass that torch counts; those of nn.RNN, which it does not know, by formula."""
+    ids, _ = recall_batch(torch.tensor([length - 1]), torch.Generator().manual_seed(0))
+    counter = FlopCounterMode(display=False)
+    with counter, torch.no_grad():
+        network(network.embed(ids))  # type: ignore[operator]
+    counted = int(counter.get_total_flops()) // 2
+    if not isinstance(network, RecurrentNetwork):
+        return counted
+    maps = sum(parameter.numel() for parameter in network.recurrent.parameters() if parameter.dim() == 2)
+    output = network.output.weight.numel()
+    return length * (maps + output)
+
+
+def _table(networks: dict[str, nn.Module], length: int, steps: dict[str, list[float]], times: Times) -> TablePicture:
+    rows = tuple(
+        (name, f"{steps[name][-1]:,.0f}", f"{multiplications(network, length):,}", f"{times[name][-1]:.1f} ms")
+        for name, network in networks.items()
+    )
+    columns = (f"{length:,} tokens", "steps that follow one another", "multiply-adds", "forward and backward, measured")
+    return TablePicture(columns=columns, rows=rows)
+
+
+def _verdict(times: Times, lengths: list[int]) -> Verdict:
+    ratio = times["recurrent"][-1] / times["attention"][-1]
+    faster = f"{ratio:.1f} times faster" if ratio >= 1 else f"{1 / ratio:.1f} times slower"
+    return Verdict(
+        text=f"Here and now, at {lengths[-1]:,} tokens, attention is {faster} than the recurrent network, measured on "
+        "a processor with few cores. The more units compute at once, as in a GPU, the more it counts how few steps "
+        "must wait for one another. On the other side, attention computes a score for each pair of tokens: double "
+        "the length, and there are four times as many."
+    )
+
+
+SEQUENTIAL_STEPS = Screen(
+    title="One after the other, or all at once",
+    lesson=(
+        "A recurrent network cannot begin a token before it has finished the one before. Attention and convolutions "
+        "compute all tokens of a known text at once, so their steps do not grow with its length. This is what made "
+        "training on so much text possible; when it writes, a Transformer also goes token by token."
+    ),
+    controls={
+        "longest": ChoiceControl(
+            title="Longest text",
+            default="512",
+            options={"128": "128 tokens", "512": "512 tokens", "1024": "1,024 tokens"},
+        ),
+        "layers": NumberControl(title="Layers", default="2", low=1, high=4, whole=True),
+    },
+    compute=sequential_steps,
+    formulas=(r"\text{recurrent: } n + L - 1\ \text{steps}", r"\text{attention, convolution: } L\ \text{steps}"),
+    code=(training_time, AttentionNetwork, RecurrentNetwork),
+    is_long=True,
+)

@@ -1,0 +1,162 @@
+"""The chapter of exercises in code."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from headlight.code_exercises.case import Case, right_answer
+from headlight.code_exercises.exercises import CODE_EXERCISES
+from headlight.code_exercises.misconceptions import MISCONCEPTIONS, wrong_answer
+from headlight.code_exercises.notebook import notebook_text, python_text
+from headlight.code_exercises.steps import Steps, compute
+from headlight.course.controls import ChoiceControl, NumberControl, SeedControl
+from headlight.course.pictures import FilePicture, MatrixPicture, TablePicture, row, verdict_row
+from headlight.course.screen import Answer, Chapter, Screen
+from headlight.nn.attention import Attention
+from headlight.registry import Registry
+
+DIGITS = 4
+WITHOUT_LAYERS = (
+    "no-scale",
+    "scale-by-width",
+    "multiplied-by-root",
+    "softmax-over-queries",
+    "exchanged-scores",
+    "weights-transposed",
+    "values-from-keys",
+    "mask-ignored",
+    "mask-inverted",
+    "mask-transposed",
+    "mask-after-softmax",
+    "masked-scores-zero",
+)
+
+
+def drawn_case(seed: int, tokens: int, channels: int) -> Case:
+    """One text of random queries, keys and values, under a causal mask."""
+    generator = torch.Generator().manual_seed(seed)
+    query, key, value = (torch.randn(1, tokens, channels, generator=generator) for _ in range(3))
+    return Case(query=query, key=key, value=value, mask=torch.ones(1, tokens, tokens, dtype=torch.bool).tril())
+
+
+def exercise(name: str, tokens: int, seed: int) -> Answer:
+    """What the exercise asks for, and the right answer for a small example, by the attention of every model."""
+    row_of_exercise = CODE_EXERCISES[name]
+    case = replace(drawn_case(seed, tokens, 4), mask=None)
+    right = right_answer(case)
+    arguments = tuple(
+        (name, text.strip()) for name, _, text in (each.partition(":") for each in row_of_exercise.arguments)
+    )
+    return (
+        verdict_row(row_of_exercise.task),
+        row(TablePicture(title="Arguments", columns=("name", "what it is"), rows=arguments)),
+        row(
+            FilePicture(file_name="attention.ipynb", media_type="application/x-ipynb+json", text=notebook_text()),
+            FilePicture(file_name="my_attention.py", media_type="text/x-python", text=python_text()),
+            title="The exercises, with gaps to fill in",
+            text="All four, as a Jupyter notebook or as a Python file. The cells of the notebook check themselves, and "
+            "headlight check my_attention.py checks the file: on your own machine, where Headlight is installed. Your "
+            "code is compared with Headlight's, and a wrong number is told by its mistake.",
+        ),
+        row(
+            matrix("Queries", case.query, "query", "channel"),
+            matrix("Keys", case.key, "key", "channel"),
+            matrix("Values", case.value, "value", "channel"),
+            title="An example to test your function with",
+            text="One head, without a mask; a module first makes these three of its input.",
+        ),
+        row(
+            matrix("Weights", right.weights, "query", "key", weights=True),
+            matrix("Output", right.output, "query", "channel", before="→"),
+        ),
+    )
+
+
+def mistake(name: str, tokens: int, channels: int, seed: int) -> Answer:
+    """A misconception computed beside the right answer, on the same numbers."""
+    case = drawn_case(seed, tokens, channels)
+    right, row_of_mistake = right_answer(case), MISCONCEPTIONS[name]
+    wrong = wrong_answer(case, row_of_mistake) or right
+    distance = float((wrong.output - right.output).abs().max())
+    diagnosis = row_of_mistake.diagnosis
+    return (
+        row(
+            matrix("Right weights", right.weights, "query", "key", weights=True),
+            matrix("Weights of the mistake", wrong.weights, "query", "key", weights=True),
+        ),
+        row(
+            matrix("Right output", right.output, "query", "channel"),
+            matrix("Output of the mistake", wrong.output, "query", "channel"),
+        ),
+        verdict_row(
+            f"The outputs differ by up to {distance:.{DIGITS}f}. It looks as if {diagnosis.looks_like}", good=False
+        ),
+        verdict_row(f"{diagnosis.hints.nudge} {diagnosis.hints.concrete}", title="What to try"),
+    )
+
+
+def matrix(
+    title: str, values: Tensor, row_axis: str, column_axis: str, *, weights: bool = False, before: str = ""
+) -> MatrixPicture:
+    """A matrix of the only text of a batch."""
+    return MatrixPicture(
+        title=title,
+        values=values[0],
+        rows=_numbers(values.shape[1]),
+        columns=_numbers(values.shape[2]),
+        row_axis=row_axis,
+        column_axis=column_axis,
+        colours="weights" if weights else "signed",
+        row_sums=weights,
+        before=before,
+    )
+
+
+def _numbers(count: int) -> tuple[str, ...]:
+    return tuple(str(number) for number in range(count))
+
+
+TOKENS = NumberControl(title="Tokens", default="4", low=2, high=6, whole=True)
+EXERCISE = Screen(
+    title="Write it yourself",
+    lesson="Write attention once, and you know where each number comes from. Four exercises lead from one "
+    "function to several heads. Your code runs on your own machine; this page only shows what it shall do.",
+    controls={
+        "name": ChoiceControl(
+            title="Exercise",
+            default="scaled_dot_product_attention",
+            options={name: each.title for name, each in CODE_EXERCISES.items()},
+        ),
+        "tokens": TOKENS,
+        "seed": SeedControl(),
+    },
+    compute=exercise,
+    formulas=(r"\mathrm{softmax}\left(\frac{Q K^T}{\sqrt{d_k}}\right) V",),
+    code=(Attention.weighted_sum,),
+)
+MISTAKE = Screen(
+    title="What mistakes look like",
+    lesson="A mistake in attention seldom raises an error: it gives other numbers. Choose one and compare. The check "
+    "of your code computes each of them, too, and so knows a wrong number by its mistake.",
+    controls={
+        "name": ChoiceControl(
+            title="Mistake",
+            default="mask-after-softmax",
+            options={name: name.replace("-", " ").capitalize() for name in WITHOUT_LAYERS},
+        ),
+        "tokens": TOKENS,
+        "channels": NumberControl(title="Channels", default="4", low=2, high=6, whole=True),
+        "seed": SeedControl(),
+    },
+    compute=mistake,
+    formulas=(r"\mathrm{softmax}\left(\frac{Q K^T}{\sqrt{d_k}}\right) V",),
+    code=(Steps, compute),
+)
+CODE = Chapter(
+    title="Exercises in code",
+    summary="Four functions to write, and a check that tells which mistake a wrong number comes from.",
+    screens=Registry("screen", {"write": EXERCISE, "mistakes": MISTAKE}),
+)

@@ -1,0 +1,231 @@
+"""Controls, with which a learner changes a screen: each reads its value from the text that an address holds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, ClassVar
+
+import torch
+
+from headlight.array_types import Float
+from headlight.config import Config
+from headlight.course.requirements import REQUIREMENTS
+from headlight.errors import InputError, shortened
+
+MAX_INPUT_LENGTH = 5_000  # characters of one input
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control(ABC):
+    """A control: its title, and the text of the value that it begins with. `kind` says how a page draws it."""
+
+    kind: ClassVar[str]
+    title: str
+    default: str
+
+    @abstractmethod
+    def parse(self, text: str) -> Any:
+        """The value that a text stands for. Raises InputError with a sentence."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One side of a matrix: what its rows or columns are called, and how many there may be.
+
+    Matrices of one screen whose axes have the same name grow and shrink together.
+    """
+
+    name: str
+    least: int = 1
+    most: int = 6
+    labels: tuple[str, ...] = ()
+
+    def label(self, index: int) -> str:
+        """The name of a row or column; without one its number, counted from 0."""
+        return self.labels[index] if index < len(self.labels) else str(index)
+
+    def label_all(self, count: int) -> tuple[str, ...]:
+        """The names of the first rows or columns."""
+        return tuple(self.label(index) for index in range(count))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixControl(Control):
+    """A table of numbers, as text `1,0;0,1`. With `switches` its cells are 0 or 1 and are turned by a click."""
+
+    kind: ClassVar[str] = "matrix"
+    rows: Axis
+    columns: Axis
+    low: float | int = -100
+    high: float | int = 100
+    switches: bool = False
+
+    def parse(self, text: str) -> Float[torch.Tensor, "row column"]:
+        """The matrix."""
+        rows = [[cell.strip() for cell in row.split(",")] for row in text.split(";")]
+        for side, axis, count in (("row", self.rows, len(rows)), ("column", self.columns, len(rows[0]))):
+            if not axis.least <= count <= axis.most:
+                possible = f"{axis.least} to {axis.most}" if axis.least < axis.most else f"{axis.least}"
+                given = f"{count} {side}{'' if count == 1 else 's'} ({axis.name})"
+                raise InputError(f"The matrix {self.title} has {given}; possible: {possible}.")
+        for number, row in enumerate(rows):
+            if len(row) != len(rows[0]):
+                raise InputError(
+                    f"Row {number} of {self.title} is of length {len(row)} and row 0 of length {len(rows[0])}. "
+                    "All rows of a matrix are equally long."
+                )
+        return torch.tensor(
+            [
+                [self._parse_cell(cell, row, column) for column, cell in enumerate(cells)]
+                for row, cells in enumerate(rows)
+            ]
+        )
+
+    def _parse_cell(self, text: str, row: int, column: int) -> float:
+        place = f"Row {row}, column {column} of {self.title}"
+        number = parse_number(text, place, self.low, self.high)
+        if self.switches and number not in (0, 1):
+            raise InputError(f"{place} is {text}; it is 1 or 0.")
+        return number
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberControl(Control):
+    """A slider from `low` to `high`; with `whole` its value is a whole number, and with `even` an even one."""
+
+    kind: ClassVar[str] = "number"
+    low: float | int
+    high: float | int
+    step: float | int = 1
+    whole: bool = False
+    even: bool = False
+
+    def parse(self, text: str) -> float | int:
+        """The number."""
+        number = parse_number(text, self.title, self.low, self.high)
+        if not self.whole:
+            return number
+        if number != int(number):
+            raise InputError(f"{self.title} is {text}; it must be a whole number.")
+        if self.even and number % 2:
+            raise InputError(f"{self.title} is {int(number)}; it must be even, because channels go in pairs.")
+        return int(number)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedControl(NumberControl):
+    """The seed of random draws, with a button that draws again."""
+
+    kind: ClassVar[str] = "seed"
+    title: str = "Seed"
+    default: str = "1"
+    low: float | int = 0
+    high: float | int = 9_999
+    whole: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceControl(Control):
+    """One of several, by name; `options` are their titles."""
+
+    kind: ClassVar[str] = "choice"
+    options: dict[str, str] = field(default_factory=dict)
+
+    def parse(self, text: str) -> str:
+        """The name."""
+        if text not in self.options:
+            raise InputError(f"{self.title} is {shortened(text, 30)!r}; possible are {', '.join(self.options)}.")
+        return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextControl(Control):
+    """A text; with `lines` it may have several."""
+
+    kind: ClassVar[str] = "text"
+    longest: int = 200
+    lines: int = 1
+
+    def parse(self, text: str) -> str:
+        """The text."""
+        if not text.strip():
+            raise InputError(f"“{self.title}” is empty. Type something.")
+        if len(text) > self.longest:
+            raise InputError(
+                f"“{self.title}” has {len(text):,} characters; at most {self.longest:,} are possible. Shorten it."
+            )
+        return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordingControl(Control):
+    """A WAV file of the learner's own, by the name under which it is kept for them; `compute` is given its samples.
+
+    Without one it is None. No address holds such a name: it says `shared` instead.
+    """
+
+    kind: ClassVar[str] = "recording"
+    default: str = ""
+    shared: ClassVar[str] = "own"
+
+    def parse(self, text: str) -> str | None:
+        """The name, or None; the caller of `compute` reads the file."""
+        if text == self.shared:
+            raise InputError(
+                "This link was made from a recording, which it does not carry. Choose a WAV file of your own, or go "
+                "back to the tones."
+            )
+        return text or None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelControl(Control):
+    """A model by its name; `compute` is given the opened Checkpoint. `needs` names a row of REQUIREMENTS."""
+
+    kind: ClassVar[str] = "model"
+    title: str = "Model"
+    needs: str = "one-stack"
+
+    def parse(self, text: str) -> str:
+        """The name; the caller of `compute` opens the model."""
+        return text
+
+    def require(self, config: Config) -> None:
+        """Raise InputError for a model that this screen cannot run on."""
+        requirement = REQUIREMENTS[self.needs]
+        if not requirement.suits(config):
+            raise InputError(f"This screen needs a model that {requirement.words}. Choose another model.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartControl(NumberControl):
+    """A layer or head of the model that the control `model` chooses, counted from 0; `part` names a row of PARTS.
+
+    A page offers those that the model has. Where another model has fewer, its last one takes the place.
+    """
+
+    kind: ClassVar[str] = "part"
+    part: str
+    low: float | int = 0
+    high: float | int = 1_023
+    whole: bool = True
+
+
+def parse_number(text: str, place: str, low: float | int, high: float | int) -> float:
+    """A number between two others; `place` is what a sentence calls it. Raises InputError."""
+    expected = f"a number from {_plainly(low)} to {_plainly(high)}"
+    try:
+        number = float(text.replace("−", "-"))
+    except ValueError:
+        given = f"{shortened(text, 30)!r}" if text.strip() else "empty"
+        raise InputError(f"{place} is {given}; it takes {expected}.") from None
+    if not (isfinite(number) and low <= number <= high):
+        raise InputError(f"{place} is {shortened(text.strip(), 30)}; it takes {expected}.")
+    return number
+
+
+def _plainly(number: float | int) -> str:
+    """A number as people write it: 1,000,000 and not 1e+06."""
+    return (f"{number:,.0f}" if number == int(number) else f"{number:g}").replace("-", "−")

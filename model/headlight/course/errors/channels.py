@@ -1,0 +1,146 @@
+"""The number i of the sinusoid: it counts pairs of channels, and frequency belongs to the channel."""
+
+from __future__ import annotations
+
+import torch
+
+from headlight.array_types import Float
+from headlight.course.controls import NumberControl
+from headlight.course.pictures import BarsPicture, LinesPicture, MatrixPicture, TablePicture, row, verdict_row
+from headlight.course.positions.waves import wavelengths, waves
+from headlight.course.screen import Answer, Screen
+from headlight.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinusoids
+
+STILL = 0.1  # a channel that changes by less within a text tells no positions apart
+SHOWN_ROWS, SHOWN_CHANNELS = 6, 4
+
+
+def read_as_channels(length: int, d_model: int) -> Float[torch.Tensor, "pos d_model"]:
+    """The encodings with i read as the channel: channel c turns with base^(2c/d) instead of its pair's."""
+    # Twice as many channels have each channel's own number as the number of a pair.
+    twice = waves(length, 2 * d_model, SINUSOIDAL_BASE**2)
+    sines, cosines = twice[:, 0::2], twice[:, 1::2]
+    return torch.where(torch.arange(d_model) % 2 == 0, sines, cosines)
+
+
+def pair_numbers(d_model: int, length: int) -> Answer:
+    """Wavelengths where i counts pairs and where it is taken for the channel; and positions counted from 0 or 1."""
+    right, wrong = waves(length, d_model, SINUSOIDAL_BASE), read_as_channels(length, d_model)
+    by_pair = wavelengths(d_model, SINUSOIDAL_BASE).repeat_interleave(2)
+    by_channel = wavelengths(2 * d_model, SINUSOIDAL_BASE**2)
+    still = {name: int((each.amax(0) - each.amin(0) < STILL).sum()) for name, each in (("i", right), ("c", wrong))}
+    shown = sorted({*range(min(4, d_model)), d_model // 2, d_model - 1})
+    return (
+        row(
+            LinesPicture(
+                title="Wavelength of each channel",
+                x=list(range(d_model)),
+                series={"i counts pairs": by_pair, "i taken for the channel": by_channel},
+                x_title="channel",
+                y_title="positions",
+                log_y=True,
+            ),
+            TablePicture(
+                title="Positions until a channel's wave begins again",
+                columns=("channel", "its pair i", "i counts pairs", "i taken for the channel"),
+                rows=tuple((str(c), str(c // 2), f"{by_pair[c]:,.1f}", f"{by_channel[c]:,.1f}") for c in shown),
+            ),
+        ),
+        verdict_row(
+            f"Read as the channel, i makes the longest wave {by_channel[-1]:,.0f} positions instead of "
+            f"{by_pair[-1]:,.0f}. Within {length} tokens {still['c']} of {d_model} channels then hardly move "
+            f"(by less than {STILL:g}), where {still['i']} should."
+        ),
+        *_first_position(length, d_model),
+    )
+
+
+def _first_position(length: int, d_model: int) -> Answer:
+    from_0, from_1 = waves(length, d_model, SINUSOIDAL_BASE), waves(length + 1, d_model, SINUSOIDAL_BASE)[1:]
+    moved = float((from_0 - from_1).abs().max())
+    apart = float((torch.cdist(from_0, from_0) - torch.cdist(from_1, from_1)).abs().max())
+    names = tuple(f"token {number}" for number in range(1, min(length, SHOWN_ROWS) + 1))
+    return (
+        row(
+            *(
+                MatrixPicture(
+                    title=title,
+                    values=encoding[:SHOWN_ROWS, :SHOWN_CHANNELS],
+                    rows=names,
+                    column_axis="channel",
+                    columns=tuple(map(str, range(min(d_model, SHOWN_CHANNELS)))),
+                )
+                for title, encoding in (("Positions from 0", from_0), ("Positions from 1", from_1))
+            ),
+            title="The first token is at position 0, even where a text counts its tokens from 1",
+        ),
+        verdict_row(
+            f"Counted from 1 a number changes by up to {moved:.2f}, and the first vector is not 0, 1, 0, 1. "
+            f"The distances between positions stay the same up to {apart:.1g}: a model can be trained with "
+            "either, but it must then be used with the one that it was trained with."
+        ),
+    )
+
+
+def sign_changes(encodings: Float[torch.Tensor, "pos d_model"]) -> torch.Tensor:
+    """How often each channel crosses 0."""
+    return (encodings[1:].sign() * encodings[:-1].sign() < 0).sum(0)
+
+
+def fast_channels(d_model: int, length: int) -> Answer:
+    """How often channels cross 0 in the first and in the second half of the positions."""
+    encodings = waves(length, d_model, SINUSOIDAL_BASE)
+    halves = sign_changes(encodings[: length // 2]), sign_changes(encodings[-(length // 2) :])
+    shown = sorted({2 * round(share * (d_model // 2 - 1) / 4) + 1 for share in range(5)})
+    first, last = shown[0], shown[-1]
+    return (
+        row(
+            LinesPicture(
+                title="A channel at the front, and one at the end",
+                x=list(range(length)),
+                series={f"channel {channel}": encodings[:, channel] for channel in (first, last)},
+                x_title="position",
+                y_title="value",
+            ),
+            BarsPicture(
+                title="How often a channel crosses zero in each half of the text",
+                labels=tuple(f"channel {channel}" for channel in shown),
+                series={
+                    name: half[shown].tolist() for name, half in zip(("first half", "second half"), halves, strict=True)
+                },
+                digits=0,
+            ),
+        ),
+        verdict_row(
+            f"Channel {first} crosses zero {int(halves[0][first])} times in the first half of the text and "
+            f"{int(halves[1][first])} times in the second; channel {last} {int(halves[0][last])} and "
+            f"{int(halves[1][last])} times. Fast and slow are channels, not positions: late tokens are told from "
+            "their neighbours as well as early ones."
+        ),
+    )
+
+
+PAIRS = Screen(
+    title="What does i count?",
+    lesson="In the formula of the sinusoid i is often said to be the channel. It counts pairs: the channels 2i and 2i "
+    "+ 1 share one wave. And it does not count tokens, which are numbered from 0 here, whatever their text does.",
+    controls={
+        "d_model": NumberControl(title="Channels d", default="512", low=2, high=1024, step=2, whole=True),
+        "length": NumberControl(title="Tokens", default="100", low=2, high=1000, whole=True),
+    },
+    compute=pair_numbers,
+    formulas=(Sinusoidal.formula,),
+    code=(sinusoids, read_as_channels, wavelengths),
+)
+FAST_CHANNELS = Screen(
+    title="Which of them are fast: the first positions, or the first channels?",
+    lesson="One reads that early positions have the high frequencies. It is the early channels that do, and they have "
+    "them at every position. Count how often a channel crosses zero in each half of the text.",
+    controls={
+        "d_model": NumberControl(title="Channels d", default="32", low=4, high=512, step=2, whole=True),
+        "length": NumberControl(title="Tokens", default="64", low=8, high=256, step=2, whole=True),
+    },
+    compute=fast_channels,
+    formulas=(Sinusoidal.formula, r"\lambda_i = 2 \pi \cdot 10000^{2i/d}"),
+    code=(sign_changes, sinusoids),
+)

@@ -1,0 +1,176 @@
+"""What notes often say, what is right, and the screen of the course that shows it."""
+
+from __future__ import annotations
+
+from headlight.course.pictures import Claim, ClaimsPicture, ScreenLink, row
+from headlight.course.screen import Answer, Screen
+
+
+def _claim(said: str, right: str, *paths: str) -> Claim:
+    """A claim; each path is `chapter/screen`."""
+    names = (path.split("/") for path in paths)
+    return Claim(said, right, tuple(ScreenLink(chapter, screen) for chapter, screen in names))
+
+
+CLAIMS: dict[str, tuple[Claim, ...]] = {
+    "Positions": (
+        _claim(
+            "The waves of the sinusoid grow by 10^(4i/d).",
+            "By 10000^(2i/d). The other is a base of 100: its slowest wave is a hundred times shorter.",
+            "positions/base",
+        ),
+        _claim(
+            "i is the number of the channel.",
+            "It numbers pairs: the channels 2i and 2i + 1 share a wave. Positions count from 0.",
+            "errors/pairs",
+        ),
+        _claim(
+            "Early positions have the high frequencies.",
+            "Early channels have them, at every position.",
+            "errors/fast-channels",
+        ),
+        _claim(
+            "Attention sees the future, and so it does not know the order.",
+            "Two things: a mask hides the future, and positions tell the order. A causal mask alone tells it, too.",
+            "positions/order",
+        ),
+        _claim(
+            "Attention is permutation invariant.",
+            "It is equivariant: each output moves with its token. Only a mean of all outputs stays the same.",
+            "positions/shuffled",
+        ),
+    ),
+    "Scores": (
+        _claim(
+            "Scores are not scaled, or divided by d_k, or by the root of the model's width.",
+            "They are divided by √d_k, and d_k is the width of one head's queries.",
+            "errors/divisor",
+            "attention/scale",
+        ),
+        _claim(
+            "q = Q x, and the weights are softmax(X Q Kᵀ Xᵀ).",
+            "One takes tokens as columns, the other as rows: between them lies a transpose. Values come last.",
+            "errors/rows-or-columns",
+            "attention/projections",
+        ),
+        _claim(
+            "torch.rand makes a good example.",
+            "Its numbers are never negative, so all keys fit alike and nothing is chosen. torch.randn chooses.",
+            "attention/random",
+        ),
+    ),
+    "Masks": (
+        _claim(
+            "The forbidden weights are set to 0 after the softmax.",
+            "Then rows do not add up to 1. The scores are set to −∞ before it.",
+            "masks/before-after",
+        ),
+        _claim(
+            "Forbidden products of query and key become 0.",
+            "A score of 0 still gets weight. Writing into the scores themselves also loses them.",
+            "errors/zero-score",
+        ),
+        _claim(
+            "A token sees only those before it.",
+            "And itself: j ≤ i.",
+            "errors/itself",
+        ),
+        _claim(
+            "mask.unsqueeze(1) makes a padding mask fit.",
+            "One axis too few: an error, or with as many texts as heads a mask that silently hides by head.",
+            "masks/broadcast",
+        ),
+        _claim(
+            "Minus infinity is always safe.",
+            "A row in which all is forbidden becomes NaN.",
+            "masks/drawn",
+        ),
+        _claim(
+            "The padding mask has the shape (batch, d_model).",
+            "It has a cell for each token: (batch, tokens).",
+            "errors/mask-shape",
+        ),
+    ),
+    "Heads": (
+        _claim(
+            "Several heads cost no more than one.",
+            "Where each is d / h wide. Heads of full width cost about h times as much.",
+            "heads/cost",
+        ),
+        _claim(
+            "Queries, keys and values are all d_k wide, and their matrices n × n.",
+            "Values have a width of their own, d_v, and each matrix as many columns as its heads are wide.",
+            "heads/widths",
+        ),
+        _claim(
+            "Encoder and decoder have equally many heads.",
+            "They meet in vectors, which have no heads. Each may have its own number.",
+            "heads/two-stacks",
+        ),
+    ),
+    "Blocks and models": (
+        _claim(
+            "Attention's output takes the place of x.",
+            "It is added to x. Give them different letters: x, and z for what is added.",
+            "block/residual",
+            "block/switch-off",
+        ),
+        _claim(
+            "The norm stands after each sublayer.",
+            "In 2017. Most later models have it before (pre-norm).",
+            "block/norm-placement",
+        ),
+        Claim(
+            "A layer norm is (h − μ) / σ.",
+            "With an ε, or equal channels give 0 / 0; and with a learned gain and shift.",
+            (ScreenLink("block", "layer-norm", {"x": "1,2,3,6;2,2,2,2", "epsilon": "0"}),),
+        ),
+        _claim(
+            "A decoder is an encoder with cross-attention.",
+            "A mask makes a decoder. Cross-attention is there only where there is an encoder.",
+            "errors/decoders",
+        ),
+        _claim(
+            "In a recurrent network words are far apart because of its layers.",
+            "Because of its steps: one for each word between.",
+            "errors/recurrence",
+            "block/path-length",
+        ),
+        _claim(
+            "A vector has as many numbers as there are activation functions.",
+            "As there are neurons. All of them may have the same activation function.",
+            "block/feed-forward",
+        ),
+    ),
+    "Tokens, training and code": (
+        _claim(
+            "x is a token, and x is its number.",
+            "A token, its number in the vocabulary, and the row of the table with that number are three things.",
+            "tokens/lookup",
+        ),
+        _claim(
+            "In masked training each token is processed independently.",
+            "By the classifier. All layers below it mix the tokens.",
+            "errors/independent-tokens",
+        ),
+        _claim(
+            "The code runs as it is printed.",
+            "Without its imports it is defined, and fails when it is called.",
+            "errors/missing-names",
+        ),
+    ),
+}
+
+
+def overview() -> Answer:
+    """All claims, by their subject."""
+    return tuple(row(ClaimsPicture(claims=claims), title=subject) for subject, claims in CLAIMS.items())
+
+
+OVERVIEW = Screen(
+    title="What notes say, and what is right",
+    lesson="All of these claims stand in notes that many people learn from. Each has a screen where you can check it, "
+    "here or in the chapter that it belongs to, with a number that is computed as you look.",
+    compute=overview,
+    code=(overview,),
+)

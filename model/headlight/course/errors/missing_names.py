@@ -1,0 +1,81 @@
+"""Code printed without its imports: it is defined without a complaint, and fails when it is called."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from headlight.course.controls import ChoiceControl
+from headlight.course.pictures import TablePicture, row, verdict_row
+from headlight.course.positions.waves import wavelengths
+from headlight.course.screen import Answer, Screen
+from headlight.nn.attention import split_heads
+from headlight.nn.positional_encodings import sinusoids
+
+CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "wavelengths": (wavelengths, (8, 10_000.0)),
+    "sinusoids": (sinusoids, (torch.arange(4), 8)),
+    "split_heads": (split_heads, (torch.zeros(1, 4, 8), 2)),
+}
+IMPORTS: dict[str, tuple[str, ...]] = {"nothing": (), "torch": ("torch",), "all": ("torch", "tau")}
+
+
+def needed_names(function: Callable[..., Any]) -> dict[str, Any]:
+    """The names that a function takes from its file, and what they are there."""
+    return dict(inspect.getclosurevars(inspect.unwrap(function)).globals)
+
+
+def call_with(function: Callable[..., Any], arguments: tuple[Any, ...], names: dict[str, Any]) -> Any:
+    """Calls a function as if its file had these names only. Raises NameError where it needs another."""
+    plain = inspect.unwrap(function)
+    assert isinstance(plain, FunctionType)
+    return FunctionType(plain.__code__, names, plain.__name__, plain.__defaults__)(*arguments)
+
+
+def missing_names(function: str, imports: str) -> Answer:
+    """A function of this program, called with only some of the names that it needs."""
+    called, arguments = CALLS[function]
+    needed = needed_names(called)
+    known = {name: value for name, value in needed.items() if name in IMPORTS[imports]}
+    try:
+        said = f"an answer of shape {tuple(call_with(called, arguments, known).shape)}"
+    except NameError as error:
+        said = f"NameError: {error}"
+    rows = tuple((name, "yes" if name in known else "no") for name in needed) or (("none", "—"),)
+    return (
+        row(
+            TablePicture(title=f"Names that {function} takes from its file", columns=("name", "known"), rows=rows),
+            TablePicture(
+                title="What Python says",
+                columns=("line", "result"),
+                rows=((f"def\N{NO-BREAK SPACE}{function}(...)", "no error"), (f"{function}(...)", said)),
+            ),
+        ),
+        verdict_row(
+            f"{len(known)} of {len(needed)} names that it needs are known. Python looks a name up when its "
+            "line runs, so a definition without its imports is accepted, and the first call fails. A class is "
+            "worse off: the name in its first line, as in “class Head(nn.Module)”, is looked up at once.",
+            good=len(known) == len(needed),
+        ),
+    )
+
+
+MISSING_NAMES = Screen(
+    title="Defined without an error, and still broken",
+    lesson="Printed code often lacks its imports, and a cell that defines a function runs all the same. Here functions "
+    "of this very program are called with only some of the names that they need.",
+    controls={
+        "function": ChoiceControl(title="Function", default="wavelengths", options={name: name for name in CALLS}),
+        "imports": ChoiceControl(
+            title="Imported",
+            default="nothing",
+            options={"nothing": "Nothing", "torch": "torch", "all": "torch, and tau from math"},
+        ),
+    },
+    compute=missing_names,
+    code=(call_with, wavelengths, sinusoids, split_heads),
+)

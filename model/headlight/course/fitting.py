@@ -1,0 +1,47 @@
+"""The training loop of the small networks that screens train on the spot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
+from torch.optim import Optimizer
+
+from headlight.cancellation import check_cancelled
+
+WARMUP = 20  # steps
+LARGEST_GRADIENT = 1.0  # the 2-norm to which longer gradients are shortened
+
+
+def fit(
+    optimizer: Optimizer,
+    loss: Callable[[], Tensor],
+    steps: int,
+    *,
+    warm_up: bool = False,
+    clip: bool = False,
+    after_backward: Callable[[int], None] | None = None,
+) -> list[float]:
+    """Take steps against the gradient of `loss`, and return the loss of each.
+
+    With `warm_up` the learning rate rises for WARMUP steps and falls to a tenth by the end; with `clip` long gradients
+    are shortened. `after_backward` is called with the number of each step while its gradient is there. Raises Cancelled
+    when the question is taken back.
+    """
+    losses, [group] = [], optimizer.param_groups
+    rate = group["lr"]
+    for step in range(steps):
+        if warm_up:
+            group["lr"] = rate * min(1, (step + 1) / WARMUP) * (1 - 0.9 * step / steps)
+        value = loss()
+        optimizer.zero_grad()
+        value.backward()  # type: ignore[no-untyped-call]
+        if after_backward:
+            after_backward(step)
+        if clip:
+            clip_grad_norm_(group["params"], LARGEST_GRADIENT)
+        optimizer.step()
+        losses.append(value.item())
+        check_cancelled()
+    return losses

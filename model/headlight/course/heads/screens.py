@@ -1,0 +1,347 @@
+"""Heads: cut, joined, counted, and of other widths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from headlight.checkpoints import Checkpoint
+from headlight.config import Config
+from headlight.course.attention import require_equal_heads
+from headlight.course.controls import ModelControl, NumberControl, TextControl
+from headlight.course.heads.counting import AttentionRun, MultiplyAdds, run_attention
+from headlight.course.heads.joining import join_heads
+from headlight.course.heads.two_stacks import run_two_stacks
+from headlight.course.pictures import (
+    BarsPicture,
+    HeatMapPicture,
+    MatrixPicture,
+    TablePicture,
+    row,
+    verdict_row,
+    weights_map,
+)
+from headlight.course.questions import ask_nearest
+from headlight.course.screen import Answer, Screen, link
+from headlight.course.sentences import LAYER
+from headlight.nn.attention import Attention, merge_heads, split_heads
+
+SHOWN_TOKENS, SHOWN_ROWS, SHOWN_CHANNELS = 24, 256, 128
+
+
+def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
+    """Numbered channels cut into heads and joined again, by the network's own functions."""
+    require_equal_heads(d_model, heads)
+    config = Config(vocabulary_size=1, context_length=1, layers=1, d_model=d_model, heads=heads)
+    x = torch.arange(float(tokens * d_model)).view(1, tokens, d_model)
+    cut = split_heads(x, heads)
+    names = tuple(f"token {number}" for number in range(tokens))
+    return (
+        row(
+            MatrixPicture(
+                title=f"{tokens} tokens × {d_model} channels",
+                values=x[0],
+                rows=names,
+                column_axis="channel",
+                columns=tuple(map(str, range(d_model))),
+                colours="none",
+                digits=0,
+            )
+        ),
+        row(
+            *(
+                MatrixPicture(
+                    title=f"Head {number}",
+                    values=head,
+                    rows=names,
+                    colours="none",
+                    digits=0,
+                    columns=tuple(map(str, range(number * config.head_dim, (number + 1) * config.head_dim))),
+                )
+                for number, head in enumerate(cut[0])
+            ),
+            title=f"Cut: {heads} heads × {tokens} tokens × {config.head_dim} channels",
+        ),
+        verdict_row(
+            "Joined again, every number stands where it stood: cutting and joining compute nothing.",
+            good=bool((merge_heads(cut) == x).all()),
+        ),
+    )
+
+
+def show_joining(model: Checkpoint, text: str, layer: int) -> Answer:
+    """Outputs of the heads side by side, times W_O, and what each head adds."""
+    found = join_heads(model, text, layer)
+    heads, _, width = found.head_outputs.shape
+    names = tuple(found.text.token_texts[:SHOWN_TOKENS])
+    lengths = found.by_head[:, :SHOWN_TOKENS].norm(dim=-1)
+    return (
+        row(
+            HeatMapPicture(
+                title=f"{heads} heads side by side: {heads} × {width} channels",
+                values=found.concatenated[:SHOWN_TOKENS, :SHOWN_ROWS],
+                rows=names,
+                column_axis="channel",
+                column_groups=width,
+            )
+        ),
+        row(
+            HeatMapPicture(
+                before="×",
+                title="W_O: a band of rows for each head",
+                values=found.projection[:SHOWN_ROWS, :SHOWN_CHANNELS],
+                note=_first_of(found.projection),
+                row_axis="channel of a head",
+                column_axis="channel of the model",
+                row_groups=width,
+            )
+        ),
+        row(
+            HeatMapPicture(
+                before="=",
+                title="Output of attention",
+                values=found.output[:SHOWN_TOKENS, :SHOWN_CHANNELS],
+                rows=names,
+                column_axis="channel",
+            )
+        ),
+        row(
+            MatrixPicture(
+                title="Length of what each head adds to each token",
+                values=lengths.T,
+                rows=names,
+                columns=tuple(f"head {number}" for number in range(heads)),
+                colours="signed",
+            )
+        ),
+        verdict_row(
+            "Joining and multiplying by W_O is the same as a sum: each head times its own rows of W_O. "
+            f"Added up, the {heads} heads give the output up to {found.error:.1g}.",
+            good=found.error < 1e-3,
+        ),
+    )
+
+
+def _first_of(projection: Tensor) -> str:
+    rows, channels = projection.shape
+    if rows <= SHOWN_ROWS and channels <= SHOWN_CHANNELS:
+        return ""
+    return f"The first {min(rows, SHOWN_ROWS)} × {min(channels, SHOWN_CHANNELS)} of {rows} × {channels} numbers."
+
+
+def compare_costs(d_model: int, heads: int, length: int) -> Answer:
+    """One wide head, many narrow ones, and many wide ones: weights and multiply-adds as counted in a run."""
+    require_equal_heads(d_model, heads)
+    runs = {
+        f"1 head of {d_model}": run_attention(d_model, 1, length),
+        f"{heads} heads of {d_model // heads}": run_attention(d_model, heads, length),
+        f"{heads} heads of {d_model}": run_attention(d_model, heads, length, head_dim=d_model),
+    }
+    one, many, wide = runs.values()
+    return (
+        row(
+            *(
+                BarsPicture(
+                    title=title,
+                    labels=tuple(runs),
+                    series={title: [getattr(each, name) for each in runs.values()]},
+                    digits=0,
+                )
+                for title, name in (("Parameters", "parameters"), ("Multiply-adds of one pass", "multiply_adds"))
+            ),
+            question=ask_nearest(
+                f"How many parameters have {heads} heads that share the {d_model} channels, beside one head of all?",
+                {f"1/{heads} of them": 1 / heads, "as many": 1, f"{heads} times as many": heads},
+                many.parameters / one.parameters,
+            ),
+        ),
+        row(
+            TablePicture(
+                title="Counted",
+                columns=("attention", "parameters", "multiply-adds", "attention weights: heads × queries × keys"),
+                rows=tuple(
+                    (name, f"{each.parameters:,}", f"{each.multiply_adds:,}", f"{each.values['weights'].numel():,}")
+                    for name, each in runs.items()
+                ),
+            )
+        ),
+        verdict_row(
+            f"{heads} narrow heads take {many.parameters:,} parameters and {many.multiply_adds:,} "
+            f"multiply-adds, one wide head {one.parameters:,} and {one.multiply_adds:,}. Heads of full width take "
+            f"{wide.parameters / one.parameters:.1f} times the parameters: “more heads at no more cost” holds only "
+            "where each is d / h wide."
+        ),
+    )
+
+
+def show_widths(d_model: int, heads: int, head_dim: int, value_head_dim: int, length: int) -> Answer:
+    """The shape of each value on its way through attention, for any widths of keys and values."""
+    found = run_attention(d_model, heads, length, head_dim=head_dim, value_head_dim=value_head_dim)
+    joined = merge_heads(found.values["weighted_values"][None])[0]
+    return (
+        row(
+            TablePicture(
+                title="Shapes of one pass",
+                columns=("value", "shape", "axes"),
+                rows=(
+                    ("input", _shape(found, "input"), "tokens × channels"),
+                    ("queries", _shape(found, "q"), "heads × tokens × d_k"),
+                    ("keys", _shape(found, "k"), "heads × tokens × d_k"),
+                    ("values", _shape(found, "v"), "heads × tokens × d_v"),
+                    ("weights", _shape(found, "weights"), "heads × queries × keys"),
+                    ("outputs of the heads", _shape(found, "weighted_values"), "heads × tokens × d_v"),
+                    ("joined", " × ".join(map(str, joined.shape)), "tokens × (heads · d_v)"),
+                    ("after W_O", _shape(found, "output"), "tokens × channels"),
+                ),
+            )
+        ),
+        row(
+            HeatMapPicture(
+                title=f"Joined: {heads} × {value_head_dim} channels",
+                values=joined,
+                column_groups=value_head_dim,
+                row_axis="token",
+                column_axis="channel",
+            ),
+            HeatMapPicture(
+                before="→",
+                title=f"After W_O: {d_model} channels again",
+                values=found.values["output"],
+                row_axis="token",
+                column_axis="channel",
+            ),
+        ),
+        verdict_row(
+            "Queries and keys must be equally wide, since they are multiplied; values may have any width. W_O brings "
+            f"{heads} · {value_head_dim} = {heads * value_head_dim} channels back to {d_model}. {found.parameters:,} "
+            f"parameters, {found.multiply_adds:,} multiply-adds."
+        ),
+    )
+
+
+def _shape(run: AttentionRun, name: str) -> str:
+    return " × ".join(map(str, run.values[name].shape))
+
+
+def show_two_stacks(encoder_heads: int, decoder_heads: int, source_length: int, length: int) -> Answer:
+    """An encoder and a decoder that have different numbers of heads, run together."""
+    weights = run_two_stacks(encoder_heads, decoder_heads, source_length, length)
+    return (
+        row(
+            TablePicture(
+                title="Attention weights of each attention",
+                columns=("attention", "heads", "queries", "keys"),
+                rows=tuple((name, *each.shape) for name, each in weights.items()),
+            )
+        ),
+        row(*(weights_map(f"{name}, head 0", each[0]) for name, each in weights.items())),
+        verdict_row(
+            "The encoder hands over vectors of d channels and no heads, so it may have any number of "
+            "heads. Cross-attention belongs to the decoder: it has the decoder's heads, as many queries as the "
+            "target has tokens, and as many keys as the source has. This network is not trained, so it looks "
+            "almost evenly at all that it may see."
+        ),
+    )
+
+
+D_MODEL = NumberControl(title="Channels d", default="64", low=8.0, high=256.0, step=8.0, whole=True)
+HEADS = NumberControl(title="Heads h", default="8", low=1.0, high=16.0, whole=True)
+LENGTH = NumberControl(title="Tokens", default="16", low=2.0, high=64.0, whole=True)
+
+CUTTING = Screen(
+    title="Cut into heads",
+    lesson=(
+        "Several heads do not need several networks. One matrix makes all queries at once, and the channels are then "
+        "cut into heads: a view and a transpose that move no number to another token. After attention the heads are "
+        "put side by side again."
+    ),
+    controls={
+        "tokens": NumberControl(title="Tokens", default="3", low=1.0, high=6.0, whole=True),
+        "d_model": NumberControl(title="Channels d", default="8", low=2.0, high=12.0, step=1.0, whole=True),
+        "heads": NumberControl(title="Heads h", default="4", low=1.0, high=6.0, whole=True),
+    },
+    compute=cut_heads,
+    formulas=(r"\mathbf{R}^{n \times d} \to \mathbf{R}^{h \times n \times d/h} \to \mathbf{R}^{n \times d}",),
+    code=(split_heads, merge_heads),
+)
+JOINING = Screen(
+    title="Joined and projected",
+    lesson=(
+        "Each head gives a short vector for every token. They are put side by side, and W_O turns the long vector into "
+        "the change of the residual stream. Because W_O has rows of its own for every head, the output is also a sum "
+        "of what each head writes."
+    ),
+    controls={
+        "model": ModelControl(default="stories-causal"),
+        "text": TextControl(title="Text", default="The cat sat on the mat."),
+        "layer": replace(LAYER, default="1"),
+    },
+    compute=show_joining,
+    formulas=(r"\mathrm{Concat}(z_1, \dots, z_h)\,W^O = \sum_{n=1}^{h} z_n W^O_n",),
+    code=(merge_heads, Attention.forward, join_heads),
+    explore=link("model", "text", "layer"),
+)
+COSTS = Screen(
+    title="More heads at no more cost?",
+    lesson=(
+        "The three attentions below are really run, and each matrix product is counted. Heads that share the channels "
+        "among them cost what one wide head costs and give several patterns in place of one. Heads of full width cost "
+        "about h times as much."
+    ),
+    controls={
+        "d_model": D_MODEL,
+        "heads": NumberControl(title="Heads h", default="8", low=2.0, high=16.0, whole=True),
+        "length": LENGTH,
+    },
+    compute=compare_costs,
+    formulas=(
+        r"4d^2\ \text{parameters}",
+        r"4nd^2 + 2n^2d\ \text{multiply-adds}\quad (h\,d_k = d)",
+    ),
+    code=(run_attention, MultiplyAdds, Attention),
+)
+WIDTHS = Screen(
+    title="Heads of any width",
+    lesson=(
+        "Nothing forces a head to be d / h wide. Heads of full width make h · d channels, which W_O brings back to d; "
+        "or the values get a width of their own, d_v, such that h · d_v = d. Move the widths and read the shapes of a "
+        "real run."
+    ),
+    controls={
+        "d_model": D_MODEL,
+        "heads": HEADS,
+        "head_dim": NumberControl(title="Width of queries and keys d_k", default="64", low=1.0, high=256.0, whole=True),
+        "value_head_dim": NumberControl(title="Width of values d_v", default="8", low=1.0, high=256.0, whole=True),
+        "length": NumberControl(title="Tokens", default="8", low=2.0, high=32.0, whole=True),
+    },
+    compute=show_widths,
+    formulas=(
+        r"W^Q, W^K \in \mathbf{R}^{d \times h d_k}",
+        r"W^V \in \mathbf{R}^{d \times h d_v}",
+        r"W^O \in \mathbf{R}^{h d_v \times d}",
+    ),
+    code=(Attention, run_attention),
+)
+TWO_STACKS = Screen(
+    title="Encoder and decoder with different heads",
+    lesson=(
+        "Encoder and decoder meet only in cross-attention, and what passes there are vectors of d channels. So the "
+        "encoder may have another number of heads than the decoder. The network below has random weights, and really "
+        "runs."
+    ),
+    controls={
+        "encoder_heads": NumberControl(title="Heads of the encoder", default="2", low=1.0, high=16.0, whole=True),
+        "decoder_heads": NumberControl(title="Heads of the decoder", default="8", low=1.0, high=16.0, whole=True),
+        "source_length": NumberControl(title="Tokens of the source", default="7", low=1.0, high=24.0, whole=True),
+        "length": NumberControl(title="Tokens of the target", default="4", low=1.0, high=24.0, whole=True),
+    },
+    compute=show_two_stacks,
+    formulas=(
+        r"A_\mathrm{encoder} \in \mathbf{R}^{h_e \times n \times n}",
+        r"A_\mathrm{decoder} \in \mathbf{R}^{h_d \times m \times m}",
+        r"A_\mathrm{cross} \in \mathbf{R}^{h_d \times m \times n}",
+    ),
+    code=(run_two_stacks, Config.for_stack),
+)

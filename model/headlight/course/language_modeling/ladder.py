@@ -1,0 +1,184 @@
+"""One improvement after another: small models that learn the same text, each with one part more than the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import log, sqrt
+from statistics import mean
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from headlight.array_types import Int
+from headlight.config import Config
+from headlight.config_groups import EmbeddingConfig
+from headlight.course.controls import NumberControl, SeedControl, TextControl
+from headlight.course.fitting import fit
+from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, row, verdict_row
+from headlight.course.screen import Answer, Screen
+from headlight.course.tokens.splits import MAX_TRAINING_CHARACTERS, small_text
+from headlight.errors import InputError
+from headlight.nn.transformer import Transformer
+
+WINDOW, ROWS, D_MODEL = 24, 16, 32
+LEARNING_RATE = 1e-2
+BEGINNING, WRITTEN = 4, 48  # characters
+LAST = 20  # steps, whose mean loss is told
+RUNGS: dict[str, dict[str, Any]] = {
+    "one head of self-attention": {},
+    "+ positions": {"positional_encoding": "sinusoidal"},
+    "+ four heads": {"heads": 4},
+    "+ feed-forward with ReLU": {"feed_forward": "relu"},
+    "+ causal mask": {"masks": ("causal",)},
+    "+ residuals and norms": {"norm_placement": "pre", "final_norm": True},
+    "+ three layers": {"layers": 3},
+}  # what each adds to all before it
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A trained model: its loss at each step, its loss where nothing stands after what it predicts, and a sample."""
+
+    model: Transformer
+    losses: list[float]
+    writing_loss: float
+    sample: str
+
+
+def ladder(text: str, steps: int, seed: int) -> Answer:
+    """Every rung from the same seed, on the same batches of the learner's text."""
+    rungs = {name: climb(text, config, steps, seed) for name, config in rung_configs(text).items()}
+    learned = {name: mean(rung.losses[-LAST:]) for name, rung in rungs.items()}
+    writing = {name: rung.writing_loss for name, rung in rungs.items()}
+    return (
+        row(
+            BarsPicture(
+                title="Loss (nats for each character)",
+                labels=tuple(RUNGS),
+                series={"training": list(learned.values()), "writing": list(writing.values())},
+                note=f"Guessing at random costs {log(len(set(text))):.2f}. In training, models without the mask see "
+                "the character that they are to predict.",
+            )
+        ),
+        row(
+            TablePicture(
+                title=f"What they write after “{text[:BEGINNING]}”",
+                columns=("model", f"the next {WRITTEN} characters", "parameters"),
+                rows=tuple(
+                    (name, rung.sample, f"{sum(each.numel() for each in rung.model.parameters()):,}")
+                    for name, rung in rungs.items()
+                ),
+            )
+        ),
+        row(
+            LinesPicture(
+                title="Loss in training",
+                x=list(range(1, steps + 1)),
+                series={name: rung.losses for name, rung in rungs.items()},
+                x_title="step",
+                y_title="nats for each character",
+            )
+        ),
+        verdict_row(_told(learned, writing)),
+    )
+
+
+def rung_configs(text: str) -> dict[str, Config]:
+    """The config of each rung: that of the one before it, and what is added."""
+    options: dict[str, Any] = {
+        "vocabulary_size": len(characters(text)), "context_length": WINDOW, "d_model": D_MODEL, "layers": 1,
+        "heads": 1, "masks": (), "positional_encoding": "none", "feed_forward": "none", "norm_placement": "none",
+        "norm": "layernorm", "final_norm": False, "bias": True, "embedding": EmbeddingConfig(scale=sqrt(D_MODEL)),
+    }  # fmt: skip
+    configs = {}
+    for name, added in RUNGS.items():
+        options |= added
+        configs[name] = Config(**options)
+    return configs
+
+
+def climb(text: str, config: Config, steps: int, seed: int) -> Rung:
+    """A model of a config, trained for some steps to predict each next character."""
+    known = characters(text)
+    ids = torch.tensor([known.index(each) for each in text])
+    torch.manual_seed(seed)
+    model, batches = Transformer(config).train(), windows(ids, WINDOW + 1, steps, seed)
+
+    def loss() -> Tensor:
+        batch = next(batches)
+        return functional.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
+
+    losses = fit(torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, fused=True), loss, steps)
+    model.eval()
+    return Rung(model, losses, writing_loss(model, ids, seed), write(model, known, ids[:BEGINNING], seed))
+
+
+@torch.no_grad()
+def writing_loss(model: Transformer, ids: Int[Tensor, " pos"], seed: int) -> float:
+    """The mean loss of a character after beginnings of every length, with nothing behind them, as in writing."""
+    losses = []
+    for length in range(1, WINDOW + 1):
+        [batch] = windows(ids, length + 1, 1, seed + length)
+        losses.append(functional.cross_entropy(model(batch[:, :-1])[:, -1], batch[:, -1]).item())
+    return mean(losses)
+
+
+@torch.no_grad()
+def write(model: Transformer, known: list[str], beginning: Int[Tensor, " pos"], seed: int) -> str:
+    """What a model writes after a beginning, each character drawn from its probabilities."""
+    generator, ids = torch.Generator().manual_seed(seed), beginning
+    for _ in range(WRITTEN):
+        probabilities = torch.softmax(model(ids[None, -WINDOW:])[0, -1], -1)
+        ids = torch.cat((ids, torch.multinomial(probabilities, 1, generator=generator)))
+    return "".join(known[each] for each in ids[len(beginning) :]).replace("\n", " ")
+
+
+def windows(ids: Int[Tensor, " pos"], length: int, count: int, seed: int) -> Iterator[Int[Tensor, "row window"]]:
+    """Batches of pieces of a text, drawn at random."""
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(count):
+        starts = torch.randint(len(ids) - length + 1, (ROWS, 1), generator=generator)
+        yield ids[starts + torch.arange(length)]
+
+
+def characters(text: str) -> list[str]:
+    """The characters of a text, each once. Raises InputError for a text that teaches nothing."""
+    if len(text) <= 2 * WINDOW:
+        raise InputError(f"The text has {len(text)} characters; more than {2 * WINDOW} are needed to learn from.")
+    if len(set(text)) < 2:
+        raise InputError("The text has only one kind of character; there is nothing to learn. Type some sentences.")
+    return sorted(set(text))
+
+
+def _told(learned: dict[str, float], writing: dict[str, float]) -> str:
+    gaps = {name: writing[name] - learned[name] for name in RUNGS}
+    cheat = max(gaps, key=lambda name: gaps[name])
+    first, *_, last = RUNGS
+    return (
+        f"From “{first}” to “{last}” the loss in writing goes from {writing[first]:.2f} to {writing[last]:.2f}. The "
+        f"largest gap between the two losses, {gaps[cheat]:.2f} nats, has “{cheat}”. A model without a mask may look "
+        "good in training, and its writing shows that it has learned something else."
+    )
+
+
+LADDER = Screen(
+    title="One improvement after another",
+    lesson=(
+        "Begin with one head of self-attention and add what a Transformer has besides, one part at a time. Each of the "
+        "seven models is trained here and now, on the same text for as many steps. Compare what they lose in training "
+        "with what they lose in writing, when nothing stands behind the character that is asked for."
+    ),
+    controls={
+        "text": TextControl(title="Text to learn", default=small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6),
+        "steps": NumberControl(title="Steps", default="200", low=LAST, high=600, step=20, whole=True),
+        "seed": SeedControl(default="2"),  # by which the models without a mask learn to look ahead early
+    },
+    compute=ladder,
+    formulas=(r"\mathrm{FFN}(x) = \max(0, x W_1 + b_1) W_2 + b_2", r"x \leftarrow x + f(\mathrm{LN}(x))"),
+    code=(rung_configs, climb, fit, writing_loss, write),
+    see_also=(ScreenLink("training", "trained-ladder"), ScreenLink("masks", "cheating")),
+    is_long=True,
+)

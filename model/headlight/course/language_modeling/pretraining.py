@@ -1,0 +1,177 @@
+"""What pretraining buys: a few labelled lines are enough for a small classifier on vectors that know the language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from headlight.array_types import Float
+from headlight.checkpoints.load import Checkpoint
+from headlight.course.cards import Table, card_section, card_table
+from headlight.course.controls import ModelControl, SeedControl, TextControl
+from headlight.course.pictures import Row, TablePicture, Verdict, row
+from headlight.course.screen import Answer, Screen, link
+from headlight.course.tokens.model_vectors import text_vectors
+from headlight.data.examples import Example
+from headlight.data.text_tasks.naive_bayes import NaiveBayes
+from headlight.data.text_tasks.sentiment import LABELS
+from headlight.errors import InputError, shortened
+from headlight.evaluation.hand_written import hand_written_examples
+from headlight.evaluation.labels import Accuracy
+from headlight.nn.transformer import Transformer
+from headlight.paths import assets_dir
+
+LEAST_LINES, MOST_LINES = 4, 60  # labelled lines
+RIDGE = 1.0
+LINE = re.compile(r"([+-])\s*(\S.*)")
+LINES = """+ a lovely, clever film
+- a dull and stupid film
++ the food was fresh and the staff were kind
+- the food was cold and the waiter was rude
++ I would buy it again
+- it broke after one week
++ full of warm and funny moments
+- full of tired old jokes
++ it works perfectly and looks great
+- it does not work at all
++ the best evening I have had in months
+- the worst two hours of my life
++ beautiful pictures and wonderful music
+- ugly pictures and terrible music
++ everyone in the family enjoyed it
+- everyone in the family was bored
++ a touching story, simply told
+- a silly story, badly told
++ they answered quickly and helped me
+- they never answered my letters"""
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """A linear classifier: a text is positive where its vector, times the weights, is."""
+
+    weights: Float[Tensor, " channel"]
+    mean: Float[Tensor, " channel"]
+    deviation: Float[Tensor, " channel"]
+
+    def scores(self, vectors: Float[Tensor, "text channel"]) -> Float[Tensor, " text"]:
+        """Above 0 for positive texts; training aimed at 1 and -1."""
+        return (vectors - self.mean) / self.deviation @ self.weights
+
+
+def pretraining(model: Checkpoint, lines: str, sentence: str, seed: int) -> Answer:
+    """How many of the hand-written reviews each start gets right after the learner's lines, and the own sentence."""
+    examples, tests = parse_lines(lines), reviews()
+    starts = {
+        "pretrained network": model,
+        "the same network, random weights": untrained(model, seed),
+    }
+    answers = {name: classify(start, examples, [*tests, sentence]) for name, start in starts.items()}
+    bayes = NaiveBayes(examples)
+    answers["no network: words counted (Naive Bayes)"] = [bayes.answer(text) for text in [*tests, sentence]]
+    scored = {
+        name: Accuracy(sum(map(str.__eq__, given, tests.values())), len(tests)) for name, given in answers.items()
+    }
+    rows = tuple((name, given[-1], str(scored[name])) for name, given in answers.items())
+    columns = ("learned from your lines, on", "your sentence", f"{len(tests)} reviews written for this test")
+    return (
+        row(TablePicture(columns=columns, rows=rows), title=f"{len(examples)} labelled lines"),
+        row(_verdict(scored)),
+        _shipped_row(),
+    )
+
+
+def parse_lines(text: str) -> list[Example]:
+    """Labelled lines: + or - and a text. Raises InputError."""
+    found = []
+    for line in filter(str.strip, text.splitlines()):
+        match = LINE.fullmatch(line.strip())
+        if not match:
+            raise InputError(f"Each line begins with + or -, then a text; {shortened(line.strip(), 40)!r} does not.")
+        found.append(Example(match[2], LABELS[match[1] == "+"]))
+    if not LEAST_LINES <= len(found) <= MOST_LINES or len({one.answer for one in found}) < len(LABELS):
+        raise InputError(
+            f"These are {len(found)} labelled lines; give {LEAST_LINES} to {MOST_LINES}, some with + and some with -."
+        )
+    return found
+
+
+@lru_cache(maxsize=1)
+def reviews() -> dict[str, str]:
+    """The hand-written reviews that ship with Headlight, each with its label; nothing is trained on them."""
+    return {one.text: one.answer for one in hand_written_examples("sentiment")}
+
+
+def untrained(checkpoint: Checkpoint, seed: int) -> Checkpoint:
+    """The same network with the weights that training would begin with."""
+    with torch.random.fork_rng(devices=()):
+        torch.manual_seed(seed)
+        return replace(checkpoint, model=Transformer(checkpoint.model.config).eval())
+
+
+def classify(start: Checkpoint, examples: Sequence[Example], texts: Sequence[str]) -> list[str]:
+    """The labels of texts by a linear classifier on the network's mean vectors, which stay as they are."""
+    vectors = torch.tensor(text_vectors(start, [one.text for one in examples]))
+    targets = torch.tensor([1.0 if one.answer == LABELS[1] else -1.0 for one in examples])
+    scores = fit(vectors, targets).scores(torch.tensor(text_vectors(start, texts)))
+    return [LABELS[int(score > 0)] for score in scores]
+
+
+def fit(vectors: Float[Tensor, "text channel"], targets: Float[Tensor, " text"]) -> Classifier:
+    """Ridge regression of the targets on standardized vectors: w = X^T (X X^T + n I)^-1 y."""
+    mean, deviation = vectors.mean(0), vectors.std(0) + 1e-6
+    x = (vectors - mean) / deviation
+    kernel = x @ x.T / x.shape[1]
+    solved = torch.linalg.solve(kernel + RIDGE * torch.eye(len(x)), targets)
+    return Classifier(x.T @ solved / x.shape[1], mean, deviation)
+
+
+def _verdict(scored: dict[str, Accuracy]) -> Verdict:
+    best = max(scored, key=lambda name: scored[name].right)
+    error = max(one.standard_error for one in scored.values())
+    return Verdict(
+        text=f"“{best}” is most accurate. A difference of less than {2 * error:.0%} may be chance: write more lines, "
+        "or draw other random weights."
+    )
+
+
+def variant_scores(card: str) -> Table:
+    """The rows of a card's table of other ways to train its model: what, and how many held-out texts are right."""
+    return card_table(re.sub(r"`(.*?)`", r"“\1”", card_section(card, "Measured")))[1:]
+
+
+def _shipped_row() -> Row:
+    """What the shipped model's card says of thousands of lines."""
+    card = (assets_dir() / "models" / "sentiment" / "README.md").read_text(encoding="utf-8")
+    return row(
+        TablePicture(columns=("trained on all reviews", "held-out reviews"), rows=variant_scores(card)),
+        title="With many lines: the shipped model",
+        text="Here all weights learn, unless the table says otherwise. The figures are from the card of “sentiment”, "
+        "which has a recipe for each line.",
+    )
+
+
+PRETRAINING = Screen(
+    title="What pretraining buys",
+    lesson=(
+        "A network that has filled gaps in many texts knows something of words before it sees the first label. Write a "
+        "few labelled lines: a linear classifier learns from them on the vectors of a pretrained network, and on those "
+        "of the same network with random weights; and words are counted without any network."
+    ),
+    controls={
+        "model": ModelControl(default="stories-masked"),
+        "lines": TextControl(title="Labelled lines: + or - first", default=LINES, longest=3000, lines=12),
+        "sentence": TextControl(title="Your sentence", default="the soup was wonderful"),
+        "seed": SeedControl(default="1"),
+    },
+    compute=pretraining,
+    formulas=(r"w = X^T (X X^T + n I)^{-1} y",),
+    code=(classify, fit, untrained),
+    explore=link("model", text="sentence"),
+    elsewhere={"tasks": link(text="sentence", fixed={"model": "sentiment", "task": "classify"})},
+)

@@ -1,0 +1,166 @@
+"""Why a decoder must not look ahead: a trained model with its mask lifted, and two small ones trained either way."""
+
+from __future__ import annotations
+
+from math import exp, log
+
+import numpy as np
+import torch
+
+from headlight.analysis.logit_lens import KEEP, lens_at, target_tokens
+from headlight.checkpoints import Checkpoint
+from headlight.config import Config
+from headlight.course.controls import ModelControl, NumberControl, SeedControl, TextControl
+from headlight.course.fitting import fit
+from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, row, verdict_row
+from headlight.course.questions import ask_direction
+from headlight.course.screen import Answer, Screen, compare_link, link
+from headlight.errors import InputError
+from headlight.nn.masks import causal
+from headlight.nn.transformer import Transformer
+from headlight.nn.variants import variant
+from headlight.tracing.run import run
+from headlight.training.loss import cross_entropy, logits_and_targets
+from headlight.training.objectives.batch import Batch
+
+MOST_TOKENS = 24  # that are drawn
+NOTABLE = 0.1  # nats of difference
+ROWS, LENGTH = 24, 8  # of a training batch
+
+
+def lifted_mask(model: Checkpoint, text: str) -> Answer:
+    """The loss of each next token with the model's own mask, and with none."""
+    own, tokens = next_token_losses(model, model.model, text)
+    lifted, _ = next_token_losses(model, variant(model.model, masks="none"), text)
+    means = float(own.mean()), float(lifted.mean())
+    return (
+        row(
+            BarsPicture(
+                title="Negative log-likelihood of each token, in nats",
+                labels=tokens[:MOST_TOKENS],
+                series={"causal": own[:MOST_TOKENS].tolist(), "lifted": lifted[:MOST_TOKENS].tolist()},
+                note="0 is certain. The first token has nothing before it and is not predicted.",
+            ),
+            question=ask_direction(
+                "Without its mask this trained model can see every token that it has to predict. Its loss will be ...",
+                means[1] - means[0],
+                NOTABLE,
+            ),
+        ),
+        verdict_row(
+            f"Mean {means[0]:.2f} nats under the mask, {means[1]:.2f} without it "
+            f"(perplexity {exp(min(means[0], 50)):,.1f} and {exp(min(means[1], 50)):,.1f}). {_reading(*means)}"
+        ),
+    )
+
+
+def _reading(own: float, lifted: float) -> str:
+    """What the difference of two means says."""
+    if lifted < own - NOTABLE:
+        return "It is better because each token can see the one it has to predict: that says nothing about writing."
+    if lifted > own + NOTABLE:
+        return "In training it never saw a later token: now that it does, they confuse it."
+    return (
+        "On average almost the same, though single tokens change a lot: in training it never saw a later token, and "
+        "what it makes of one is chance. A model that is trained without the mask is another matter."
+    )
+
+
+def next_token_losses(checkpoint: Checkpoint, model: Transformer, text: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The negative log-likelihood of each token but the first, and those tokens."""
+    trace = run(model, checkpoint.tokenizer, text, keep=KEEP)
+    count = len(trace.text.ids)
+    if count < 2:
+        raise InputError("The text has a single token; at least two are needed, since the first is not predicted.")
+    lens = lens_at(model, trace, model.config.layers, target_tokens(trace), positions=slice(0, count - 1))
+    return lens.negative_log_likelihood, tuple(
+        f"{place} {token}" for place, token in enumerate(trace.text.token_texts)
+    )[1:]
+
+
+LIFTED = Screen(
+    title="Lift the mask of a trained model",
+    lesson=(
+        "A decoder predicts every next token at once, and the causal mask keeps each prediction from seeing its "
+        "answer. Here the same weights run with the mask and without it."
+    ),
+    controls={
+        "model": ModelControl(default="stories-causal", needs="causal"),
+        "text": TextControl(title="Text", default="The dog was happy. The dog ran to the big tree.", longest=300),
+    },
+    compute=lifted_mask,
+    formulas=(r"L = -\frac{1}{T - 1} \sum_{i=1}^{T-1} \log p(x_{i+1} \mid x_1, \ldots, x_i)",),
+    code=(lifted_mask, causal, variant),
+    explore=link("model", "text", fixed={"masks": "none"}),
+    elsewhere={"compare": compare_link(link("model", "text"), link(fixed={"masks": "none"}))},
+)
+
+
+def train_either_way(vocabulary: int, steps: int, seed: int) -> Answer:
+    """Two small decoders learn to predict random tokens, one under the causal mask and one without it."""
+    losses = {
+        name: _train(masks, vocabulary, steps, seed) for name, masks in (("causal", ("causal",)), ("no mask", ()))
+    }
+    chance = log(vocabulary)
+    honest, cheating = (sum(losses[name][-10:]) / len(losses[name][-10:]) for name in ("causal", "no mask"))
+    return (
+        row(
+            LinesPicture(
+                title="Training loss",
+                x=list(range(1, steps + 1)),
+                series=losses | {"what chance allows": [chance] * steps},
+                broken=("what chance allows",),
+                x_title="step",
+                y_title="nats a token",
+            )
+        ),
+        verdict_row(
+            f"The tokens are drawn at random, so no model can do better than log {vocabulary} = {chance:.2f} "
+            f"nats. Under the mask the loss ends at {honest:.2f}; without it at {cheating:.2f}"
+            + (
+                ": the model copies the token it has to predict."
+                if cheating < 0.8 * chance
+                else ". Give it more steps."
+            )
+        ),
+    )
+
+
+def _train(masks: tuple[str, ...], vocabulary: int, steps: int, seed: int) -> list[float]:
+    torch.manual_seed(seed)
+    config = Config(
+        vocabulary_size=vocabulary,
+        context_length=LENGTH,
+        d_model=32,
+        layers=1,
+        heads=2,
+        masks=masks,
+        tied_embeddings=False,
+    )
+    model = Transformer(config).train()
+
+    def loss() -> torch.Tensor:
+        tokens = torch.randint(vocabulary, (ROWS, LENGTH + 1))
+        return cross_entropy(*logits_and_targets(model, Batch(tokens[:, :-1], tokens[:, 1:]))) / tokens[:, 1:].numel()
+
+    return fit(torch.optim.AdamW(model.parameters(), lr=1e-2), loss, steps)
+
+
+CHEATING = Screen(
+    title="Train without the mask, and it cheats",
+    lesson=(
+        "Two small decoders are trained on random tokens, which cannot be predicted. One has the causal mask; the "
+        "other may look at the next token, finds the answer there, and its loss falls towards 0. It would be useless: "
+        "when a text is written, the next token is not there yet."
+    ),
+    controls={
+        "vocabulary": NumberControl(title="Different tokens", default="8", low=2, high=32, whole=True),
+        "steps": NumberControl(title="Steps", default="160", low=20, high=300, whole=True),
+        "seed": SeedControl(),
+    },
+    compute=train_either_way,
+    formulas=(r"L \ge \log V \text{ for } V \text{ tokens drawn at random}",),
+    code=(train_either_way, _train, fit, causal),
+    see_also=(ScreenLink("training", "ladder"), ScreenLink("training", "trained-ladder")),
+    is_long=True,
+)

@@ -1,0 +1,230 @@
+"""M as a matrix of 0 and minus infinity: before the softmax, and what zeros after it do."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from headlight.array_types import Bool, Float
+from headlight.course.attention import attend
+from headlight.course.attention_by_hand.words import TOKENS
+from headlight.course.controls import ChoiceControl, MatrixControl, NumberControl, SeedControl
+from headlight.course.pictures import BarsPicture, MatrixPicture, Question, row, verdict_row
+from headlight.course.screen import Answer, Screen, StateFields
+from headlight.errors import InputError
+from headlight.nn.attention import Attention
+from headlight.nn.attention_functions import AttentionFunction, SoftmaxAttention
+from headlight.nn.masks import MASKS, QueryKeyPositions, combine_masks
+
+CHANNELS = 4
+OFFERED = {"none": "None", "causal": "Causal", "window": "Sliding window", "padding": "Padding at the end"}
+
+
+def random_head(tokens: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values of a head, drawn at random."""
+    generator = torch.Generator().manual_seed(seed)
+    q, k, v = (torch.randn(tokens, CHANNELS, generator=generator) for _ in range(3))
+    return 1.5 * q, k, v
+
+
+def mask_cells(mask: str, tokens: int, width: int) -> Bool[Tensor, "query key"]:
+    """The cells that a mask allows; `width` is that of a window, or the number of tokens that are padding."""
+    is_token = torch.arange(tokens) < max(tokens - width, 1)
+    positions = QueryKeyPositions(torch.arange(tokens), torch.arange(tokens), is_token[None])
+    masks = {"none": [], "window": [f"window:{width}"]}.get(mask, [mask])
+    return combine_masks(masks, positions)[0, 0]
+
+
+def added_mask(mask: str, tokens: int, width: int, seed: int) -> Answer:
+    """Scores, M, their sum, and the weights."""
+    allowed = mask_cells(mask, tokens, width)
+    q, k, v = random_head(tokens, seed)
+    head = attend(q, k, v, allowed=allowed)
+    names = TOKENS.label_all(tokens)
+    matrix = partial(MatrixPicture, rows=names, columns=names)
+    m = torch.zeros(tokens, tokens).masked_fill(~allowed, -torch.inf)
+    return (
+        row(
+            matrix(title="scores", values=head.scores, row_axis="query", column_axis="key"),
+            matrix(title="M", before="+", values=m, crossed=~allowed, colours="none"),
+        ),
+        row(
+            matrix(title="scores + M", before="=", values=head.scores + m, crossed=~allowed),
+            matrix(
+                title="weights",
+                before="→",
+                values=head.weights,
+                colours="weights",
+                row_sums=True,
+                crossed=~allowed,
+            ),
+            question=Question(
+                f"How many tokens may “{names[-1]}” look at?",
+                tuple(str(count) for count in range(tokens + 1)),
+                int(allowed[-1].sum()),
+            ),
+        ),
+        verdict_row(
+            f"{int((~allowed).sum())} of {tokens * tokens} cells are forbidden. e to the power of −∞ is 0, so "
+            "their weights are exactly 0, and what is left of each row still adds up to 1. The code replaces the "
+            "scores there instead of adding M: the result is the same."
+        ),
+    )
+
+
+def explore_mask(mask: str, tokens: int, width: int, seed: int) -> StateFields:
+    """The same mask on a trained model."""
+    names = {"none": "none", "causal": "causal", "window": f"window:{width}"}
+    masks = names.get(mask) or painted_mask(mask_cells(mask, tokens, width))
+    return _explore_words(tokens, masks)
+
+
+def painted_mask(allowed: Bool[Tensor, "query key"]) -> str:
+    """A mask for a model that puts a token before the text: words see what is allowed, but not that token."""
+    words = range(1, len(allowed) + 1)
+    forbidden = [(query, key) for query in words for key in (0, *words) if key == 0 or not allowed[query - 1, key - 1]]
+    return f"painted:{'.'.join(f'{query}-{key}' for query, key in forbidden)}"
+
+
+def _explore_words(count: int, masks: str) -> StateFields:
+    return {"model": "stories-causal", "text": " ".join(TOKENS.label_all(count)), "masks": masks}
+
+
+ADDED = Screen(
+    title="A mask is a matrix that is added",
+    lesson=(
+        "M has 0 where a query may look and −∞ where it may not. Added to the scores before the softmax, it makes the "
+        "forbidden weights exactly 0. Each row is what one token may see: with the causal mask itself and all before "
+        "it."
+    ),
+    controls={
+        "mask": ChoiceControl(title="Mask", default="causal", options=OFFERED),
+        "tokens": NumberControl(title="Tokens", default="5", low=2, high=6, whole=True),
+        "width": NumberControl(title="Window width, or tokens of padding", default="2", low=1, high=5, whole=True),
+        "seed": SeedControl(),
+    },
+    compute=added_mask,
+    formulas=(
+        r"\mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d}} + M\right) V",
+        r"M_{ij} = 0 \text{ if } m_{ij} = 1,\quad M_{ij} = -\infty \text{ if } m_{ij} = 0",
+        MASKS["causal"].formula,
+        MASKS["window"].formula,
+        MASKS["padding"].formula,
+    ),
+    code=(
+        AttentionFunction.mask,
+        SoftmaxAttention.normalize,
+        *(MASKS[name].allowed for name in OFFERED if name in MASKS),
+    ),
+    explore=explore_mask,
+)
+
+
+def before_or_after(tokens: int, seed: int) -> Answer:
+    """The causal mask before the softmax, beside weights that are set to 0 after it."""
+    allowed = mask_cells("causal", tokens, 1)
+    q, k, v = random_head(tokens, seed)
+    before = attend(q, k, v, allowed=allowed)
+    zeroed = attend(q, k, v).weights * allowed
+    sums = zeroed.sum(-1)
+    names = TOKENS.label_all(tokens)
+    matrix = partial(MatrixPicture, rows=names, columns=names, colours="weights", row_sums=True, crossed=~allowed)
+    return (
+        row(
+            matrix(title="−∞ before the softmax", values=before.weights),
+            matrix(title="0 after the softmax", values=zeroed),
+            question=Question(
+                "After the softmax the upper right is set to 0. Which row still adds up to 1?",
+                (*names, "none"),
+                tokens - 1,
+            ),
+        ),
+        row(
+            MatrixPicture(title="output, −∞ before", values=before.output, rows=names),
+            MatrixPicture(title="output, 0 after", values=zeroed @ v, rows=names),
+            BarsPicture(
+                title="Row sums", labels=names, series={"before": before.weights.sum(-1), "after": sums}, high=1.0
+            ),
+        ),
+        verdict_row(
+            f"Zeros after the softmax leave row sums from {float(sums.min()):.2f} to {float(sums.max()):.2f}: "
+            "early tokens get far less than a whole value, and how much depends on what they were not to see.",
+            good=False,
+        ),
+    )
+
+
+BEFORE_AFTER = Screen(
+    title="Before the softmax, not after it",
+    lesson=(
+        "Some notes set the forbidden weights to 0 after the softmax. Then the rows do not add up to 1 any more, and "
+        "worse: the sum that each row was divided by still knows the tokens of the future."
+    ),
+    controls={
+        "tokens": NumberControl(title="Tokens", default="5", low=2, high=6, whole=True),
+        "seed": SeedControl(),
+    },
+    compute=before_or_after,
+    formulas=(r"\sum_{j \le i} \frac{e^{s_{ij}}}{\sum_{j'} e^{s_{ij'}}} < 1",),
+    code=(before_or_after, AttentionFunction.mask, SoftmaxAttention.normalize),
+)
+
+
+def drawn_mask(cells: Float[Tensor, "query key"], seed: int) -> Answer:
+    """A mask of one's own, with rows that may be empty: here, and in a plain softmax."""
+    allowed, tokens = cells.bool(), len(cells)
+    if tokens != cells.shape[1]:
+        raise InputError(f"The mask has {tokens} rows and {cells.shape[1]} columns. It needs one of each for a token.")
+    q, k, v = random_head(tokens, seed)
+    head = attend(q, k, v, allowed=allowed)
+    plain = torch.softmax(head.masked_scores, dim=-1)
+    names = TOKENS.label_all(tokens)
+    matrix = partial(MatrixPicture, rows=names, columns=names, colours="weights", row_sums=True, crossed=~allowed)
+    empty = [name for name, seen in zip(names, allowed.any(-1).tolist(), strict=True) if not seen]
+    said = (
+        f"“{'”, “'.join(empty)}” may look at nothing. A plain softmax divides 0 by 0 and gives NaN, which spreads to "
+        "everything that follows. This program gives weights of 0: nothing comes in."
+        if empty
+        else "Every token may look at something, so both agree. Forbid a whole row to see the difference."
+    )
+    return (
+        row(
+            matrix(title="weights in this program", values=head.weights),
+            matrix(title="torch.softmax of scores + M", values=plain),
+        ),
+        row(
+            MatrixPicture(title="output in this program", values=head.output, rows=names),
+            MatrixPicture(title="output with torch.softmax", values=plain @ v, rows=names),
+        ),
+        verdict_row(said, good=not empty),
+    )
+
+
+DRAWN = Screen(
+    title="Draw a mask, and forbid a whole row",
+    lesson=(
+        "Tick what each query may look at. A row with no tick at all has nothing to divide by: 0 / 0. That happens in "
+        "practice, with padding at the start of a text or a window that meets a mask."
+    ),
+    controls={
+        "cells": MatrixControl(
+            title="Mask: a row for each query",
+            default="1,0,0,0;1,1,0,0;0,0,0,0;1,0,1,1",
+            rows=TOKENS,
+            columns=TOKENS,
+            switches=True,
+            low=0,
+            high=1,
+        ),
+        "seed": SeedControl(),
+    },
+    compute=drawn_mask,
+    formulas=(
+        r"a_{ij} = \frac{m_{ij}\, e^{s_{ij}}}{\sum_j m_{ij}\, e^{s_{ij}}}",
+        r"m_{ij} = 0 \text{ for all } j \Rightarrow a_{ij} = \frac{0}{0}",
+    ),
+    code=(SoftmaxAttention.normalize, AttentionFunction.mask, drawn_mask, Attention.weighted_sum),
+    explore=lambda cells, seed: _explore_words(len(cells), painted_mask(cells.bool())),
+)

@@ -1,0 +1,213 @@
+"""Attention on a graph: the edges are the mask, and the order of the nodes does not matter."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from headlight.array_types import Bool, Float
+from headlight.course.attention import attend
+from headlight.course.controls import NumberControl, SeedControl, TextControl
+from headlight.course.modalities.graph import Graph, lay_out, parse_graph
+from headlight.course.pictures import GraphPicture, MatrixPicture, TablePicture, row, verdict_row, weights_matrix
+from headlight.course.questions import ask_largest
+from headlight.course.screen import Answer, Screen
+from headlight.nn.attention import Attention
+
+ACETIC_ACID = "C1-C2, C1-H1, C1-H2, C1-H3, C2-O1, C2-O2, O2-H4"
+TOLERANCE = 1e-5  # up to which two vectors count as equal
+
+
+def attend_in_layers(
+    features: Float[Tensor, "node channel"], layers: int, allowed: Bool[Tensor, "node node"] | None = None
+) -> tuple[Float[Tensor, "node channel"], Float[Tensor, "node node"]]:
+    """The nodes after some layers of attention, and how much of each comes from each node that there was at first.
+
+    Queries, keys and values are the nodes themselves, so that the shares are the product of the layers' weights.
+    """
+    shares = torch.eye(len(features))
+    for _ in range(layers):
+        head = attend(features, features, features, allowed=allowed, scale=False)
+        features, shares = head.output, head.weights @ shares
+    return features, shares
+
+
+def count_different(vectors: Float[Tensor, "node channel"]) -> int:
+    """How many of the vectors differ."""
+    different: list[Tensor] = []
+    for vector in vectors:
+        if all(float((vector - other).abs().max()) > TOLERANCE for other in different):
+            different.append(vector)
+    return len(different)
+
+
+def show_graph(edges: str, node: str, layers: int) -> Answer:
+    """A node's look along the edges and at all nodes, and what the nodes know of each other then."""
+    graph = parse_graph(edges)
+    asked, places = graph.find(node), lay_out(graph)
+    first = attend(graph.features, graph.features, graph.features, allowed=graph.neighbours, scale=False)
+    along, along_shares = attend_in_layers(graph.features, layers, graph.neighbours)
+    full, full_shares = attend_in_layers(graph.features, layers)
+    return (
+        row(
+            *(
+                GraphPicture(
+                    title=title,
+                    nodes=graph.nodes,
+                    places=places,
+                    edges=graph.edges,
+                    shades=shares[asked],
+                    marked=asked,
+                )
+                for title, shares in (("Along the edges", along_shares), ("Without a mask", full_shares))
+            ),
+            title=f"How much of {graph.nodes[asked]} comes from each node after {_layers(layers)}",
+        ),
+        row(
+            MatrixPicture(
+                title="The mask: 1 where an edge is, and on the diagonal",
+                values=graph.neighbours.float(),
+                rows=graph.nodes,
+                columns=graph.nodes,
+                colours="weights",
+            ),
+            weights_matrix(
+                "Weights of the first layer",
+                first.weights,
+                graph.nodes,
+                before="→",
+                crossed=~graph.neighbours,
+                row_axis="query",
+                column_axis="key",
+            ),
+        ),
+        row(
+            *(
+                MatrixPicture(title=title, values=values, rows=graph.nodes, columns=graph.kinds, before=before)
+                for title, values, before in (
+                    ("At first", graph.features, ""),
+                    ("Along the edges", along, "→"),
+                    ("Without a mask", full, ""),
+                )
+            ),
+            title=f"What each node knows: its vector before, and after {_layers(layers)}",
+            text="At first a node knows its kind alone. No weights are trained: queries, keys and values are the "
+            "vectors themselves, and a score is 1 for two nodes of the same kind.",
+        ),
+        verdict_row(_compare(graph, along, full, layers)),
+    )
+
+
+def _layers(count: int) -> str:
+    return "1 layer" if count == 1 else f"{count} layers"
+
+
+def _compare(graph: Graph, along: Tensor, full: Tensor, layers: int) -> str:
+    one, other = count_different(full), count_different(along)
+    sentence = (
+        f"Attention without a mask leaves {one} different vectors for {len(graph.nodes)} nodes, attention along the "
+        f"edges {other}. "
+    )
+    if other > one:
+        return sentence + (
+            "Where all look at all, nodes of one kind stay alike; along the edges a node gets to know "
+            f"its surroundings, {_layers(layers)} far. Graph attention networks (Veličković et al. 2018) do this."
+        )
+    return sentence + "In this graph the neighbours tell nothing that the kinds do not."
+
+
+def show_permutation(edges: str, seed: int, layers: int) -> Answer:
+    """The same graph with its nodes in another order: the vectors move with their nodes."""
+    graph = parse_graph(edges)
+    order = torch.randperm(len(graph.nodes), generator=torch.Generator().manual_seed(seed))
+    other = graph.permuted(order)
+    before, _ = attend_in_layers(graph.features, layers, graph.neighbours)
+    after, _ = attend_in_layers(other.features, layers, other.neighbours)
+    forgotten, _ = attend_in_layers(other.features, layers, graph.neighbours)
+    distances = {
+        "nodes and mask in the new order": after,
+        "nodes in the new order, the mask left as it was": forgotten,
+    }
+    error = _distance(after, before[order])
+    return (
+        row(
+            *(
+                MatrixPicture(
+                    title=title,
+                    values=each.neighbours.float(),
+                    rows=each.nodes,
+                    columns=each.nodes,
+                    colours="weights",
+                    before=sign,
+                )
+                for title, each, sign in (("Mask", graph, ""), ("Mask in the new order", other, "→"))
+            )
+        ),
+        row(
+            *(
+                MatrixPicture(title=title, values=values, rows=each.nodes, columns=graph.kinds, before=sign)
+                for title, values, each, sign in (
+                    ("Vectors", before, graph, ""),
+                    ("Vectors in the new order", after, other, "→"),
+                )
+            ),
+            title=f"After {_layers(layers)} along the edges",
+            question=ask_largest(
+                "Nodes and mask are written in another order. What becomes of the vectors?",
+                {
+                    "they stay in their rows": -_distance(after, before),
+                    "each moves with its node": -error,
+                    "they become others": -TOLERANCE,
+                },
+            ),
+        ),
+        row(
+            TablePicture(
+                title="Largest difference to the vectors of the first order",
+                columns=("attention of", "row by row", "each node with itself", "mean of all nodes"),
+                rows=tuple(
+                    (
+                        name,
+                        _distance(values, before),
+                        _distance(values, before[order]),
+                        _distance(values.mean(0), before.mean(0)),
+                    )
+                    for name, values in distances.items()
+                ),
+                digits=6,
+            )
+        ),
+        verdict_row(
+            f"Each node has the same vector in either order, up to {error:.1g}: attention is equivariant. A "
+            "graph has no first node, so nothing adds positions here; all that tells nodes apart are their "
+            "vectors and the mask, which must be put into the new order, too.",
+            good=error < TOLERANCE,
+        ),
+    )
+
+
+def _distance(one: Tensor, other: Tensor) -> float:
+    return float((one - other).abs().max())
+
+
+EDGES = TextControl(title="Edges", default=ACETIC_ACID, longest=300)
+LAYERS = NumberControl(title="Layers", default="1", low=1, high=6, whole=True)
+GRAPH = Screen(
+    title="A graph: the edges are the mask",
+    lesson="A molecule has no left and right, but it has bonds. Take its atoms as tokens and let each look only where "
+    "a bond leads: the edges become the mask. This is acetic acid; one of its hydrogens, H4, is the acid one, and only "
+    "its neighbours can tell which.",
+    controls={"edges": EDGES, "node": TextControl(title="Node that asks", default="H4", longest=8), "layers": LAYERS},
+    compute=show_graph,
+    formulas=(r"M_{ij} = 0\ \text{for an edge},\quad -\infty\ \text{otherwise}",),
+    code=(attend_in_layers, parse_graph, Attention.weighted_sum),
+)
+PERMUTATION = Screen(
+    title="The order of the nodes does not matter",
+    lesson="The typed edges list the atoms in some order, which the molecule does not have. Draw another "
+    "order and see each vector move with its atom.",
+    controls={"edges": EDGES, "seed": SeedControl(), "layers": LAYERS},
+    compute=show_permutation,
+    formulas=(r"\mathrm{Attention}(P X, P M P^T) = P\, \mathrm{Attention}(X, M)",),
+    code=(show_permutation, attend_in_layers),
+)

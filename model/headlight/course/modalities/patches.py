@@ -1,0 +1,164 @@
+"""An image cut into patches, each a vector: attention by content among them, without a model."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import fold, unfold
+
+from headlight.array_types import Float, Shaped
+from headlight.config_groups import ImageConfig, ImageProcessorConfig
+from headlight.course.controls import ChoiceControl, NumberControl
+from headlight.course.modalities.image_files import PICTURE, png_url
+from headlight.course.modalities.similarity import NO_WEIGHTS, SHARPNESS, attend_by_similarity
+from headlight.course.pictures import HeatMapPicture, ImagePicture, TablePicture, row, verdict_row
+from headlight.course.questions import ask_nearest
+from headlight.course.screen import Answer, Screen
+from headlight.errors import InputError
+from headlight.vision.image import decode_image, process_image
+from headlight.vision.shipped_images import shipped_image
+
+IMAGE_SIDE = 96  # pixels, to which each image is resized: many grids divide it
+FROM_ZERO_TO_ONE = ImageProcessorConfig(mean=(0.0,), std=(1.0,))
+GRIDS = (4, 6, 8, 12, 16)  # patches along a side
+
+
+def read_pixels(picture: str) -> Float[Tensor, "channel pixel_row pixel_column"]:
+    """A shipped image in red, green and blue from 0 to 1."""
+    config = ImageConfig(
+        channels=3, height=IMAGE_SIDE, width=IMAGE_SIDE, patch_height=1, patch_width=1, processor=FROM_ZERO_TO_ONE
+    )
+    return torch.tensor(process_image(decode_image(shipped_image(picture)), config).pixel_values)
+
+
+def cut_into_patches(
+    pixels: Float[Tensor, "channel pixel_row pixel_column"], size: tuple[int, int]
+) -> Float[Tensor, "patch patch_value"]:
+    """Patches of `size` (height, width) row by row, each as one vector: all red values, then green, then blue."""
+    return unfold(pixels[None], size, stride=size)[0].T
+
+
+def join_patches(
+    patches: Float[Tensor, "patch patch_value"], size: tuple[int, int]
+) -> Float[Tensor, "channel pixel_row pixel_column"]:
+    """The image of IMAGE_SIDE that has these patches."""
+    return fold(patches.T[None], (IMAGE_SIDE, IMAGE_SIDE), size, stride=size)[0]
+
+
+def to_rgb(pixels: Float[Tensor, "channel pixel_row pixel_column"]) -> Shaped[Tensor, "pixel_row pixel_column channel"]:
+    """As bytes, the way that files hold them."""
+    return (pixels.clamp(0, 1) * 255).round().byte().permute(1, 2, 0)
+
+
+def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Answer:
+    """The image in patches, one patch as a vector, and attention by content among all patches."""
+    count = int(grid)
+    side = IMAGE_SIDE // count
+    pixels = read_pixels(picture)
+    patches = cut_into_patches(pixels, (side, side))
+    require_patch(patch, count, count)
+    head = attend_by_similarity(patches, sharpness)
+    source = png_url(to_rgb(pixels).numpy())
+    name = f"patch {patch}: row {patch // count}, column {patch % count}"
+    best = int(head.weights[patch].argmax())
+    return (
+        row(
+            ImagePicture(
+                title=f"{count} × {count} patches of {side} × {side} pixels",
+                source=source,
+                rows=count,
+                columns=count,
+                marked=(patch,),
+            ),
+            ImagePicture(
+                before="→",
+                title=name.capitalize(),
+                source=png_url(to_rgb(patches[patch].view(3, side, side)).numpy()),
+                rows=side,
+                columns=side,
+            ),
+        ),
+        row(
+            HeatMapPicture(
+                title=f"The same patch as a vector of 3 · {side} · {side} = {patches.shape[1]} numbers",
+                values=patches[patch].view(3, -1),
+                rows=("red", "green", "blue"),
+                columns=tuple(map(str, range(side * side))),
+                column_axis="pixel of the patch",
+                colours="positive",
+                column_groups=side,
+            ),
+            question=ask_nearest(
+                f"How many numbers has the vector of a patch of {side} × {side} pixels?",
+                {str(count): count for count in (side, side**2, 3 * side**2)},
+                patches.shape[1],
+            ),
+        ),
+        row(
+            TablePicture(
+                title="Shapes",
+                columns=("value", "shape", "axes"),
+                rows=(
+                    ("image", shape_text(pixels.shape), "channels × pixel rows × pixel columns"),
+                    ("sequence", shape_text(patches.shape), "patches × numbers of a patch"),
+                    ("attention weights", shape_text(head.weights.shape), "queries × keys"),
+                ),
+            )
+        ),
+        row(
+            ImagePicture(
+                title="Where the framed patch looks",
+                source=source,
+                rows=count,
+                columns=count,
+                shades={name: head.weights[patch]},
+                marked=(patch,),
+            ),
+            ImagePicture(
+                before="→",
+                title="Output: each patch is the weighted mean of the patches",
+                source=png_url(to_rgb(join_patches(head.output, (side, side))).numpy()),
+                rows=count,
+                columns=count,
+            ),
+            title="Attention among the patches",
+            text=NO_WEIGHTS,
+        ),
+        verdict_row(
+            f"The patch gives {float(head.weights[patch, best]):.1%} to patch {best}"
+            f"{', itself,' if best == patch else ''} where an even share would be {1 / len(patches):.1%}. "
+            f"{len(patches)} patches make {len(patches) ** 2:,} weights; patches of half the side would make "
+            f"{16 * len(patches) ** 2:,}."
+        ),
+    )
+
+
+def require_patch(patch: int, rows: int, columns: int) -> None:
+    """Raise InputError for a patch that the image does not have."""
+    if patch >= rows * columns:
+        raise InputError(
+            f"There is no patch {patch}: the image has patches 0 to {rows * columns - 1}, counted row by row."
+        )
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """A shape as it is read: 36 × 192."""
+    return " × ".join(f"{side:,}" for side in shape)
+
+
+PATCH = NumberControl(title="Patch that asks (0 is the top left)", default="13", low=0, high=255, whole=True)
+PATCHES = Screen(
+    title="An image is a sequence of patches",
+    lesson="Attention takes a sequence of vectors and does not ask what they are. Cut an image into squares, write the "
+    "numbers of each square one after another, and there is such a sequence. The first vision transformer (ViT, "
+    "Dosovitskiy and others 2021) did this with squares of 16 × 16 pixels.",
+    controls={
+        "picture": PICTURE,
+        "grid": ChoiceControl(title="Patches", default="6", options={str(each): f"{each} × {each}" for each in GRIDS}),
+        "patch": PATCH,
+        "sharpness": SHARPNESS,
+    },
+    compute=show_patches,
+    formulas=(r"n = \frac{H \cdot W}{p^2}", r"x_i \in \mathbf{R}^{3 p^2}"),
+    code=(cut_into_patches, attend_by_similarity),
+)

@@ -1,0 +1,153 @@
+"""Attention along a protein: heads written by hand that look for a charge, a letter, or what avoids water."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from headlight.array_types import Float
+from headlight.course.attention import HeadValues, attend
+from headlight.course.controls import ChoiceControl, NumberControl, TextControl
+from headlight.course.modalities.protein import (
+    AMINO_ACIDS,
+    CHANNELS,
+    CHARGE,
+    HYDROPATHY,
+    LETTERS,
+    MOST_RESIDUES,
+    embed_protein,
+    parse_protein,
+)
+from headlight.course.pictures import TablePicture, TokensPicture, row, verdict_row, weights_map
+from headlight.course.screen import Answer, Screen
+from headlight.errors import InputError
+from headlight.registry import Registry
+
+SIGNS = {1: "+", -1: "−", 0: ""}
+STRENGTH = 3.0  # of a query: how sharply a head chooses
+SHOWN_KEYS = 5
+
+
+@dataclass(frozen=True)
+class HandWrittenHead:
+    """A head that reads some channels: `sign` -1 asks for what is opposite."""
+
+    title: str
+    channels: tuple[int, ...]
+    sign: int
+
+    @property
+    def read(self) -> str:
+        """The channels that are read, by their names."""
+        return ", ".join(CHANNELS[channel] for channel in self.channels)
+
+    def w_q(self) -> Float[Tensor, "channel head_dim"]:
+        """The query's matrix: STRENGTH times the sign on the channels that are read."""
+        return STRENGTH * self.sign * self.w_k()
+
+    def w_k(self) -> Float[Tensor, "channel head_dim"]:
+        """The key's matrix: 1 on the channels that are read."""
+        return torch.eye(len(CHANNELS))[:, list(self.channels)]
+
+
+HEADS: Registry[HandWrittenHead] = Registry(
+    "head",
+    {
+        "opposite-charge": HandWrittenHead("the opposite charge", (CHARGE,), -1),
+        "equal-charge": HandWrittenHead("the same charge", (CHARGE,), 1),
+        "hydropathy": HandWrittenHead("the same liking for water", (HYDROPATHY,), 1),
+        "letter": HandWrittenHead("the same amino acid", tuple(range(len(LETTERS))), 1),
+    },
+)
+
+
+def attend_along(chain: str, head: HandWrittenHead, reach: int) -> HeadValues:
+    """One head over the residues, each of which looks at most `reach` residues far along the chain."""
+    x = embed_protein(chain)
+    place = torch.arange(len(x))
+    allowed = (place[:, None] - place).abs() <= reach
+    return attend(x @ head.w_q(), x @ head.w_k(), x, allowed=allowed, scale=False)
+
+
+def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> Answer:
+    """The chain coloured by what one residue looks at, and the weights of all."""
+    letters, head = parse_protein(chain), HEADS[looks_for]
+    if residue > len(letters):
+        raise InputError(f"There is no residue {residue}: the chain has {len(letters)}.")
+    values = attend_along(letters, head, reach)
+    weights = values.weights[residue - 1]
+    names = tuple(f"{letter}{place}" for place, letter in enumerate(letters, 1))
+    return (
+        row(
+            TokensPicture(
+                title=f"Where {names[residue - 1]} looks, for {head.title}",
+                tokens=tuple(letters),
+                shades=weights / weights.max(),
+                below=tuple(SIGNS[AMINO_ACIDS[letter].charge] or "·" for letter in letters),
+                note="Below each residue stands its charge. The largest weight has the full colour.",
+            )
+        ),
+        row(_show_largest(letters, names, residue - 1, weights)),
+        row(weights_map("Weights of all residues", values.weights, names, colours="positive")),
+        row(
+            TablePicture(
+                title="The weights of this head",
+                columns=("matrix", "channels that it reads", "times"),
+                rows=(("W_Q", head.read, STRENGTH * head.sign), ("W_K", head.read, 1)),
+            ),
+            text="Nothing is trained here: this head is written by hand, and a model would have to learn it.",
+        ),
+        verdict_row(describe_look(names, residue - 1, values)),
+    )
+
+
+def _show_largest(letters: str, names: tuple[str, ...], asked: int, weights: Float[Tensor, " residue"]) -> TablePicture:
+    """The residue that asks and those that it looks at most, as the vectors that attention is given."""
+    best = weights.argsort(descending=True, stable=True)[:SHOWN_KEYS].tolist()
+    rows = []
+    for place, weight in ((asked, "asks"), *((place, f"{float(weights[place]):.1%}") for place in best)):
+        acid = AMINO_ACIDS[letters[place]]
+        rows.append((names[place], acid.name, weight, acid.charge, acid.hydropathy))
+    columns = ("residue", "amino acid", "weight", "charge", "hydropathy")
+    return TablePicture(title="Who asks, and who is looked at most", columns=columns, rows=tuple(rows))
+
+
+def describe_look(names: tuple[str, ...], asked: int, values: HeadValues) -> str:
+    """How much falls on what is looked for, beside the share that an even look would give it."""
+    allowed = values.allowed[asked]
+    fits = (values.scores[asked] > 0) & allowed
+    if not bool(values.scores[asked].any()):
+        return f"{names[asked]} has nothing that this head asks for: its query is 0, and it looks evenly at all it may."
+    return (
+        f"{names[asked]} gives {float(values.weights[asked][fits].sum()):.0%} of its weight to {int(fits.sum())} of "
+        f"{int(allowed.sum())} residues, those that fit; an even look would give them "
+        f"{int(fits.sum()) / int(allowed.sum()):.0%}. Such a head knows nothing of the fold: what lies close "
+        "together in space, protein models learn from millions of chains."
+    )
+
+
+PROTEIN = Screen(
+    title="A protein is a sequence of amino acids",
+    lesson="A protein is written with twenty letters, and each stands for a molecule with a charge and a liking for "
+    "water. Here each residue is a vector of these, and a head written by hand looks for what fits. The chain is a "
+    "leucine zipper (GCN4), a helix: residues of opposite charge that are up to four apart can hold it together.",
+    controls={
+        "chain": TextControl(title="Residues", default="RMKQLEDKVEELLSKNYHLENEVARLKKLVGER", longest=140),
+        "residue": NumberControl(
+            title="Residue that asks (1 is the first)", default="15", low=1, high=MOST_RESIDUES, whole=True
+        ),
+        "looks_for": ChoiceControl(
+            title="It looks for",
+            default="opposite-charge",
+            options={name: head.title for name, head in HEADS.items()},
+        ),
+        "reach": NumberControl(
+            title="How many residues far it may look", default="4", low=1, high=MOST_RESIDUES, whole=True
+        ),
+    },
+    compute=show_protein,
+    formulas=(r"a_{ij} = \mathrm{softmax}_j(x_i W^Q \cdot x_j W^K)",),
+    code=(attend_along, HandWrittenHead, embed_protein),
+)

@@ -1,0 +1,113 @@
+"""Words, patches, atoms, frames and residues, all through the same attention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from headlight.array_types import Bool, Float
+from headlight.checkpoints.load import Checkpoint
+from headlight.course.attention import attend
+from headlight.course.controls import ModelControl, TextControl
+from headlight.course.modalities.graph import parse_graph
+from headlight.course.modalities.graph_screens import GRAPH
+from headlight.course.modalities.patches import IMAGE_SIDE, PATCHES, cut_into_patches, read_pixels, shape_text
+from headlight.course.modalities.protein import embed_protein, parse_protein
+from headlight.course.modalities.protein_screen import PROTEIN
+from headlight.course.modalities.similarity import NO_WEIGHTS, SHARPNESS, attend_by_similarity
+from headlight.course.modalities.sound import parse_sounds, spectrogram, synthesize
+from headlight.course.modalities.sound_screen import SOUND
+from headlight.course.pictures import TablePicture, row, verdict_row, weights_map
+from headlight.course.screen import Answer, Screen, link
+from headlight.course.sentences import token_labels
+from headlight.nn.attention import Attention
+from headlight.tracing.run import run
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Vectors, what one of them is, what tells their order, their labels where they have any, and the mask."""
+
+    vector: str
+    order: str
+    vectors: Float[Tensor, "pos channel"]
+    labels: tuple[str, ...] = ()
+    allowed: Bool[Tensor, "pos pos"] | None = None
+
+
+def words(model: Checkpoint, text: str) -> Sequence:
+    """The token embeddings of a model. Raises TextError."""
+    path = f"{model.model.config.stacks[-1]}.embedding"
+    trace = run(model.model, model.tokenizer, text, keep=(path,))
+    vectors = torch.tensor(trace[path], dtype=torch.float32)
+    return Sequence("a token's embedding", "in a line", vectors, token_labels(trace.text))
+
+
+def other_sequences() -> dict[str, Sequence]:
+    """What the screens on images, graphs, sounds and proteins begin with."""
+    patches, graph, sound, protein = (screen.parse({}) for screen in (PATCHES, GRAPH, SOUND, PROTEIN))
+    side = IMAGE_SIDE // int(patches["grid"])
+    pixels = cut_into_patches(read_pixels(patches["picture"]), (side, side))
+    atoms, chain = parse_graph(graph["edges"]), parse_protein(protein["chain"])
+    frames = spectrogram(synthesize(parse_sounds(sound["sounds"])))
+    return {
+        "image": Sequence("the pixels of a patch", "in rows and columns", pixels),
+        "molecule": Sequence(
+            "an atom's element, one-hot", "none: edges are the mask", atoms.features, atoms.nodes, atoms.neighbours
+        ),
+        "sound": Sequence("the spectrum of a frame", "in time", frames),
+        "protein": Sequence("letter, charge and hydropathy", "along the chain", embed_protein(chain), tuple(chain)),
+    }
+
+
+def show_sequences(model: Checkpoint, text: str, sharpness: float) -> Answer:
+    """One head on five kinds of things: the words that were typed, and what the other screens begin with."""
+    found = {"text": words(model, text), **other_sequences()}
+    heads = {name: attend_by_similarity(each.vectors, sharpness, each.allowed) for name, each in found.items()}
+    rows = tuple(
+        (name, each.vector, each.order, shape_text(each.vectors.shape), shape_text(heads[name].weights.shape))
+        for name, each in found.items()
+    )
+    error = max(float((head.weights.sum(-1) - 1).abs().max()) for head in heads.values())
+    return (
+        row(TablePicture(columns=("sequence", "one vector is", "order", "tokens × channels", "weights"), rows=rows)),
+        row(
+            *(
+                weights_map(
+                    f"{name.capitalize()}: {len(heads[name].weights)} tokens",
+                    heads[name].weights,
+                    each.labels,
+                    (),
+                    colours="positive",
+                    is_small=True,
+                )
+                for name, each in found.items()
+            ),
+            title="Their weights",
+            text=NO_WEIGHTS,
+        ),
+        verdict_row(
+            f"The same lines of code computed all five, and every row adds up to 1 (up to {error:.1g}). What "
+            "differs comes before: how a thing is cut into tokens, which vector stands for a token, and what tells "
+            "their order.",
+            good=error < 1e-4,
+        ),
+    )
+
+
+SEQUENCES = Screen(
+    title="One attention for many kinds of things",
+    lesson="Attention was made for words, and nothing in it knows a word. Every sequence of vectors, and every set "
+    "of them, goes through the same code. Here are five, and the screens below take the last four apart.",
+    controls={
+        "model": ModelControl(default="stories-causal"),
+        "text": TextControl(title="Text", default="The cat sat on the mat, and the dog sat on the cat."),
+        "sharpness": SHARPNESS,
+    },
+    compute=show_sequences,
+    formulas=(r"\mathrm{Attention}(X) = \mathrm{softmax}(X W^Q (X W^K)^T)\, X W^V",),
+    code=(attend_by_similarity, attend, Attention.weighted_sum),
+    explore=link("model", "text"),
+)

@@ -1,0 +1,239 @@
+"""An image in a trained model: patches become vectors, heads attend among them, and words are read from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from headlight.array_types import Float
+from headlight.checkpoints.load import Checkpoint
+from headlight.course.controls import ModelControl
+from headlight.course.modalities.image_files import PICTURE, png_url
+from headlight.course.modalities.patches import PATCH, cut_into_patches, require_patch, shape_text
+from headlight.course.pictures import HeatMapPicture, ImagePicture, Row, TablePicture, TokensPicture, row, verdict_row
+from headlight.course.requirements import require_part
+from headlight.course.screen import Answer, Screen, link
+from headlight.course.sentences import HEAD, LAYER
+from headlight.generation.generate import generate
+from headlight.nn.attention import Attention
+from headlight.nn.patch_embedding import PatchEmbedding
+from headlight.tracing.run import run
+from headlight.tracing.trace import Trace
+from headlight.vision.image import decode_image, process_image
+from headlight.vision.patches import EncodedImage
+from headlight.vision.shipped_images import shipped_image
+
+MOST_WORDS = 12  # of a caption
+SHOWN_PATCHES, SHOWN_CHANNELS = 64, 128
+LARGEST_ERROR = 1e-2  # of bfloat16, which most models are saved in
+BRIGHTNESS = "Bright where weights are large, on a square-root scale; in each picture the largest is fully bright."
+
+
+@dataclass(frozen=True)
+class ReadImage:
+    """An image as a model's encoder read it: its patches, and the recorded values."""
+
+    patches: EncodedImage
+    trace: Trace
+
+    @property
+    def url(self) -> str:
+        """What the patches cover, as the model saw it."""
+        return png_url(self.patches.covered_pixels())
+
+
+def read_with(model: Checkpoint, picture: str, keep: tuple[str, ...]) -> ReadImage:
+    """A shipped image read by a model, which records the values that `keep` names."""
+    image = process_image(decode_image(shipped_image(picture)), model.model.config.image)
+    if model.model.config.has_cross_attention:
+        trace = run(model.model, model.tokenizer, "", source=image, keep=keep)
+    else:
+        trace = run(model.model, model.tokenizer, image, keep=keep)
+    patches = trace.text_of_stack("encoder")
+    assert isinstance(patches, EncodedImage)
+    return ReadImage(patches, trace)
+
+
+def embed_by_hand(
+    model: Checkpoint, patches: EncodedImage
+) -> tuple[Float[Tensor, "patch patch_value"], Float[Tensor, "patch d_model"], float]:
+    """The patches as rows, these rows times W plus b, and how far that is from the model's own embedding of them."""
+    embedding = next(part for part in model.model.modules() if isinstance(part, PatchEmbedding))
+    weight, bias = embedding.projection.weight, embedding.projection.bias
+    pixels = torch.tensor(patches.image.pixel_values, dtype=weight.dtype, device=weight.device)
+    rows = cut_into_patches(pixels, patches.patch_size)
+    vectors = rows @ weight.flatten(1).T + (0 if bias is None else bias)
+    return rows, vectors, float((vectors - embedding(pixels[None])[0]).abs().max())
+
+
+@torch.inference_mode()
+def show_vision_model(model: Checkpoint, picture: str, layer: int, patch: int) -> Answer:
+    """Pixels, patches, vectors, and what every head of a layer looks at from one patch."""
+    path = f"encoder.{require_part(model.model.config, 'encoder-layer', layer)}.self.weights"
+    read = read_with(model, picture, ("encoder.embedding", path))
+    grid = read.patches
+    require_patch(patch, grid.patch_rows, grid.patch_columns)
+    looks = torch.tensor(read.trace[path])[:, grid.first_patch + patch, grid.first_patch :]
+    return (
+        _show_cutting(read, patch),
+        *_show_embedding(model, grid),
+        row(
+            ImagePicture(
+                title=f"Layer {layer}: where each head looks from patch {patch}",
+                note=BRIGHTNESS,
+                source=read.url,
+                rows=grid.patch_rows,
+                columns=grid.patch_columns,
+                shades={f"head {head}": each for head, each in enumerate(looks)},
+                marked=(patch,),
+            ),
+            title="Patches look at patches",
+        ),
+        verdict_row(_describe_looks(looks, grid)),
+    )
+
+
+def _show_cutting(read: ReadImage, patch: int) -> Row:
+    grid, (height, width) = read.patches, read.patches.patch_size
+    pixels, count = grid.image.pixel_values, grid.patch_rows * grid.patch_columns
+    return row(
+        ImagePicture(
+            title=f"{grid.patch_rows} × {grid.patch_columns} patches of {height} × {width} pixels",
+            source=read.url,
+            rows=grid.patch_rows,
+            columns=grid.patch_columns,
+            marked=(patch,),
+        ),
+        TablePicture(
+            title="From pixels to tokens",
+            columns=("value", "shape", "axes"),
+            rows=(
+                ("pixels", shape_text(pixels.shape), "channels × pixel rows × pixel columns"),
+                ("patches", shape_text((count, len(pixels) * height * width)), "patches × numbers of a patch"),
+                ("tokens", shape_text(read.trace["encoder.embedding"].shape), "tokens × channels of the model"),
+            ),
+            note="" if count == len(grid.ids) else f"Before the patches stands {' '.join(grid.tokens[:-count])}.",
+        ),
+    )
+
+
+def _show_embedding(model: Checkpoint, grid: EncodedImage) -> Answer:
+    rows, vectors, error = embed_by_hand(model, grid)
+    shown = slice(SHOWN_PATCHES), slice(SHOWN_CHANNELS)
+    return (
+        row(
+            HeatMapPicture(
+                title=f"Patches: {shape_text(rows.shape)}",
+                values=rows[shown],
+                row_axis="patch",
+                column_axis="number",
+                is_small=True,
+                note=_first_of(rows),
+            ),
+            HeatMapPicture(
+                before="· W + b =",
+                title=f"Their vectors: {shape_text(vectors.shape)}",
+                values=vectors[shown],
+                row_axis="patch",
+                column_axis="channel",
+                is_small=True,
+                note=_first_of(vectors),
+            ),
+            title="One matrix makes a vector of every patch",
+        ),
+        verdict_row(
+            "The program does this with a convolution. Multiplied out, as here, the vectors are the same up "
+            f"to {error:.1g}. From here on nothing knows of images: positions are added, and the layers are those "
+            "of a model of texts.",
+            good=error < LARGEST_ERROR,
+        ),
+    )
+
+
+def _first_of(values: Tensor) -> str:
+    rows, columns = values.shape
+    if rows <= SHOWN_PATCHES and columns <= SHOWN_CHANNELS:
+        return ""
+    return f"The first {min(rows, SHOWN_PATCHES)} × {min(columns, SHOWN_CHANNELS)} are drawn."
+
+
+def _describe_looks(looks: Float[Tensor, "head patch"], grid: EncodedImage) -> str:
+    head, best = divmod(int(looks.argmax()), looks.shape[1])
+    return (
+        f"The largest weight is that of head {head}: {float(looks[head, best]):.0%} go to patch {best} (row "
+        f"{best // grid.patch_columns}, column {best % grid.patch_columns}), where an even share would be "
+        f"{1 / looks.shape[1]:.1%}. Each head has patches of its own."
+    )
+
+
+def show_caption(model: Checkpoint, picture: str, layer: int, head: int) -> Answer:
+    """A caption, word by word, and where a head of the decoder looked in the image for each word."""
+    config = model.model.config
+    path = f"decoder.{require_part(config, 'layer', layer)}.cross.weights"
+    require_part(config, "head", head)
+    image = process_image(decode_image(shipped_image(picture)), config.image)
+    steps = generate(
+        model.model, model.tokenizer, "", source=image, steps=MOST_WORDS, top_k=1, seed=0, keep=(path, "logits")
+    )
+    words, looks = [], []
+    for step in steps:
+        words.append(model.tokenizer.stripped_token_text(step.chosen_token))
+        looks.append(torch.tensor(step[path][head, -1]))
+    source = step.source
+    assert isinstance(source, EncodedImage)
+    names = [f"{number}. {word}" for number, word in enumerate(words, 1)]
+    return (
+        row(TokensPicture(title="What the decoder wrote", tokens=tuple(words))),
+        row(
+            ImagePicture(
+                title=f"Where head {head} of layer {layer} looked to write each word",
+                note=BRIGHTNESS,
+                source=png_url(source.covered_pixels()),
+                rows=source.patch_rows,
+                columns=source.patch_columns,
+                shades={name: look[source.first_patch :] for name, look in zip(names, looks, strict=True)},
+            )
+        ),
+        verdict_row(
+            f"Queries come from {len(words)} words, keys and values from {source.patch_rows} × "
+            f"{source.patch_columns} patches: cross-attention does not ask that both be of one kind. A sound "
+            "that is to be answered in words is read in the same way."
+        ),
+    )
+
+
+VISION_MODEL = Screen(
+    title="Patches in a trained model",
+    lesson="A trained model multiplies each patch by one learned matrix, adds a position, and goes on as with words. "
+    "Choose an image, a layer and a patch, and see what each head looks at from there. The shipped model has learned "
+    "from drawings alone; open a vision transformer (ViT) on the page Models, and it stands in the list.",
+    controls={
+        "model": ModelControl(default="caption", needs="image"),
+        "picture": PICTURE,
+        "layer": replace(LAYER, default="1", part="encoder-layer"),
+        "patch": PATCH,
+    },
+    compute=show_vision_model,
+    formulas=(r"z_i = x_i W + b + p_i",),
+    code=(embed_by_hand, PatchEmbedding, Attention.forward),
+    explore=link("model", "layer", image="picture", fixed={"attention": "encoder.self", "head": "0"}),
+)
+
+
+CAPTION = Screen(
+    title="Words read from patches",
+    lesson="An encoder reads the image, a decoder writes words, and cross-attention joins them: each word asks the "
+    "patches. This small model knows drawings of two figures, and of any other picture it claims to see two.",
+    controls={
+        "model": ModelControl(default="caption", needs="image-to-text"),
+        "picture": PICTURE,
+        "layer": LAYER,
+        "head": HEAD,
+    },
+    compute=show_caption,
+    formulas=(r"M = \mathrm{encoder}(X),\quad Q = Y W_Q,\quad K = M W_K,\quad V = M W_V",),
+    code=(show_caption, Attention.forward),
+    explore=link("model", "layer", "head", image="picture", fixed={"attention": "decoder.cross"}),
+)

@@ -1,0 +1,351 @@
+"""Pictures of the numbers that a screen has computed, and how they travel to a page.
+
+The module of its `kind` in app/headlight_app/course/frontend/pictures draws it. Numbers are tensors or plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from math import isfinite
+from typing import Any, ClassVar, Literal
+
+from torch import Tensor
+
+from headlight.rendering.model_diagram import ModelDiagram
+
+Number = float | int
+Numbers = Tensor | Sequence[Number]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A picture with a title above it and a note below it.
+
+    `before` stands in front of it: "×", "=" or "→", where pictures of a row are read as an equation.
+    """
+
+    kind: ClassVar[str]
+    title: str = ""
+    note: str = ""
+    before: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixPicture(Picture):
+    """A matrix as a heat map with its numbers in the cells.
+
+    `colours` "weights" shade from 0 to 1, "signed" on both sides of 0, "none" not at all. `row_sums` adds a column of
+    sums; `marked` cells (row, column) are framed; `crossed` cells are those that a mask forbids.
+    """
+
+    kind: ClassVar[str] = "matrix"
+    values: Tensor
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    row_axis: str = ""
+    column_axis: str = ""
+    colours: Literal["signed", "weights", "none"] = "signed"
+    row_sums: bool = False
+    marked: tuple[tuple[int, int], ...] = ()
+    crossed: Tensor | None = None
+    digits: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatMapPicture(Picture):
+    """A matrix too large for numbers: coloured cells that tell theirs where one points.
+
+    `colours` "weights" shade from 0 to 1, "positive" from 0 on, "signed" on both sides of 0. A line is drawn after
+    every `row_groups` rows and `column_groups` columns (0: none). One that `is_small` stands beside others.
+    """
+
+    kind: ClassVar[str] = "heat_map"
+    values: Tensor
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    row_axis: str = ""
+    column_axis: str = ""
+    colours: Literal["signed", "weights", "positive"] = "signed"
+    row_groups: int = 0
+    column_groups: int = 0
+    is_small: bool = False
+
+    def __post_init__(self) -> None:
+        # Four places are told where one points, and more would only make a longer answer.
+        object.__setattr__(self, "values", self.values.double().round(decimals=4))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MovingPointsPicture(Picture):
+    """Named points that move: where each is in every frame, and what a frame is called ("step 5").
+
+    Where there are `groups`, a point has the colour of its own, which `group_titles` name.
+    """
+
+    kind: ClassVar[str] = "moving_points"
+    labels: tuple[str, ...]
+    frames: Tensor
+    names: tuple[str, ...]
+    groups: tuple[int, ...] = ()
+    group_titles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class BarsPicture(Picture):
+    """One bar for each number, with its label; several `series` stand side by side. `high` fixes the longest bar."""
+
+    kind: ClassVar[str] = "bars"
+    labels: tuple[str, ...]
+    series: Mapping[str, Numbers]
+    high: float | None = None
+    digits: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinesPicture(Picture):
+    """One line for each of `series` over `x`; those in `broken` are dashed. `log_x`, `log_y`: logarithmic axes."""
+
+    kind: ClassVar[str] = "lines"
+    x: Numbers
+    series: Mapping[str, Numbers]
+    x_title: str
+    y_title: str
+    broken: tuple[str, ...] = ()
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A vector in the plane; `shade` is how strongly it is drawn, `group` its colour."""
+
+    label: str
+    x: float
+    y: float
+    group: int = 0
+    shade: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArrowsPicture(Picture):
+    """Vectors in the plane, from the origin; `groups` name the colours."""
+
+    kind: ClassVar[str] = "arrows"
+    arrows: tuple[Arrow, ...]
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointsPicture(Picture):
+    """Named points in the plane: (label, x, y, group)."""
+
+    kind: ClassVar[str] = "points"
+    points: tuple[tuple[str, float, float, int], ...]
+    groups: tuple[str, ...] = ()
+    x_title: str = ""
+    y_title: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokensPicture(Picture):
+    """Tokens as chips; `shades` from 0 to 1 colour them, `below` stands under each (an id, a count)."""
+
+    kind: ClassVar[str] = "tokens"
+    tokens: tuple[str, ...]
+    shades: Numbers = ()
+    below: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablePicture(Picture):
+    """A table of texts and numbers; the first column names the rows.
+
+    `addresses` are where the last cell of each row leads, to a page in the web, or empty.
+    """
+
+    kind: ClassVar[str] = "table"
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | Number, ...], ...]
+    digits: int = 4
+    addresses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ScreenLink:
+    """Another screen of the course, by the names of its chapter and its own, with inputs in place of its defaults."""
+
+    chapter: str
+    screen: str
+    inputs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is often said, what is right, and the screens that show it."""
+
+    said: str
+    right: str
+    links: tuple[ScreenLink, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimsPicture(Picture):
+    """Claims one below the other, each with links to the screens that show what is right."""
+
+    kind: ClassVar[str] = "claims"
+    claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelDiagramPicture(Picture):
+    """A model drawn as boxes and arrows, from its input down to its answer, with the shape of what leaves each box.
+
+    Where it is `enterable`, each part leads to its numbers on Explore: it is the model of the screen's link.
+    """
+
+    kind: ClassVar[str] = "model_diagram"
+    diagram: ModelDiagram
+    enterable: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImagePicture(Picture):
+    """An image under a grid of `rows` x `columns` patches; `source` is the address that a browser shows (`png_url`).
+
+    With `shades` it is drawn once for each of them, and a patch is as bright as its number; `marked` ones are framed.
+    """
+
+    kind: ClassVar[str] = "image"
+    source: str
+    rows: int
+    columns: int
+    shades: Mapping[str, Numbers] = field(default_factory=dict)
+    marked: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphPicture(Picture):
+    """Named nodes, where they lie in the plane, and the edges between them as pairs of their numbers.
+
+    `shades` from 0 to 1 colour the nodes and stand in them; the `marked` one is framed.
+    """
+
+    kind: ClassVar[str] = "graph"
+    nodes: tuple[str, ...]
+    places: Tensor
+    edges: tuple[tuple[int, int], ...]
+    shades: Numbers = ()
+    marked: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoundPicture(Picture):
+    """A sound that can be played; `source` is the address of a WAV file (`wav_url`)."""
+
+    kind: ClassVar[str] = "sound"
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilePicture(Picture):
+    """A text that can be downloaded as a file."""
+
+    kind: ClassVar[str] = "file"
+    file_name: str
+    media_type: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Equations(Picture):
+    """Formulas with the numbers put in, in LaTeX: what one can check with a pencil."""
+
+    kind: ClassVar[str] = "equations"
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict(Picture):
+    """A sentence that says what was found; `good` is None where it judges nothing."""
+
+    kind: ClassVar[str] = "verdict"
+    text: str
+    good: bool | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a learner may be asked before they see a row: the options, and the number of the right one."""
+
+    text: str
+    options: tuple[str, ...]
+    answer: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """Pictures side by side, under a heading of their own. A `question` may be asked before they are shown."""
+
+    pictures: tuple[Picture, ...] = field(default=())
+    title: str = ""
+    text: str = ""
+    question: Question | None = None
+
+
+def row(*pictures: Picture, title: str = "", text: str = "", question: Question | None = None) -> Row:
+    """A row of pictures."""
+    return Row(pictures, title, text, question)
+
+
+def weights_matrix(
+    title: str,
+    values: Tensor,
+    names: tuple[str, ...] = (),
+    *,
+    before: str = "",
+    crossed: Tensor | None = None,
+    row_axis: str = "",
+    column_axis: str = "",
+) -> MatrixPicture:
+    """Attention weights of a text to itself with their numbers, and the sum of each row."""
+    return MatrixPicture(
+        title=title, values=values, rows=names, columns=names, colours="weights", row_sums=True, before=before,
+        crossed=crossed, row_axis=row_axis, column_axis=column_axis,
+    )  # fmt: skip
+
+
+def weights_map(
+    title: str,
+    values: Tensor,
+    queries: tuple[str, ...] = (),
+    keys: tuple[str, ...] | None = None,
+    *,
+    colours: Literal["weights", "positive"] = "weights",
+    is_small: bool = False,
+    note: str = "",
+) -> HeatMapPicture:
+    """Attention weights as coloured cells; `keys` are named as the queries unless others are given."""
+    return HeatMapPicture(
+        title=title, values=values, rows=queries, columns=queries if keys is None else keys, row_axis="query",
+        column_axis="key", colours=colours, is_small=is_small, note=note,
+    )  # fmt: skip
+
+
+def verdict_row(text: str, good: bool | None = None, title: str = "") -> Row:
+    """A verdict in a row of its own."""
+    return row(Verdict(text=text, good=good), title=title)
+
+
+def plain(value: Any) -> Any:
+    """As JSON has it: tensors as lists, and infinite numbers and NaN as the words that JavaScript reads."""
+    if isinstance(value, Tensor):
+        return plain(value.detach().tolist())
+    if isinstance(value, float):
+        return value if isfinite(value) else "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    if is_dataclass(value) and not isinstance(value, type):
+        kind = {"kind": value.kind} if isinstance(value, Picture) else {}
+        return kind | {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, tuple | list) else value

@@ -1,0 +1,169 @@
+"""What each positional encoding is worth: the losses of shipped models that differ in it alone."""
+
+from __future__ import annotations
+
+from math import exp, isnan, nan
+
+from headlight.course.controls import ChoiceControl
+from headlight.course.pictures import BarsPicture, LinesPicture, Question, Row, TablePicture, row, verdict_row
+from headlight.course.screen import Answer, Screen, StateFields, compared
+from headlight.errors import InputError
+from headlight.evaluation.length_extrapolation import (
+    Extrapolation,
+    Loss,
+    ModelLosses,
+    extrapolation,
+    measure_losses,
+    shipped_extrapolations,
+)
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+
+TITLES = {
+    name: POSITIONAL_ENCODINGS[name].title for name in ("none", "sinusoidal", "learned", "rope", "alibi", "relative")
+}
+TEXTS = {
+    "trained": "as long as in training",
+    "twice": "twice as long",
+    "four-times": "four times as long",
+    "shuffled": "as long as in training, its words shuffled",
+}
+UNDEFINED = "undefined"
+
+
+def measured(architecture: str, text: str, one: str, other: str) -> Answer:
+    """The loss of each encoding on one kind of text, the whole table, and two encodings in words."""
+    if one == other:
+        raise InputError("Choose two different encodings to compare.")
+    found, column = shipped_extrapolations()[architecture], tuple(TEXTS).index(text)
+    losses = {TITLES[each.positional_encoding]: columns(each)[column] for each in found.models}
+    defined = {title: loss.mean for title, loss in losses.items() if loss}
+    missing = [title for title in losses if title not in defined]
+    return (
+        row(
+            BarsPicture(
+                title=f"Loss on a text {TEXTS[text]} (nats for each token)",
+                labels=tuple(defined),
+                series={"": list(defined.values())},
+                digits=3,
+                note=f"{' and '.join(missing)}: {UNDEFINED}. The table of positions ends where training ended."
+                if missing
+                else "Lower is better.",
+            ),
+            _perplexities(found),
+            question=Question(
+                f"Which is best on a text {TEXTS[text]}?",
+                tuple(defined),
+                tuple(defined).index(min(defined, key=lambda title: defined[title])),
+            ),
+        ),
+        row(_table(found)),
+        verdict_row(f"{_comparison(found, column, one, other)} {_said_of_seeds(found, column)}"),
+        *_seeds_row(found, column),
+    )
+
+
+def columns(losses: ModelLosses) -> tuple[Loss | None, ...]:
+    """The losses of a model in the order of TEXTS."""
+    return (*losses.losses, losses.shuffled)
+
+
+def _perplexities(found: Extrapolation) -> LinesPicture:
+    return LinesPicture(
+        title="Perplexity over the length of the text",
+        x=list(found.lengths),
+        series={
+            TITLES[each.positional_encoding]: [exp(loss.mean) if loss else nan for loss in each.losses]
+            for each in found.models
+            if sum(loss is not None for loss in each.losses) > 1
+        },
+        x_title="tokens of the text",
+        y_title="perplexity",
+        note="With a perplexity of 40 a model is as unsure as a guess among 40 equally likely tokens. An "
+        "encoding that is defined at one length only has no line.",
+    )
+
+
+def _table(found: Extrapolation) -> TablePicture:
+    trained = found.lengths[0]
+    return TablePicture(
+        title="Loss and its standard error",
+        columns=("encoding", *(f"{length} tokens" for length in found.lengths), f"{trained} tokens, shuffled"),
+        rows=tuple((TITLES[each.positional_encoding], *map(_written, columns(each))) for each in found.models),
+        note=f"At every length the same {found.models[0].target_count:,} tokens are predicted; longer texts begin "
+        f"earlier. Training read {trained} tokens at a time.",
+    )
+
+
+def _written(loss: Loss | None) -> str:
+    return f"{loss.mean:.3f} ± {loss.standard_error:.3f}" if loss else UNDEFINED
+
+
+def _comparison(found: Extrapolation, column: int, one: str, other: str) -> str:
+    by_encoding = {each.positional_encoding: columns(each)[column] for each in found.models}
+    first, second = by_encoding[one], by_encoding[other]
+    if not (first and second):
+        lost = TITLES[other if first else one]
+        return f"{lost} cannot be compared here: it has no positions beyond {found.lengths[0]} tokens."
+    better, worse = (one, other) if first.mean < second.mean else (other, one)
+    gap = abs(first.mean - second.mean)
+    return (
+        f"{TITLES[better]} is better than {TITLES[worse]} by {gap:.3f} nats: its perplexity is {exp(-gap):.2f} times "
+        f"the other's. Each of the two losses has a standard error of about "
+        f"{max(first.standard_error, second.standard_error):.3f}."
+    )
+
+
+def _said_of_seeds(found: Extrapolation, column: int) -> str:
+    spread = found.seed_spread[column] if found.seed_spread else nan
+    if isnan(spread):
+        return "How much another seed of the training would change these losses is not measured."
+    return f"Another seed of the training alone moves a loss by up to {spread:.3f} here."
+
+
+def _seeds_row(found: Extrapolation, column: int) -> tuple[Row, ...]:
+    """The losses of the encodings that were trained with several seeds; nothing where none was."""
+    rows = []
+    for encoding in dict.fromkeys(each.positional_encoding for each in found.repeats):
+        same = [each for each in (*found.models, *found.repeats) if each.positional_encoding == encoding]
+        losses = [loss.mean for each in same if (loss := columns(each)[column])]
+        if losses:
+            rows.append((TITLES[encoding], len(losses), min(losses), max(losses), max(losses) - min(losses)))
+    if not rows:
+        return ()
+    head = ("encoding", "seeds", "lowest loss", "highest loss", "spread")
+    return (row(TablePicture(title="The same with other seeds", columns=head, rows=tuple(rows), digits=4)),)
+
+
+def explore_first(architecture: str, text: str, one: str, other: str) -> StateFields:
+    """The model with the first encoding."""
+    return {"model": f"positions-{architecture}-{one}"}
+
+
+def compare_both(architecture: str, text: str, one: str, other: str) -> StateFields:
+    """The models with both encodings."""
+    first = explore_first(architecture, text, one, other)
+    return compared(first, explore_first(architecture, text, other, one))
+
+
+MEASURED = Screen(
+    title="What each encoding is worth, measured",
+    lesson=(
+        "One small model was trained with each encoding, on the same texts in the same order, and is else alike; the "
+        "loss is that of books which none of them has read. An encoder that is told no order learns little, while a "
+        "decoder's mask tells it some. On texts longer than those of the training waves and rotations lose, a learned "
+        "table has no row at all, and ALiBi stays as good as it was."
+    ),
+    controls={
+        "architecture": ChoiceControl(
+            title="Models", default="decoder", options={"decoder": "Decoders", "encoder": "Encoders"}
+        ),
+        "text": ChoiceControl(title="Text", default="four-times", options=TEXTS),
+        "one": ChoiceControl(title="Compare", default="sinusoidal", options=TITLES),
+        "other": ChoiceControl(title="with", default="alibi", options=TITLES),
+    },
+    compute=measured,
+    formulas=(r"L = -\frac{1}{n} \sum_i \log p(t_i)", r"\mathrm{perplexity} = e^{L}"),
+    code=(measure_losses, extrapolation),
+    explore=explore_first,
+    elsewhere={"compare": compare_both, "positions": explore_first},
+)

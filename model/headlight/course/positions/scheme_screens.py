@@ -1,0 +1,305 @@
+"""The other positional encodings: a learned table, rotations, a bias by distance, and buckets of distances."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from headlight.analysis.position_profile import position_profile
+from headlight.checkpoints import Checkpoint
+from headlight.config_groups import RelativePositionConfig
+from headlight.course.controls import ChoiceControl, ModelControl, NumberControl
+from headlight.course.pictures import (
+    Arrow,
+    ArrowsPicture,
+    BarsPicture,
+    HeatMapPicture,
+    LinesPicture,
+    Picture,
+    TablePicture,
+    row,
+    verdict_row,
+)
+from headlight.course.positions.rotary import encoding_config, turn
+from headlight.course.questions import ask_direction
+from headlight.course.screen import Answer, Screen, StateFields, link
+from headlight.errors import InputError, numbered
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, Alibi, LearnedPositions, RelativeBias, Rope
+
+SHOWN_POSITIONS, SHOWN_CHANNELS, ARROWS = 48, 48, 8
+
+
+def show_table(model: Checkpoint) -> Answer:
+    """What a model adds at each position, and how alike two positions are."""
+    config = model.model.config
+    encoding = POSITIONAL_ENCODINGS[config.positional_encoding]
+    profile = position_profile(model.model, min(SHOWN_POSITIONS, config.context_length))
+    if profile.embeddings is None:
+        return (
+            verdict_row(
+                f"This model adds no vectors to its tokens. Positional encoding: {encoding.title}. "
+                f"{encoding.description} Choose a model with a learned or a sinusoidal table; any GPT-2 or BERT that "
+                "you open on the page Models has a learned one."
+            ),
+        )
+    values = torch.tensor(profile.embeddings)
+    learned = bool(encoding.learned_weights)
+    return (
+        row(
+            HeatMapPicture(
+                title="Position vectors: a row for each position",
+                values=values[:, :SHOWN_CHANNELS],
+                row_axis="position",
+                column_axis="channel",
+                note=f"The first {SHOWN_CHANNELS} of {values.shape[1]} channels."
+                if values.shape[1] > SHOWN_CHANNELS
+                else "",
+            ),
+            *(
+                (
+                    HeatMapPicture(
+                        title="Cosine of each two",
+                        values=torch.tensor(profile.similarity),
+                        row_axis="position",
+                        column_axis="position",
+                    ),
+                )
+                if profile.similarity is not None
+                else ()
+            ),
+        ),
+        verdict_row(
+            f"Positional encoding: {encoding.title}. "
+            + (
+                f"The table has {config.context_length:,} rows, each learned in training; there is none for a "
+                "longer text."
+                if learned
+                else "These vectors are computed and not learned, so there is one for every position."
+            )
+        ),
+    )
+
+
+def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim: int, theta: float) -> Answer:
+    """One pair of channels of a query and a key, turned by their positions, before and after both are moved."""
+    if pair >= dim // 2:
+        raise InputError(f"There is no pair {pair}: {dim} channels are {numbered('pair', dim // 2)}.")
+    query, key = torch.tensor([1.0, 0.0]), torch.tensor([0.8, 0.6])
+    places = torch.tensor([query_position, key_position, query_position + shift, key_position + shift])
+    turned = turn(torch.stack((query, key, query, key)), places, pair, dim, theta)
+    here, there = turned[:2], turned[2:]
+    product, moved = float(here[0] @ here[1]), float(there[0] @ there[1])
+    return (
+        row(
+            _query_and_key("Query and key where they stand", here, query_position, key_position),
+            _query_and_key(f"Both moved by {shift}", there, query_position + shift, key_position + shift),
+            question=ask_direction(
+                f"Query and key both move on by {shift}. What becomes of their dot product?", moved - product, 1e-6
+            ),
+        ),
+        row(
+            _walk(query, query_position, pair, dim, theta),
+            TablePicture(
+                title="Dot product of query and key",
+                columns=("positions", "distance", "q · k"),
+                rows=(
+                    (f"{query_position} and {key_position}", query_position - key_position, product),
+                    (f"{query_position + shift} and {key_position + shift}", query_position - key_position, moved),
+                ),
+                digits=8,
+            ),
+        ),
+        verdict_row(
+            f"Both products differ by {abs(product - moved):.1g}: only the distance counts.",
+            good=abs(product - moved) < 1e-6,
+        ),
+    )
+
+
+def _walk(query: Tensor, start: int, pair: int, dim: int, theta: float) -> Picture:
+    """The same query at one position after another."""
+    positions = torch.arange(start, start + ARROWS)
+    turned = turn(query.expand(ARROWS, 2), positions, pair, dim, theta).tolist()
+    return ArrowsPicture(
+        title=f"A query at positions {start} to {start + ARROWS - 1}",
+        arrows=tuple(Arrow(str(start + step), x, y, shade=(step + 1) / ARROWS) for step, (x, y) in enumerate(turned)),
+    )
+
+
+def _query_and_key(title: str, turned: Tensor, query_position: int, key_position: int) -> Picture:
+    (query_x, query_y), (key_x, key_y) = turned.tolist()
+    return ArrowsPicture(
+        title=title,
+        arrows=(
+            Arrow(f"query at {query_position}", query_x, query_y),
+            Arrow(f"key at {key_position}", key_x, key_y, group=1),
+        ),
+        groups=("query", "key"),
+    )
+
+
+def show_alibi(heads: int, head: int, length: int) -> Answer:
+    """The bias of one head as a matrix, and of all heads over the distance."""
+    if head >= heads:
+        raise InputError(f"There is no head {head}: you have chosen {heads}, {numbered('head', heads)}.")
+    alibi = Alibi(encoding_config(heads))
+    positions, slopes = torch.arange(length), alibi.slopes()
+    bias = alibi.bias(positions, positions)
+    names = tuple(map(str, range(length)))
+    return (
+        row(
+            HeatMapPicture(
+                title=f"What head {head} adds to the scores",
+                values=bias[head],
+                rows=names,
+                columns=names,
+                row_axis="query",
+                column_axis="key",
+            ),
+            LinesPicture(
+                title="Bias over distance",
+                x=list(range(length)),
+                x_title="distance of query and key in tokens",
+                y_title="bias",
+                series={f"head {number}": bias[number, :, 0] for number in range(min(heads, 8))},
+            ),
+        ),
+        row(
+            BarsPicture(
+                title="Slope of each head",
+                labels=tuple(map(str, range(heads))),
+                series={"slope": slopes},
+                digits=4,
+            )
+        ),
+    )
+
+
+def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) -> Answer:
+    """The bucket of each distance, and which distances share one."""
+    groups = buckets // 2 if direction == "both" else buckets
+    if max_distance <= groups // 2:
+        raise InputError(
+            f"Distances up to {groups // 2 - 1} have a bucket each with {buckets} buckets, so the largest distance is "
+            f"to be {groups // 2 + 1} or more; it is {max_distance}."
+        )
+    relative = RelativeBias(
+        encoding_config(1, relative_position=RelativePositionConfig(buckets=buckets, max_distance=max_distance)),
+        bidirectional=direction == "both",
+    )
+    distances = torch.arange(-longest, longest + 1 if direction == "both" else 1)
+    numbers = relative.bucket(distances)
+    rows = [
+        (int(number), _range(distances[numbers == number].tolist())) for number in torch.unique(numbers, sorted=True)
+    ]
+    return (
+        row(
+            LinesPicture(
+                title="Bucket of each distance",
+                x=distances,
+                x_title="key position − query position",
+                y_title="bucket",
+                series={"bucket": numbers},
+            )
+        ),
+        row(
+            TablePicture(
+                title=f"{len(rows)} buckets in use: each head learns one number for each",
+                columns=("bucket", "key position − query position"),
+                rows=tuple(rows),
+            )
+        ),
+    )
+
+
+def _range(distances: list[int]) -> str:
+    first, last = min(distances, key=abs), max(distances, key=abs)
+    return (f"{first}" if first == last else f"{first} to {last}").replace("-", "−")
+
+
+def _trained_with_buckets(buckets: int, max_distance: int, direction: str, longest: int) -> StateFields:
+    """The shipped model that looks as here."""
+    return {"model": "positions-encoder-relative" if direction == "both" else "positions-decoder-relative"}
+
+
+ROPE_MODEL, ALIBI_MODEL = (link(fixed={"model": f"positions-decoder-{name}"}) for name in ("rope", "alibi"))
+LEARNED = Screen(
+    title="A table of positions",
+    lesson=(
+        "Instead of being computed, a position's vector can be a row of a table that is learned like any other weight, "
+        "as in BERT and GPT-2. It then ends with the longest text of the training. Choose a model and see what its "
+        "positions are and which of them are alike."
+    ),
+    controls={"model": ModelControl(default="positions-encoder-learned", needs="text")},
+    compute=show_table,
+    formulas=(LearnedPositions.formula,),
+    code=(LearnedPositions, position_profile),
+    explore=link("model"),
+    elsewhere={"positions": link("model")},
+)
+ROPE = Screen(
+    title="RoPE: turning arrows",
+    lesson=(
+        "Rotary positions add nothing: each pair of channels of a query or key is an arrow, turned by an angle that "
+        "grows with its position. Move both tokens by the same number of positions, and both arrows turn by the same "
+        "angle. Their product stays, so only the distance counts."
+    ),
+    controls={
+        "query_position": NumberControl(title="Position of the query", default="5", low=0.0, high=200.0, whole=True),
+        "key_position": NumberControl(title="Position of the key", default="2", low=0.0, high=200.0, whole=True),
+        "shift": NumberControl(title="Move both by", default="10", low=0.0, high=200.0, whole=True),
+        "pair": NumberControl(title="Pair of channels", default="1", low=0.0, high=31.0, whole=True),
+        "dim": NumberControl(
+            title="Channels of a head", default="8", low=2.0, high=64.0, step=2.0, whole=True, even=True
+        ),
+        "theta": NumberControl(title="Base θ", default="10000", low=2.0, high=1_000_000.0),
+    },
+    compute=show_rope,
+    formulas=(Rope.formula,),
+    code=(Rope, turn),
+    explore=ROPE_MODEL,
+    elsewhere={"positions": ROPE_MODEL},
+)
+ALIBI = Screen(
+    title="ALiBi: a penalty for distance",
+    lesson=(
+        "Each score loses a little for every token of distance, and nothing is learned for it. Heads differ in their "
+        "slope: steep ones see only near tokens, flat ones the whole text. No position is ever out of range, so longer "
+        "texts than in training can be read."
+    ),
+    controls={
+        "heads": NumberControl(title="Heads", default="8", low=1.0, high=32.0, whole=True),
+        "head": NumberControl(title="Head shown (0 is the first)", default="2", low=0.0, high=31.0, whole=True),
+        "length": NumberControl(title="Tokens", default="12", low=2.0, high=48.0, whole=True),
+    },
+    compute=show_alibi,
+    formulas=(Alibi.formula,),
+    code=(Alibi,),
+    explore=ALIBI_MODEL,
+    elsewhere={"positions": ALIBI_MODEL},
+)
+BUCKETS = Screen(
+    title="T5: distances in buckets",
+    lesson=(
+        "T5 learns one number for each head and bucket of distances and adds it to the scores. Small distances have a "
+        "bucket each; larger ones share buckets that grow with the distance, and the last holds all that is farther. "
+        "A decoder looks back only, so all its buckets are for one direction."
+    ),
+    controls={
+        "buckets": NumberControl(title="Buckets", default="32", low=4.0, high=128.0, step=4.0, whole=True),
+        "max_distance": NumberControl(
+            title="Largest distance told apart", default="128", low=2.0, high=1_000.0, whole=True
+        ),
+        "direction": ChoiceControl(
+            title="Looks",
+            default="both",
+            options={"both": "In both directions (encoder)", "back": "Back only (decoder)"},
+        ),
+        "longest": NumberControl(title="Distances shown, up to", default="160", low=8.0, high=500.0, whole=True),
+    },
+    compute=show_buckets,
+    formulas=(RelativeBias.formula,),
+    code=(RelativeBias,),
+    explore=_trained_with_buckets,
+    elsewhere={"positions": _trained_with_buckets},
+)

@@ -1,0 +1,320 @@
+"""The sinusoidal encoding, with its numbers to move."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from headlight.course.controls import ChoiceControl, NumberControl
+from headlight.course.pictures import (
+    Arrow,
+    ArrowsPicture,
+    Equations,
+    HeatMapPicture,
+    LinesPicture,
+    MatrixPicture,
+    Picture,
+    TablePicture,
+    Verdict,
+    row,
+    verdict_row,
+)
+from headlight.course.positions.waves import nearest_positions, rotate, similarity_without_band, wavelengths, waves
+from headlight.course.questions import ask_whether
+from headlight.course.screen import Answer, Screen, link
+from headlight.errors import InputError, numbered
+from headlight.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinusoids
+
+SHOWN_WAVES, SHOWN_PAIRS = 4, 32
+TOLERANCE = 1e-6  # up to which numbers of 64 bits count as equal here
+
+
+def show_waves(dim: int, base: float, length: int) -> Answer:
+    """The encodings of the first positions as a heat map, and some of their channels as waves."""
+    encodings, lengths = waves(length, dim, base), wavelengths(dim, base)
+    pairs = sorted({round(share * (len(lengths) - 1) / (SHOWN_WAVES - 1)) for share in range(SHOWN_WAVES)})
+    return (
+        row(
+            LinesPicture(
+                title="Single channels over positions",
+                x=list(range(length)),
+                x_title="position",
+                y_title="value",
+                series={f"channel {2 * pair}": encodings[:, 2 * pair] for pair in pairs},
+            )
+        ),
+        row(_heat_map("The encoding: a row for each position", encodings)),
+        row(
+            TablePicture(
+                title="Wavelengths",
+                columns=("channels", "positions until the wave begins again"),
+                rows=tuple((f"{2 * pair} and {2 * pair + 1}", float(lengths[pair])) for pair in pairs),
+                digits=5,
+            )
+        ),
+    )
+
+
+def _heat_map(title: str, encodings: Tensor) -> Picture:
+    """Of many channels only some are drawn, evenly spread, each sine with its cosine."""
+    pairs = encodings.shape[1] // 2
+    shown = sorted({round(index * (pairs - 1) / (SHOWN_PAIRS - 1)) for index in range(SHOWN_PAIRS)})
+    channels = [channel for pair in shown for channel in (2 * pair, 2 * pair + 1)]
+    return HeatMapPicture(
+        title=title,
+        values=encodings[:, channels],
+        rows=tuple(map(str, range(len(encodings)))),
+        columns=tuple(map(str, channels)),
+        row_axis="position",
+        column_axis="channel",
+        note=f"{len(channels)} of {2 * pairs} channels, evenly spread." if len(shown) < pairs else "",
+    )
+
+
+def compare_bases(dim: int, base: float, length: int) -> Answer:
+    """The paper's base beside another one."""
+    ours, paper = wavelengths(dim, base), wavelengths(dim, SINUSOIDAL_BASE)
+    channels = list(range(0, dim, 2))
+    return (
+        row(
+            LinesPicture(
+                title="Wavelength of each pair of channels",
+                x=channels,
+                x_title="channel 2i",
+                y_title="positions",
+                series={f"base {SINUSOIDAL_BASE:,.0f}": paper, f"base {base:,.0f}": ours},
+                log_y=True,
+            )
+        ),
+        row(
+            _heat_map(f"Base {SINUSOIDAL_BASE:,.0f}", waves(length, dim, SINUSOIDAL_BASE)),
+            _heat_map(f"Base {base:,.0f}", waves(length, dim, base)),
+        ),
+        verdict_row(
+            f"With d = {dim} the longest wave takes {float(paper[-1]):,.0f} positions at the base "
+            f"{SINUSOIDAL_BASE:,.0f} and {float(ours[-1]):,.0f} at the base {base:,.0f}."
+        ),
+    )
+
+
+def check_unique(dim: int, base: float, length: int) -> Answer:
+    """Whether any two positions have the same vector: the distance of every two is computed."""
+    encodings = waves(length, dim, base)
+    nearest = nearest_positions(encodings)
+    squares = torch.cdist(encodings, encodings)
+    unique = nearest.distance > TOLERANCE
+    return (
+        row(
+            Verdict(
+                text=f"Of {length * (length - 1) // 2:,} pairs of positions, {nearest.position} and {nearest.other} "
+                f"are the nearest: their vectors are {nearest.distance:.3g} apart. "
+                + ("So every position has a vector of its own." if unique else "So these two cannot be told apart."),
+                good=unique,
+            ),
+            question=ask_whether(
+                f"A wave comes back to where it was. Do two of these {length:,} positions have the same vector?",
+                not unique,
+            ),
+        ),
+        row(
+            HeatMapPicture(
+                title="Distance of each two vectors",
+                colours="positive",
+                values=squares[:64, :64],
+                row_axis="position",
+                column_axis="position",
+                note="The first 64 positions." if length > 64 else "",
+            ),
+            LinesPicture(
+                title="Distance from position 0",
+                x=list(range(length)),
+                x_title="position",
+                y_title="distance",
+                series={"distance": squares[0]},
+            ),
+        ),
+    )
+
+
+def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) -> Answer:
+    """PE(p + k) beside PE(p) rotated, for one pair of channels as arrows and checked for all."""
+    if 2 * pair + 1 >= dim:
+        raise InputError(f"There is no pair {pair}: {dim} channels are {numbered('pair', dim // 2)}.")
+    found = rotate(position, offset, dim, base)
+    channels = slice(2 * pair, 2 * pair + 2)
+    (sine, cosine), (turned_sine, turned_cosine) = found.start[channels].tolist(), found.target[channels].tolist()
+    right = found.error < TOLERANCE
+    return (
+        row(
+            ArrowsPicture(
+                title=f"Pair {pair}: channels {2 * pair} and {2 * pair + 1}",
+                arrows=(
+                    Arrow(f"PE({position})", cosine, sine),
+                    Arrow(f"PE({position + offset})", turned_cosine, turned_sine, group=1),
+                ),
+                groups=("before", f"{offset} positions on"),
+                note="Cosine to the right, sine upwards.",
+            ),
+            MatrixPicture(
+                title=f"The matrix that turns pair {pair} by {offset} positions", values=found.matrices[pair], digits=4
+            ),
+        ),
+        row(
+            Equations(
+                title="With the numbers put in",
+                lines=(
+                    rf"\begin{{pmatrix}} {_matrix(found.matrices[pair])} \end{{pmatrix}}"
+                    rf"\begin{{pmatrix}} {sine:.4f} \\ {cosine:.4f} \end{{pmatrix}} ="
+                    rf"\begin{{pmatrix}} {turned_sine:.4f} \\ {turned_cosine:.4f} \end{{pmatrix}}",
+                ),
+            )
+        ),
+        verdict_row(
+            f"All {dim // 2} pairs were turned: PE({position}) becomes PE({position + offset}) up to "
+            f"{found.error:.1g}, which is rounding. The matrices depend on the {offset} positions between both and "
+            f"not on {position}.",
+            good=right,
+        ),
+    )
+
+
+def _matrix(matrix: Tensor) -> str:
+    return r" \\ ".join(" & ".join(f"{number:.4f}" for number in line) for line in matrix.tolist())
+
+
+def drop_bands(band: str, share: float, position: int, dim: int, base: float, length: int) -> Answer:
+    """How alike neighbours are with all channels and without some of them."""
+    if position >= length:
+        raise InputError(f"There is no position {position}: with this length there are {numbered('position', length)}.")
+    encodings, count = waves(length, dim, base), 2 * round(share * dim / 200)
+    fast, slow = slice(0, count), slice(dim - count, dim)
+    dropped = {"fast": fast, "slow": slow}[band]
+    kept = encodings.clone()
+    kept[:, dropped] = 0
+    series = {
+        "all channels": similarity_without_band(encodings, position, slice(0, 0)),
+        "without the fast ones": similarity_without_band(encodings, position, fast),
+        "without the slow ones": similarity_without_band(encodings, position, slow),
+    }
+    neighbour = position + 1 if position + 1 < length else position - 1
+    told = ", ".join(f"{float(values[neighbour]):.4f} {name}" for name, values in series.items())
+    return (
+        row(
+            LinesPicture(
+                title=f"Cosine with position {position}",
+                x=list(range(length)),
+                x_title="position",
+                y_title="cosine",
+                series=series,
+            )
+        ),
+        row(_heat_map("What is left of the encoding", kept)),
+        verdict_row(f"The cosine of position {position} with its neighbour {neighbour}: {told}."),
+    )
+
+
+DIM = NumberControl(title="Channels d", default="32", low=2.0, high=512.0, step=2.0, whole=True)
+BASE = NumberControl(title="Base", default="10000", low=2.0, high=1_000_000.0)
+LENGTH = NumberControl(title="Positions", default="64", low=8.0, high=256.0, whole=True)
+SINUSOIDAL_MODEL = link(fixed={"model": "positions-encoder-sinusoidal"})
+FORMULA = (Sinusoidal.formula,)
+
+WAVES = Screen(
+    title="Positions as waves",
+    lesson=(
+        "Attention sees a set of tokens and not a row of them, so each position adds a pattern of its own. Here it is "
+        "made of waves: the first channels turn fast and tell neighbours apart, the last ones turn slowly and tell the "
+        "beginning from the end, as the hands of a clock do."
+    ),
+    controls={"dim": DIM, "base": BASE, "length": LENGTH},
+    compute=show_waves,
+    formulas=FORMULA,
+    code=(sinusoids, waves, wavelengths),
+    explore=SINUSOIDAL_MODEL,
+    elsewhere={"positions": SINUSOIDAL_MODEL},
+)
+BASES = Screen(
+    title="What the base does",
+    lesson=(
+        "The base sets how long the slowest wave is. Some notes write 10 to the power 4i/d where the paper has 10000 "
+        "to "
+        "the power 2i/d. That is 100 to the power 2i/d: a base of 100, whose slowest wave is a hundred times shorter."
+    ),
+    controls={
+        "dim": NumberControl(title="Channels d", default="512", low=4.0, high=512.0, step=2.0, whole=True),
+        "base": NumberControl(title="Other base", default="100", low=2.0, high=1_000_000.0),
+        "length": LENGTH,
+    },
+    compute=compare_bases,
+    formulas=(r"10^{4i/d} = (10^2)^{2i/d} = 100^{2i/d} \neq 10000^{2i/d}",),
+    code=(wavelengths, sinusoids),
+    explore=SINUSOIDAL_MODEL,
+    elsewhere={"positions": SINUSOIDAL_MODEL},
+)
+UNIQUE = Screen(
+    title="Every position has a vector of its own",
+    lesson=(
+        "A single wave begins again, so two channels cannot tell positions apart for long. Waves of many lengths "
+        "together do not repeat within any text. Every pair of positions is compared here; take only 2 channels and "
+        "many positions, and find two that nearly meet."
+    ),
+    controls={
+        "dim": NumberControl(title="Channels d", default="16", low=2.0, high=128.0, step=2.0, whole=True, even=True),
+        "base": BASE,
+        "length": NumberControl(title="Positions", default="256", low=8.0, high=1_024.0, whole=True),
+    },
+    compute=check_unique,
+    formulas=FORMULA,
+    code=(nearest_positions, sinusoids),
+    explore=SINUSOIDAL_MODEL,
+    elsewhere={"positions": SINUSOIDAL_MODEL},
+)
+ROTATION = Screen(
+    title="A step is a rotation",
+    lesson=(
+        "Each pair of channels, a sine and a cosine, is a hand of a clock. Moving on by k positions turns it by an "
+        "angle that depends on k alone, wherever one starts. So PE(p + k) is a linear map of PE(p), and a head can "
+        "learn to look k tokens back."
+    ),
+    controls={
+        "position": NumberControl(title="Position p", default="7", low=0.0, high=1_000.0, whole=True),
+        "offset": NumberControl(title="Steps k", default="3", low=-100.0, high=100.0, whole=True),
+        "pair": NumberControl(title="Pair of channels shown", default="1", low=0.0, high=63.0, whole=True),
+        "dim": NumberControl(title="Channels d", default="16", low=2.0, high=128.0, step=2.0, whole=True, even=True),
+        "base": BASE,
+    },
+    compute=show_rotation,
+    formulas=(
+        r"\begin{pmatrix} \sin \omega(p+k) \\ \cos \omega(p+k) \end{pmatrix} = "
+        r"\begin{pmatrix} \cos \omega k & \sin \omega k \\ -\sin \omega k & \cos \omega k \end{pmatrix}"
+        r"\begin{pmatrix} \sin \omega p \\ \cos \omega p \end{pmatrix}",
+    ),
+    code=(rotate, sinusoids),
+    explore=SINUSOIDAL_MODEL,
+    elsewhere={"positions": SINUSOIDAL_MODEL},
+)
+BANDS = Screen(
+    title="What fast and slow channels are for",
+    lesson=(
+        "Set a band of channels to zero and compare one position with all others. Without the fast channels neighbours "
+        "blur: their vectors become nearly the same. Without the slow ones neighbours stay apart, but far positions "
+        "can look as alike as near ones."
+    ),
+    controls={
+        "band": ChoiceControl(
+            title="Channels set to zero in the heat map",
+            default="fast",
+            options={"fast": "The fast ones, first", "slow": "The slow ones, last"},
+        ),
+        "share": NumberControl(title="How many of them, %", default="50", low=0.0, high=90.0, step=5.0),
+        "position": NumberControl(title="Position to compare with", default="32", low=0.0, high=255.0, whole=True),
+        "dim": DIM,
+        "base": BASE,
+        "length": LENGTH,
+    },
+    compute=drop_bands,
+    formulas=FORMULA,
+    code=(similarity_without_band, sinusoids),
+    explore=SINUSOIDAL_MODEL,
+    elsewhere={"positions": SINUSOIDAL_MODEL},
+)

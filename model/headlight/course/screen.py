@@ -1,0 +1,95 @@
+"""Chapters and screens: each row is all there is to say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from headlight.course.controls import MAX_INPUT_LENGTH, Control, ModelControl
+from headlight.course.pictures import Row, ScreenLink
+from headlight.errors import InputError
+from headlight.registry import Registry
+
+Answer = tuple[Row, ...]
+StateFields = dict[str, str]  # a link's parameters, as the page Explore reads them
+Link = Callable[..., StateFields]  # from the values of a screen's controls, by their names
+
+
+def compared(one: StateFields, other: StateFields) -> StateFields:
+    """The parameters of a link to the page Compare, whose other side has these fields in place of the first one's."""
+    return one | {"side_b": urlencode(other)}
+
+
+def link(*controls: str, fixed: StateFields | None = None, **fields: str) -> Link:
+    """A link whose fields are values of controls: each of `controls` under its own name, others as field="control".
+
+    `fixed` are fields that no control changes.
+    """
+    sources = {name: name for name in controls} | fields
+
+    def fields_of(**values: Any) -> StateFields:
+        return {field: str(values[control]) for field, control in sources.items()} | (fixed or {})
+
+    return fields_of
+
+
+def compare_link(one: Link, other: Link) -> Link:
+    """A link to the page Compare: `other` has the fields in which its second side differs."""
+    return lambda **values: compared(one(**values), other(**values))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Screen:
+    """One idea: its title, a lesson of two or three sentences, what a learner can change, and what is computed then.
+
+    `compute` takes the controls' values by their names and gives rows of pictures. `formulas` are LaTeX. `code` are the
+    functions and classes whose source is shown: those that ran. `explore` takes the same values (a model as its name)
+    and gives the parameters of a link to the page Explore, `elsewhere` those of links to other pages, by their names
+    in addresses; `see_also` are screens that go on from this one. A screen that `is_long` runs for seconds: only when
+    it is asked to, with a button that stops it, and it calls `check_cancelled`.
+    """
+
+    title: str
+    lesson: str
+    controls: Mapping[str, Control] = field(default_factory=dict)
+    compute: Callable[..., Answer]
+    formulas: tuple[str, ...] = ()
+    code: tuple[Callable[..., Any] | type, ...] = ()
+    explore: Link | None = None
+    elsewhere: Mapping[str, Link] = field(default_factory=dict)
+    see_also: tuple[ScreenLink, ...] = ()
+    is_long: bool = False
+
+    @property
+    def model_controls(self) -> dict[str, ModelControl]:
+        """The controls that choose a model, by their names: at most two, as a comparison has."""
+        return {name: control for name, control in self.controls.items() if isinstance(control, ModelControl)}
+
+    def links(self, values: Mapping[str, Any]) -> dict[str, StateFields]:
+        """The parameters of each link to another page, by the page's name in addresses."""
+        pages = ({"explore": self.explore} if self.explore else {}) | dict(self.elsewhere)
+        return {page: link(**values) for page, link in pages.items()}
+
+    def parse(self, inputs: Mapping[str, str]) -> dict[str, Any]:
+        """The value of each control, its default where nothing was given. Raises InputError."""
+        for name, text in inputs.items():
+            if name not in self.controls:
+                raise InputError(
+                    f"This screen has no input {name[:40]!r}. It has {', '.join(self.controls) or 'none'}."
+                )
+            if len(text) > MAX_INPUT_LENGTH:
+                raise InputError(
+                    f"“{self.controls[name].title}” is longer than {MAX_INPUT_LENGTH:,} characters. Shorten it."
+                )
+        return {name: control.parse(inputs.get(name, control.default)) for name, control in self.controls.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chapter:
+    """Screens that belong together, by their names in addresses, in the order in which they are read."""
+
+    title: str
+    summary: str
+    screens: Registry[Screen]

@@ -1,0 +1,87 @@
+"""A learner's sentence under an opened model: its tokens, and what the model is to predict."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from headlight.array_types import Float
+from headlight.checkpoints.load import Checkpoint
+from headlight.course.controls import NumberControl, PartControl
+from headlight.course.requirements import require_part
+from headlight.errors import InputError, numbered
+from headlight.nn.hooks import Hook, no_hook
+from headlight.nn.transformer import Transformer
+from headlight.tasks import require_token_task, task_of
+from headlight.text.tokenizer import Encoded
+from headlight.tracing.run import encode_input, token_tensor
+from headlight.tracing.trace import Trace
+from headlight.training.loss import cross_entropy
+from headlight.training.objectives.batch import IGNORE_INDEX, Batch
+
+MASKED_EVERY = 4  # tokens, where a sentence is read by a model that fills masks
+MOST_TOKENS, MOST_LAYERS = 200, 100
+LAYER = PartControl(title="Layer (0 is the first)", default="0", part="layer")
+HEAD = PartControl(title="Head (0 is the first)", default="0", part="head")
+TOKEN = NumberControl(title="Token (0 is the first)", default="2", low=0, high=31, whole=True)
+
+
+def sentence_batch(checkpoint: Checkpoint, text: str) -> tuple[Encoded, Batch]:
+    """The sentence as a batch of one, and its targets: each next token, or every fourth one, masked.
+
+    Raises TextError for a text, ConfigError for a model that predicts no tokens, InputError where nothing is left.
+    """
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    require_token_task(model.config)
+    encoded = encode_input(model, tokenizer, text)
+    ids = token_tensor(encoded, model)
+    if len(encoded.ids) > MOST_TOKENS:
+        raise InputError(f"The text has {len(encoded.ids)} tokens; this screen takes at most {MOST_TOKENS}.")
+    targets, read = torch.full_like(ids, IGNORE_INDEX), ids.clone()
+    if task_of(model.config).fills_masks:
+        positions = [at for at, special in enumerate(encoded.special_mask) if not special][2::MASKED_EVERY]
+        if tokenizer.mask_id is None or not positions:
+            raise InputError("The text is too short to mask a word of it. Type at least three words.")
+        targets[0, positions], read[0, positions] = ids[0, positions], tokenizer.mask_id
+    else:
+        targets[0, :-1] = ids[0, 1:]
+        if ids.shape[1] < 2:
+            raise InputError("The text is one token, so there is no next one to predict. Type more words.")
+    return encoded, Batch(read, targets)
+
+
+@torch.inference_mode()
+def target_loss(model: Transformer, batch: Batch, hook: Hook = no_hook) -> float:
+    """The mean cross-entropy of the targets in nats, with `hook` on every intermediate value."""
+    logits = model(batch.ids, hook=hook)
+    chosen = batch.targets != IGNORE_INDEX
+    return float(cross_entropy(logits[chosen], batch.targets[chosen])) / batch.target_count
+
+
+def value(trace: Trace, path: str) -> Float[Tensor, ...]:
+    """A recorded value as a tensor."""
+    return torch.tensor(trace[path])
+
+
+def require_layer(model: Transformer, layer: int) -> str:
+    """The path of a layer of the stack that makes the prediction. Raises InputError for one that does not exist."""
+    return f"{model.config.stacks[-1]}.{require_part(model.config, 'layer', layer)}"
+
+
+def require_token(text: Encoded, token: int) -> int:
+    """The token's position. Raises InputError for one that does not exist."""
+    if token >= len(text.ids):
+        raise InputError(f"There is no token {token} in this text: it has {numbered('token', len(text.ids))}.")
+    return token
+
+
+def token_labels(text: Encoded) -> tuple[str, ...]:
+    """The tokens as they are written under a picture: without the space in front of them."""
+    return tuple(each.strip() or "␣" for each in text.token_texts)
+
+
+def require_width(width: int, others: dict[str, int], what: str = "channels") -> None:
+    """Raise InputError where typed matrices do not fit together."""
+    for name, size in others.items():
+        if size != width:
+            raise InputError(f"There are {width} {what}, and {name}: {size}. Matrices that are multiplied must fit.")

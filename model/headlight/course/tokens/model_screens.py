@@ -1,0 +1,308 @@
+"""The vectors of a trained model: neighbours, the sum with positions, and what context does to a word."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from headlight.analysis.principal_components import project_to_plane
+from headlight.checkpoints import Checkpoint
+from headlight.course.controls import ChoiceControl, ModelControl, NumberControl, TextControl
+from headlight.course.pictures import (
+    BarsPicture,
+    HeatMapPicture,
+    LinesPicture,
+    MatrixPicture,
+    Picture,
+    PointsPicture,
+    TablePicture,
+    TokensPicture,
+    row,
+    verdict_row,
+)
+from headlight.course.screen import Answer, Screen, StateFields, compare_link, compared, link
+from headlight.course.tokens.embedding_table import cosines
+from headlight.course.tokens.model_vectors import (
+    EmbeddingSum,
+    embedding_map,
+    embedding_sum,
+    nearest_tokens,
+    text_vectors,
+    word_ids,
+    word_in_context,
+)
+from headlight.errors import InputError
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.nn.stack import Stack
+from headlight.nn.transformer import Transformer
+
+MAX_TOKENS, MAX_TEXTS, SHOWN_TOKENS, SHOWN_NEIGHBOURS = 8, 24, 24, 20
+
+
+def show_neighbours(model: Checkpoint, words: str, count: int) -> Answer:
+    """The nearest tokens of each word in the model's embedding, as lists and in a plane."""
+    ids = word_ids(model, words)[:MAX_TOKENS]
+    names = [model.tokenizer.stripped_token_text(token_id) for token_id in ids]
+    lists = [nearest_tokens(model, token_id, count) for token_id in ids]
+    return (
+        row(
+            TokensPicture(
+                title=f"Tokens and their ids, at most {MAX_TOKENS}", tokens=tuple(names), below=tuple(map(str, ids))
+            )
+        ),
+        row(_map_of_neighbours(model, ids, [[each.id for each in found] for found in lists], names)),
+        row(
+            *(
+                BarsPicture(
+                    title=f"Nearest to “{name}”",
+                    labels=tuple(each.token for each in found),
+                    series={"cosine": [each.cosine for each in found]},
+                    high=1.0,
+                )
+                for name, found in zip(names, lists, strict=True)
+            )
+        ),
+    )
+
+
+def _map_of_neighbours(model: Checkpoint, ids: list[int], neighbours: list[list[int]], names: list[str]) -> Picture:
+    groups: dict[int, int] = {}  # each token with the first word that it is near to
+    for group, (token_id, others) in enumerate(zip(ids, neighbours, strict=True)):
+        for each in (token_id, *others):
+            groups.setdefault(each, group)
+    coordinates, variance = embedding_map(model, list(groups))
+    return PointsPicture(
+        title="The same tokens in a plane",
+        points=tuple(
+            (model.tokenizer.stripped_token_text(each), x, y, group)
+            for (each, group), (x, y) in zip(groups.items(), coordinates.tolist(), strict=True)
+        ),
+        groups=tuple(names),
+        x_title=_axis_title(1, variance[0]),
+        y_title=_axis_title(2, variance[1]),
+    )
+
+
+def _axis_title(number: int, share: float) -> str:
+    return f"principal component {number} ({share:.0%} of the variance)"
+
+
+def show_sum(model: Checkpoint, text: str, positions: str, channels: int) -> Answer:
+    """Token embeddings, position embeddings, and their sum, as three heat maps."""
+    found = embedding_sum(model, text, None if positions == "trained" else positions)
+    shown = slice(0, SHOWN_TOKENS), slice(0, channels)
+    names = tuple(found.text.token_texts[:SHOWN_TOKENS])
+    parts = (
+        ("Token embeddings E[tokens]", "", found.embeddings),
+        ("Positions P", "+", found.position_embeddings),
+        ("Input of the first layer X", "=", found.first_input),
+    )
+    return (
+        row(
+            TokensPicture(
+                title="Tokens and their ids", tokens=names, below=tuple(map(str, found.text.ids[:SHOWN_TOKENS]))
+            )
+        ),
+        row(
+            *(
+                HeatMapPicture(
+                    title=title,
+                    before=sign,
+                    values=torch.tensor(values[shown]),
+                    rows=names,
+                    column_axis="channel",
+                )
+                for title, sign, values in parts
+            )
+        ),
+        verdict_row(_said_of_sum(model, found, positions)),
+    )
+
+
+def _said_of_sum(model: Checkpoint, found: EmbeddingSum, positions: str) -> str:
+    if not found.position_embeddings.any():
+        name = model.model.config.positional_encoding if positions == "trained" else positions
+        return (
+            f"Nothing is added here. Positional encoding: {POSITIONAL_ENCODINGS[name].title}. "
+            f"{POSITIONAL_ENCODINGS[name].description}"
+        )
+    error = float(np.abs(found.embeddings + found.position_embeddings - found.first_input).max())
+    lengths = [float(np.linalg.norm(each, axis=-1).mean()) for each in (found.embeddings, found.position_embeddings)]
+    return (
+        f"All {found.embeddings.shape[1]} channels were compared: E + P and X "
+        f"{f'differ by at most {error:.1g}' if error else 'are equal'}. A token's "
+        f"vector has a mean length of {lengths[0]:.2f} here, a position's of {lengths[1]:.2f}."
+    )
+
+
+def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
+    """The cosine of one word's vectors in two sentences, layer by layer."""
+    found = word_in_context(model, word, (one, other))
+    depth = len(found.cosines) - 1
+    return (
+        row(
+            LinesPicture(
+                title=f"Cosine of “{found.words[0]}” in both sentences",
+                x=list(range(depth + 1)),
+                x_title="layers passed",
+                y_title="cosine",
+                series={"cosine": found.cosines.tolist()},
+            )
+        ),
+        row(
+            *(
+                HeatMapPicture(
+                    title=f"First channels in “{text}”",
+                    values=torch.tensor(found.vectors[:, side, :16].copy()),
+                    rows=tuple(f"after {layer}" for layer in range(depth + 1)),
+                    row_axis="layers",
+                    column_axis="channel",
+                )
+                for side, text in enumerate((one, other))
+            )
+        ),
+        verdict_row(
+            f"Before the first layer the cosine is {found.cosines[0]:.3f}"
+            + (": both are the same row of the table. " if found.cosines[0] > 0.99999 else ". ")
+            + f"After {depth} layers it is {found.cosines[-1]:.3f}: the sentence around it has changed the vector."
+        ),
+    )
+
+
+def show_texts(model: Checkpoint, texts: str) -> Answer:
+    """A vector for each line, in a plane, and the cosine of each two."""
+    lines = _lines(texts)
+    vectors = text_vectors(model, lines)
+    # What all sentences have in common would hide in what they differ.
+    centred = torch.tensor(vectors - vectors.mean(0))
+    coordinates, variance = project_to_plane(vectors)
+    numbers = tuple(map(str, range(1, len(lines) + 1)))
+    return (
+        row(
+            PointsPicture(
+                title="Sentences in a plane",
+                points=tuple((line, x, y, 0) for line, (x, y) in zip(lines, coordinates.tolist(), strict=True)),
+                x_title=_axis_title(1, variance[0]),
+                y_title=_axis_title(2, variance[1]),
+            )
+        ),
+        row(
+            MatrixPicture(
+                title="Cosine of each two, with their mean taken off",
+                values=cosines(centred),
+                rows=numbers,
+                columns=numbers,
+            ),
+            TablePicture(title="Lines", columns=("line", "sentence"), rows=tuple(zip(numbers, lines, strict=True))),
+        ),
+    )
+
+
+def _lines(texts: str) -> list[str]:
+    """The sentences. Raises InputError for too few or too many."""
+    lines = [line.strip() for line in texts.splitlines() if line.strip()]
+    if not 2 <= len(lines) <= MAX_TEXTS:
+        raise InputError(f"Give 2 to {MAX_TEXTS} lines, a sentence in each. What was given has {len(lines)}.")
+    return lines
+
+
+def _compare_lines(model: str, texts: str) -> StateFields:
+    """The first two sentences."""
+    one, other, *_ = _lines(texts)
+    return compared({"text": one, "model": model}, {"text": other})
+
+
+def _explore_sum(model: str, text: str, positions: str, channels: int) -> StateFields:
+    """The same model with the positions that are wired in."""
+    wired = {} if positions == "trained" else {"positional_encoding": positions}
+    return {"text": text, "model": model} | wired
+
+
+NEIGHBOURS = Screen(
+    title="Nearest neighbours in a trained model",
+    lesson=(
+        "This model was never told what words mean; its table was learned together with all other weights, by "
+        "predicting words. Yet the nearest rows of a word are words like it. The map shows the two directions in which "
+        "these vectors differ most, and leaves out the others."
+    ),
+    controls={
+        "model": ModelControl(default="stories-causal", needs="text"),
+        "words": TextControl(title="Words", default="king river blue happy"),
+        "count": NumberControl(
+            title="Neighbours of each", default="6", low=2.0, high=float(SHOWN_NEIGHBOURS), whole=True
+        ),
+    },
+    compute=show_neighbours,
+    formulas=(r"\cos(x, y) = \frac{x \cdot y}{\lVert x \rVert\,\lVert y \rVert}",),
+    code=(nearest_tokens, project_to_plane),
+    explore=link("model", text="words"),
+)
+SUM = Screen(
+    title="X = E[tokens] + P[positions]",
+    lesson=(
+        "What the first layer reads is a sum: the row of each token, plus a vector for the position at which it "
+        "stands. A token that occurs twice has the same row of E both times and becomes two different rows of X. "
+        "Models with rotary positions add nothing here; wire another encoding in and see."
+    ),
+    controls={
+        "model": ModelControl(default="positions-encoder-sinusoidal"),
+        "text": TextControl(title="Text", default="the dog saw the cat and the cat ran away"),
+        "positions": ChoiceControl(
+            title="Positions",
+            default="trained",
+            options={
+                "trained": "As trained",
+                **{name: POSITIONAL_ENCODINGS[name].title for name in ("sinusoidal", "rope", "none")},
+            },
+        ),
+        "channels": NumberControl(title="Channels shown", default="10", low=2.0, high=64.0, whole=True),
+    },
+    compute=show_sum,
+    formulas=(r"x_i = E_{t_i} + P_i",),
+    code=(Transformer.embed, Stack.forward),
+    explore=_explore_sum,
+)
+CONTEXT = Screen(
+    title="One word in two sentences",
+    lesson=(
+        "The table gives a word the same vector in every sentence. Each layer adds what it read in the words around, "
+        "so the two vectors of one word part, layer by layer, and a dog's bark becomes another thing than a tree's. A "
+        "decoder knows only the words before."
+    ),
+    controls={
+        "model": ModelControl(default="stories-masked"),
+        "word": TextControl(title="Word", default="bark", longest=40),
+        "one": TextControl(title="A sentence", default="The dog began to bark."),
+        "other": TextControl(title="Another sentence", default="The bark of the tree is brown."),
+    },
+    compute=show_context,
+    formulas=(r"\cos(x, y) = \frac{x \cdot y}{\lVert x \rVert\,\lVert y \rVert}",),
+    code=(word_in_context,),
+    explore=link("model", text="one"),
+    elsewhere={"compare": compare_link(link("model", text="one"), link(text="other"))},
+)
+TEXTS = Screen(
+    title="A map of sentences",
+    lesson=(
+        "The mean of a sentence's last vectors is a vector for the whole sentence. Sentences about the same things "
+        "come to lie near each other, so such vectors can search and cluster texts. Paste your own lines."
+    ),
+    controls={
+        "model": ModelControl(default="stories-masked"),
+        "texts": TextControl(
+            title="Sentences, one on each line",
+            default=(
+                "The cat sleeps on the mat.\nA dog is sleeping on the rug.\nThe bird sings in the tree.\n"
+                "She ate bread with butter.\nHe drank a cup of tea.\nThey had cake for breakfast.\n"
+                "The king lived in a castle.\nThe queen wore a golden crown.\nThe prince rode to the palace."
+            ),
+            longest=2_000,
+            lines=6,
+        ),
+    },
+    compute=show_texts,
+    formulas=(r"s = \frac{1}{n} \sum_{i=1}^{n} x_i",),
+    code=(text_vectors, project_to_plane),
+    explore=lambda model, texts: {"text": _lines(texts)[0], "model": model},
+    elsewhere={"compare": _compare_lines},
+)

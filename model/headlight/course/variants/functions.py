@@ -1,0 +1,138 @@
+"""Softmax, argmax and linear attention on the same queries, keys and values; and softmax at every temperature."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from headlight.course.attention import HeadValues, attend
+from headlight.course.controls import Axis, MatrixControl, NumberControl
+from headlight.course.pictures import LinesPicture, MatrixPicture, TablePicture, Verdict, row
+from headlight.course.screen import Answer, Screen
+from headlight.course.sentences import require_width
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS, HardmaxAttention, LinearAttention, SoftmaxAttention
+
+TOKENS, CHANNELS, OUTPUTS, ONE = (
+    Axis("tokens", 2, 6),
+    Axis("channels", 1, 4),
+    Axis("value channels", 1, 4),
+    Axis("row", 1, 1),
+)
+HEAD = {
+    "queries": MatrixControl(title="Queries", default="2,0;0,2;1,1", rows=TOKENS, columns=CHANNELS),
+    "keys": MatrixControl(title="Keys", default="2,0;0,2;-1,1", rows=TOKENS, columns=CHANNELS),
+    "values": MatrixControl(title="Values", default="10,0;0,10;5,5", rows=TOKENS, columns=OUTPUTS),
+}  # fmt: skip
+TEMPERATURES = torch.logspace(-2, 2, 41)
+
+
+def functions(queries: Tensor, keys: Tensor, values: Tensor) -> Answer:
+    """The weights and outputs of each function on one head."""
+    require_width(len(values), {"queries": len(queries), "keys": len(keys)}, "tokens")
+    heads = {name: attend(queries, keys, values, attention_function=name) for name in ATTENTION_FUNCTIONS}
+    return (
+        row(*(_weights(name, head) for name, head in heads.items()), title="Weights"),
+        row(
+            *(
+                MatrixPicture(title=ATTENTION_FUNCTIONS[name].title, values=head.output, column_axis="value channel")
+                for name, head in heads.items()
+            ),
+            title="Outputs",
+        ),
+        row(
+            TablePicture(
+                columns=("function", "what it does", "largest weight", "smallest weight"),
+                rows=tuple(
+                    (ATTENTION_FUNCTIONS[name].title, ATTENTION_FUNCTIONS[name].description,
+                     float(head.weights.max()), float(head.weights.min()))
+                    for name, head in heads.items()
+                ),
+                digits=3,
+            )
+        ),
+    )  # fmt: skip
+
+
+def _weights(name: str, head: HeadValues) -> MatrixPicture:
+    return MatrixPicture(
+        title=ATTENTION_FUNCTIONS[name].title,
+        values=head.weights,
+        rows=TOKENS.label_all(len(head.weights)),
+        columns=TOKENS.label_all(head.weights.shape[1]),
+        colours="weights",
+        row_sums=True,
+        row_axis="query",
+        column_axis="key",
+    )
+
+
+FUNCTIONS = Screen(
+    title="Three functions on the same head",
+    lesson=(
+        "Softmax gives every key a share, and larger scores far more of it; argmax gives all to the best key. Linear "
+        "attention leaves out the exponential: queries and keys are made positive, and their products are the "
+        "shares. In all three a row adds up to 1."
+    ),
+    controls=HEAD,
+    compute=functions,
+    formulas=tuple(function.formula for function in ATTENTION_FUNCTIONS.values()),
+    code=(SoftmaxAttention, HardmaxAttention, LinearAttention),
+)
+
+
+def temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: float) -> Answer:
+    """The weights of one query at a temperature, and over all of them."""
+    require_width(query.shape[1], {"channels of the keys": keys.shape[1]})
+    require_width(len(keys), {"values": len(values)}, "keys")
+    head = attend(query / temperature, keys, values, scale=False)
+    best = attend(query, keys, values, scale=False, attention_function="hardmax")
+    uniform = values.mean(0, keepdim=True)
+    weights = torch.cat([attend(query / float(t), keys, values, scale=False).weights for t in TEMPERATURES])
+    return (
+        row(
+            _weights("softmax", head),
+            MatrixPicture(title="Output", values=head.output, column_axis="value channel", before="→"),
+            MatrixPicture(title="Argmax gives", values=best.output, column_axis="value channel"),
+            MatrixPicture(title="The plain mean is", values=uniform, column_axis="value channel"),
+            title=f"At temperature {temperature:g}",
+        ),
+        row(
+            LinesPicture(
+                title="Weight of each key",
+                x=TEMPERATURES.tolist(),
+                series={f"key {name}": weights[:, at].tolist() for at, name in enumerate(TOKENS.label_all(len(keys)))},
+                x_title="temperature",
+                y_title="weight",
+                log_x=True,
+            )
+        ),
+        row(_limits(head.output, best.output, uniform)),
+    )
+
+
+def _limits(output: Tensor, best: Tensor, uniform: Tensor) -> Verdict:
+    to_best, to_uniform = float((output - best).norm()), float((output - uniform).norm())
+    nearer = "argmax" if to_best < to_uniform else "the plain mean"
+    return Verdict(
+        text=f"The output is {to_best:.2g} away from what argmax gives and {to_uniform:.2g} from the plain mean of "
+        f"all values: nearer to {nearer}. As the temperature falls to 0 softmax becomes argmax; as it grows, every "
+        "key gets the same."
+    )
+
+
+TEMPERATURE = Screen(
+    title="Temperature: from argmax to the plain mean",
+    lesson=(
+        "Scores are divided by a temperature before the softmax. The colder, the more goes to the best key; the "
+        "hotter, the more alike all keys become. The factor 1/√d of attention is a temperature of √d."
+    ),
+    controls={
+        "query": MatrixControl(title="Query", default="1,0.5", rows=ONE, columns=CHANNELS),
+        "keys": MatrixControl(title="Keys", default="2,0;0,2;-1,1", rows=TOKENS, columns=CHANNELS),
+        "values": HEAD["values"],
+        "temperature": NumberControl(title="Temperature", default="1", low=0.05, high=20, step=0.05),
+    },
+    compute=temperature,
+    formulas=(r"a_j = \mathrm{softmax}_j(s_j / T)",),
+    code=(temperature, SoftmaxAttention),
+)

@@ -1,0 +1,157 @@
+"""Top-1 and top-5 accuracy of a masked-language model, on the same sequences and masked tokens every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import torch
+
+from headlight.array_types import Float, Int
+from headlight.data.corpus import TokenizedText
+from headlight.errors import DataError
+from headlight.nn.transformer import Transformer
+from headlight.text.tokenizer import Tokenizer
+
+MASK_RATE, SEED = 0.15, 15
+MAX_LINES, MAX_TOKENS = 3, 128  # per sequence
+SEQUENCES_PER_BATCH = 64
+
+
+@dataclass(frozen=True)
+class TopKAccuracy:
+    """Of `target_count` masked tokens, how many were the likeliest candidate, and among the five likeliest."""
+
+    target_count: int
+    top1_hits: int
+    top5_hits: int
+
+    @property
+    def top1(self) -> float:
+        """The fraction of targets that are the likeliest candidate."""
+        return self.top1_hits / max(1, self.target_count)
+
+    @property
+    def top5(self) -> float:
+        """The fraction of targets among the five likeliest candidates."""
+        return self.top5_hits / max(1, self.target_count)
+
+
+@dataclass(frozen=True)
+class MaskedBatch:
+    """Sequences with masked tokens, padded to the longest.
+
+    `ids` is the model's input, with `mask_id` at masked positions and -1 for padding; `targets` has the original token
+    at masked positions and -1 elsewhere.
+    """
+
+    ids: Int[np.ndarray, "row pos"]
+    targets: Int[np.ndarray, "row pos"]
+
+    @property
+    def target_count(self) -> int:
+        """The number of masked tokens."""
+        return int((self.targets >= 0).sum())
+
+
+@runtime_checkable
+class MaskedPredictor(Protocol):
+    """Scores every token of the vocabulary at each masked position."""
+
+    def token_scores(self, batch: MaskedBatch) -> Float[np.ndarray, "target token"]:
+        """Scores, higher for likelier; one row per masked position, in their order."""
+        ...
+
+
+def typed_sequences(text: TokenizedText, generator: np.random.Generator) -> Iterator[Int[np.ndarray, " token"]]:
+    """One to three lines at a time, never across the end of a document, like what people type."""
+    ends = np.append(text.line_starts[1:], len(text.ids))
+    document = np.searchsorted(text.document_starts, text.line_starts, side="right")
+    line = 0
+    while line < len(text.line_starts):
+        last = line
+        for _ in range(int(generator.integers(MAX_LINES))):
+            if last + 1 < len(text.line_starts) and document[last + 1] == document[line]:
+                last += 1
+        yield text.ids[text.line_starts[line] : ends[last]].astype(np.int64)
+        line = last + 1
+
+
+def masked_batches(text: TokenizedText, tokenizer: Tokenizer, context: int) -> list[MaskedBatch]:
+    """All sequences of a text in batches of similar length, with 15 % of each one's tokens (at least one) masked.
+
+    A masked token is always replaced by [MASK]. Special tokens, unknown words and line ends are never masked.
+    """
+    special_ids = _special_ids(tokenizer)
+    if special_ids is None:
+        raise DataError("Masked accuracy needs the tokens [CLS], [SEP] and [MASK] in the vocabulary.")
+    generator = np.random.default_rng(SEED)
+    blank_ids = [number for number in range(tokenizer.vocabulary_size) if not tokenizer.stripped_token_text(number)]
+    excluded_ids = np.array([*tokenizer.special_ids, *blank_ids], np.int64)
+    max_tokens = min(context, MAX_TOKENS) - 2
+    masked_sequences = []
+    for tokens in typed_sequences(text, generator):
+        candidates = np.flatnonzero(~np.isin(tokens[:max_tokens], excluded_ids))
+        if len(candidates):
+            masked = generator.choice(candidates, size=max(1, round(MASK_RATE * len(candidates))), replace=False)
+            masked_sequences.append((tokens[:max_tokens], masked))
+    masked_sequences.sort(key=lambda each: len(each[0]))
+    return [
+        _pad_batch(masked_sequences[at : at + SEQUENCES_PER_BATCH], *special_ids)
+        for at in range(0, len(masked_sequences), SEQUENCES_PER_BATCH)
+    ]
+
+
+def _special_ids(tokenizer: Tokenizer) -> tuple[int, int, int] | None:
+    """[CLS], [SEP] and [MASK]; None if the tokenizer lacks one of them."""
+    start, end, mask = tokenizer.start_id, tokenizer.end_id, tokenizer.mask_id
+    return None if start is None or end is None or mask is None else (start, end, mask)
+
+
+def _pad_batch(
+    masked_sequences: Sequence[tuple[np.ndarray, np.ndarray]], start: int, end: int, mask: int
+) -> MaskedBatch:
+    longest = max(len(tokens) for tokens, _ in masked_sequences) + 2
+    ids = np.full((len(masked_sequences), longest), -1, dtype=np.int64)
+    targets = np.full((len(masked_sequences), longest), -1, dtype=np.int64)
+    for row, (tokens, masked) in enumerate(masked_sequences):
+        ids[row, : len(tokens) + 2] = [start, *tokens, end]
+        targets[row, 1 + masked] = tokens[masked]
+        ids[row, 1 + masked] = mask
+    return MaskedBatch(ids, targets)
+
+
+@dataclass(frozen=True)
+class ModelPredictor:
+    """A masked-language model as a MaskedPredictor."""
+
+    model: Transformer
+
+    @torch.inference_mode()
+    def token_scores(self, batch: MaskedBatch) -> Float[np.ndarray, "target token"]:
+        """The logits at masked positions."""
+        ids = torch.from_numpy(batch.ids).to(self.model.device)
+        final = self.model.encode_hidden(ids.clamp(min=0), padding_mask=ids >= 0)
+        logits = self.model.output_head(final[torch.from_numpy(batch.targets >= 0).to(ids.device)])
+        scores: np.ndarray = logits.float().cpu().numpy()
+        return scores
+
+
+def top_k_accuracy(predictor: MaskedPredictor, batches: Sequence[MaskedBatch]) -> TopKAccuracy:
+    """How often the target is the likeliest token, and among the five likeliest; ties rank by token id."""
+    ranks = np.concatenate(
+        [_target_ranks(predictor.token_scores(batch), batch.targets[batch.targets >= 0]) for batch in batches]
+    )
+    return TopKAccuracy(len(ranks), int((ranks < 1).sum()), int((ranks < 5).sum()))
+
+
+def _target_ranks(
+    scores: Float[np.ndarray, "target token"], targets: Int[np.ndarray, " target"]
+) -> Int[np.ndarray, " target"]:
+    """The number of tokens ranked before each target."""
+    own = scores[np.arange(len(targets)), targets][:, None]
+    before = np.arange(scores.shape[1])[None, :] < targets[:, None]
+    ranks: np.ndarray = ((scores > own) | ((scores == own) & before)).sum(1)
+    return ranks

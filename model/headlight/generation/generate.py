@@ -1,0 +1,217 @@
+"""Text generation: generate() continues a text token by token; each step is a Trace.
+
+A TextGenerator's step depends on its arguments alone, so that a generation can be continued from any earlier step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from secrets import randbelow
+
+import torch
+from torch import Tensor
+
+from headlight.errors import TextError
+from headlight.generation.sampling import SamplingConfig
+from headlight.generation.step import GenerationStep, StepRecorder
+from headlight.nn.kv_cache import KeyValues, KVCache, truncate_key_values
+from headlight.nn.masks import extend_mask
+from headlight.nn.transformer import Transformer
+from headlight.nn.variants import variant
+from headlight.tasks import task_of
+from headlight.text.tokenizer import Encoded, Tokenizer
+from headlight.tracing.incremental import encodes_alike, looks_ahead
+from headlight.tracing.interventions import Intervention
+from headlight.tracing.run import (
+    InterventionLike,
+    encode_input,
+    encode_memory,
+    encode_source,
+    parse_interventions,
+    token_tensor,
+)
+from headlight.vision.image import ProcessedImage
+
+
+@dataclass(frozen=True)
+class CacheSize:
+    """The key/value cache of one attention: its key/value heads and tokens, and `element_size` bytes a number."""
+
+    path: str
+    key_value_heads: int
+    tokens: int
+    key_dim: int
+    value_dim: int
+    element_size: int
+
+    @property
+    def bytes(self) -> int:
+        """The size of keys and values together, in bytes."""
+        return prod((self.key_value_heads, self.tokens, self.key_dim + self.value_dim, self.element_size))
+
+
+@dataclass(frozen=True, eq=False)
+class Prefix:
+    """An immutable key/value cache: token ids, keys and values by the path of their attention, and the encoder output.
+
+    Reading on makes a new one, so that several continuations may begin with the same. `encoded_length` is the length
+    of the text whose position encoding the keys have: rotary frequencies may depend on it (`Rope.same_for_lengths`).
+    """
+
+    ids: tuple[int, ...]
+    key_values: KeyValues
+    encoded_length: int
+    memory: Tensor | None = None
+
+    def truncate(self, length: int) -> Prefix:
+        """The cache of the first `length` tokens, where no token attends to a later one."""
+        return replace(self, ids=self.ids[:length], key_values=truncate_key_values(self.key_values, length))
+
+    def cache_sizes(self) -> tuple[CacheSize, ...]:
+        """The size of each attention's cache."""
+        return tuple(
+            CacheSize(path, k.shape[1], k.shape[2], k.shape[3], v.shape[3], k.element_size())
+            for path, (k, v) in self.key_values.items()
+        )
+
+    @property
+    def bytes(self) -> int:
+        """The size of all keys and values, in bytes."""
+        return sum(size.bytes for size in self.cache_sizes())
+
+
+@dataclass(frozen=True)
+class TextGenerator:
+    """A model, a prompt and settings for generation: edits, sampling, and patterns of the paths that each step records.
+
+    With `prediction_row_only` a step records of query x key values only the last token's row, that of the prediction.
+    """
+
+    model: Transformer
+    tokenizer: Tokenizer
+    text: Encoded
+    source: Encoded | None
+    edits: tuple[Intervention, ...]
+    sampling: SamplingConfig
+    keep: tuple[str, ...] | None = None
+    prediction_row_only: bool = False
+
+    @classmethod
+    def from_text(
+        cls,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        text: str,
+        interventions: Sequence[InterventionLike] = (),
+        *,
+        source: str | ProcessedImage | None = None,
+        sampling: SamplingConfig = SamplingConfig(),
+        keep: Sequence[str] | None = None,
+        prediction_row_only: bool = False,
+    ) -> TextGenerator:
+        """A generator that begins with `text`. Raises TextError for a text or a model that cannot be continued."""
+        if not task_of(model.config).continues_text:
+            raise TextError("This model does not continue a text: it has no next-token head.")
+        encoded, source_encoded = encode_input(model, tokenizer, text), encode_source(model, tokenizer, source)
+        edits, patterns = parse_interventions(interventions), None if keep is None else tuple(keep)
+        return cls(model, tokenizer, encoded, source_encoded, edits, sampling, patterns, prediction_row_only)
+
+    @property
+    def can_cache(self) -> bool:
+        """Whether keys and values of earlier tokens stay valid: none attends to a later one, no edit mixes tokens."""
+        return not looks_ahead(self.model.config, self.edits)
+
+    def encoded_with(self, generated: Sequence[int] = ()) -> Encoded:
+        """The prompt with the tokens generated so far."""
+        if not generated:
+            return self.text
+        added_text = text_of_tokens(self.model, self.tokenizer, generated)
+        described = self.tokenizer.from_ids((*self.text.ids, *generated), self.text.text + added_text)
+        return replace(
+            described, token_texts=self.text.token_texts + described.token_texts[len(self.text.token_texts) :]
+        )
+
+    @torch.inference_mode()
+    def step(self, generated: Sequence[int] = (), prefix: Prefix | None = None) -> tuple[GenerationStep, Prefix]:
+        """The step after the tokens `generated`, and the key/value cache that it leaves.
+
+        With a prefix of the text only the tokens after it are read; all of them where keys and values do not stay valid
+        (`can_cache`, `_can_continue`). A custom mask grows with the text (`extend_mask`).
+        """
+        text = self.encoded_with(generated)
+        model = with_extended_masks(self.model, len(self.text.ids), len(text.ids))
+        reusable = prefix if prefix is not None and self._can_continue(prefix, len(text.ids)) else None
+        cache = KVCache(len(reusable.ids), dict(reusable.key_values)) if reusable else KVCache()
+        rows = (-1,) if self.prediction_row_only else None
+        recorder = StepRecorder(model.config, self.edits, self.keep, rows, cache.length)
+        memory = prefix.memory if prefix else None
+        memory = encode_memory(model, self.source, recorder) if memory is None else memory
+        ids = token_tensor(text, model)[:, cache.length :]
+        hidden = model.encode_hidden(ids, memory=memory, hook=recorder, cache=cache if self.can_cache else None)
+        logits = model.logits(hidden, hook=recorder)
+        assert logits is not None  # `from_text` refuses models without a language head
+        if prefix is None:
+            recorder.edits.require_all_applied()
+        length = len(text.ids)
+        step = recorder.sample(text, self.source, logits[0, -1:], (length,), self.sampling, len(generated))
+        return step, Prefix(text.ids, cache.key_values, length, memory)
+
+    def _can_continue(self, prefix: Prefix, length: int) -> bool:
+        """Whether a prefix's keys and values are those that a text of `length` tokens, read at once, would have."""
+        return self.can_cache and encodes_alike(self.model, prefix.encoded_length, length)
+
+    def is_finished(self, step: GenerationStep) -> bool:
+        """Whether nothing follows a step: it chose the end token, or the context is full."""
+        return step.chosen_token == self.tokenizer.end_id or step.position >= self.model.config.context_length
+
+
+def generate(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    interventions: Sequence[InterventionLike] = (),
+    *,
+    source: str | ProcessedImage | None = None,
+    steps: int = 32,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: int | None = None,
+    keep: Sequence[str] | None = None,
+) -> Iterator[GenerationStep]:
+    """Continue a text by up to `steps` tokens, each sampled; stops at the end token or where the context is full.
+
+    `source` is what an encoder-decoder's encoder reads, a text or an image; `temperature`, `top_k`, `top_p` and `seed`
+    are those of SamplingConfig (a random seed if None); `keep` lists patterns of paths that each step records. With a
+    key/value cache a step reads one token, where earlier keys and values stay valid. Raises TextError, ImageError or
+    EditError.
+    """
+    sampling = SamplingConfig(temperature, top_k, top_p, randbelow(2**63) if seed is None else seed)
+    generator = TextGenerator.from_text(
+        model, tokenizer, text, interventions, source=source, sampling=sampling, keep=keep
+    )
+    generated: tuple[int, ...] = ()
+    prefix: Prefix | None = None
+    for _ in range(steps):
+        step, prefix = generator.step(generated, prefix)
+        yield step
+        if generator.is_finished(step):
+            return
+        generated = (*generated, step.chosen_token)
+
+
+def text_of_tokens(model: Transformer, tokenizer: Tokenizer, token_ids: Sequence[int]) -> str:
+    """The text of some tokens. Raises TextError for an id outside the model's vocabulary."""
+    for token_id in token_ids:
+        if not 0 <= token_id < model.config.vocabulary_size:
+            last = model.config.vocabulary_size - 1
+            raise TextError(f"There is no token {token_id}: the vocabulary has the numbers 0 to {last}.")
+    return tokenizer.join_tokens(token_ids)
+
+
+def with_extended_masks(model: Transformer, prompt_length: int, length: int) -> Transformer:
+    """The model with its custom masks extended from the prompt's length to the text's."""
+    masks = tuple(extend_mask(mask, prompt_length, length) for mask in model.config.masks)
+    return model if masks == model.config.masks else variant(model, masks=masks)

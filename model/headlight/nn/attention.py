@@ -1,0 +1,232 @@
+"""Multi-head attention with a hook on each intermediate value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from headlight.array_types import Bool, Float
+from headlight.config import Config
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.nn.hook_points import QUERY_KEY_HOOK_POINTS
+from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope
+from headlight.nn.masks import QueryKeyPositions
+from headlight.nn.norms import make_norm, soft_cap
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
+from headlight.registry import Registry
+
+UpdateCache = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+def no_cache(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """Without a cache: the new keys and values alone."""
+    return k, v
+
+
+ALL_HEADS = slice(None)
+CELLS_AT_ONCE = 1 << 22  # head x query x key cells (or logits) that are computed at a time: 16 MB, taken several times
+
+
+@dataclass(frozen=True)
+class AttentionContext:
+    """What attention needs besides q, k and v: positional encoding, positions for it, and allowed cells.
+
+    `is_causal` says that `allowed` is exactly the causal mask of a whole text.
+    """
+
+    positional_encoding: PositionalEncoding
+    positions: QueryKeyPositions
+    allowed: Bool[Tensor, "#batch #head query key"]
+    is_causal: bool = False
+
+    def for_queries(self, queries: slice) -> AttentionContext:
+        """The context of some of the queries."""
+        positions = replace(self.positions, queries=self.positions.queries[queries])
+        return AttentionContext(self.positional_encoding, positions, self.allowed[:, :, queries])
+
+
+class PerHeadNorm(nn.Module):
+    """QK norm over the channels of each head (Henry et al. 2020)."""
+
+    def __init__(self, config: Config, heads: int) -> None:
+        super().__init__()
+        self.norm = make_norm(config, config.head_dim)
+
+    def forward(self, x: Float[Tensor, "batch head pos head_dim"]) -> Float[Tensor, "batch head pos head_dim"]:
+        """Each head normalized by itself."""
+        normed: Tensor = self.norm(x)
+        return normed
+
+
+class AllHeadsNorm(nn.Module):
+    """QK norm over the channels of all heads together (OLMo Team 2025, section 3.2)."""
+
+    def __init__(self, config: Config, heads: int) -> None:
+        super().__init__()
+        self.norm = make_norm(config, heads * config.head_dim)
+
+    def forward(self, x: Float[Tensor, "batch head pos head_dim"]) -> Float[Tensor, "batch head pos head_dim"]:
+        """All heads normalized together."""
+        return split_heads(self.norm(merge_heads(x)), x.shape[1])
+
+
+QK_NORMS: Registry[Callable[[Config, int], nn.Module]] = Registry(
+    "QK norm", {"none": nn.Identity, "per-head": PerHeadNorm, "all-heads": AllHeadsNorm}
+)
+
+
+class Attention(nn.Module):
+    """Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2).
+
+    Each key/value head may serve a group of query heads (grouped-query attention; Ainslie et al. 2023), and values may
+    have another size than keys.
+    """
+
+    def __init__(self, config: Config, layer: int = 0) -> None:
+        super().__init__()
+        self.heads, self.group_size = config.heads, config.heads // config.key_value_heads
+        self.attention_function = ATTENTION_FUNCTIONS[config.attention_function]
+        layer_scales = config.per_layer.score_scales
+        self.scale = (layer_scales[layer] if layer_scales else config.head_dim**-0.5) if config.scale else 1.0
+        self.score_soft_cap, self.dropout = config.score_soft_cap, config.dropout
+        key_value_heads = config.key_value_heads
+        self.query = nn.Linear(config.d_model, config.heads * config.head_dim, bias=config.has_bias("query"))
+        self.key = nn.Linear(config.d_model, key_value_heads * config.head_dim, bias=config.has_bias("key"))
+        self.value = nn.Linear(config.d_model, key_value_heads * config.value_head_dim, bias=config.has_bias("value"))
+        self.output = nn.Linear(config.heads * config.value_head_dim, config.d_model, bias=config.has_bias("output"))
+        self.query_norm = QK_NORMS[config.qk_norm](config, config.heads)
+        self.key_norm = QK_NORMS[config.qk_norm](config, key_value_heads)
+        self.relative_position_projection = POSITIONAL_ENCODINGS[
+            config.positional_encoding
+        ].make_relative_position_projection(config)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch query d_model"],
+        memory: Float[Tensor, "batch new d_model"] | None,
+        context: AttentionContext,
+        hook: Hook,
+        update_cache: UpdateCache = no_cache,
+    ) -> Float[Tensor, "batch query d_model"]:
+        """Attention of `x` to `memory` (to itself where that is None), after the output projection.
+
+        `update_cache` puts keys and values of earlier tokens in front of the new ones.
+        """
+        x = hook("input", x)
+        q, k, v = self.project(x, memory, context, hook)
+        k, v = update_cache(k, v)
+        return hook("output", self.output(merge_heads(hook("weighted_values", self.attend(q, k, v, context, hook)))))
+
+    def project(
+        self,
+        x: Float[Tensor, "batch query d_model"],
+        memory: Float[Tensor, "batch new d_model"] | None,
+        context: AttentionContext,
+        hook: Hook,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values, split into heads, with the rotary embedding applied."""
+        key_value_input = x if memory is None else memory
+        q = hook("q", self.query_norm(split_heads(self.query(x), self.heads)))
+        k = hook("k", self.key_norm(split_heads(self.key(key_value_input), self.heads // self.group_size)))
+        v = hook("v", split_heads(self.value(key_value_input), self.heads // self.group_size))
+        q = hook("rotated_q", context.positional_encoding.rotate(q, context.positions.queries))
+        return q, hook("rotated_k", context.positional_encoding.rotate(k, context.positions.keys[-k.shape[2] :])), v
+
+    def attend(
+        self,
+        q: Float[Tensor, "batch head query head_dim"],
+        k: Float[Tensor, "batch key_value_head key head_dim"],
+        v: Float[Tensor, "batch key_value_head key value_head_dim"],
+        context: AttentionContext,
+        hook: Hook,
+    ) -> Float[Tensor, "batch head query value_head_dim"]:
+        """The weighted sum of the values; long sequences are computed in chunks of queries.
+
+        Where no hook wants a value in between, torch's fused attention computes it.
+        """
+        scale, queries = hook("scale", self.score_scales(q)), q.shape[2]
+        scope = max(hook_scope(hook, hook_point) for hook_point in QUERY_KEY_HOOK_POINTS)
+        chunks = query_chunks(queries, self.heads * k.shape[2])
+        if len(chunks) <= 1 or scope is HookScope.ALL or self.training:
+            return self.weighted_sum(q, k, v, scale, context, hook)
+        changes_scores = context.positional_encoding.adds_to_scores or self.score_soft_cap
+        if scope is HookScope.NONE and self.attention_function.is_fused and not changes_scores:
+            return self._fused_weighted_sum(q, k, v, scale, context)
+        parts = (
+            self.weighted_sum(
+                q[:, :, chunk], k, v, scale, context.for_queries(chunk), hook_for_rows(hook, chunk.start, queries)
+            )
+            for chunk in chunks
+        )
+        return torch.cat(tuple(parts), dim=2)
+
+    def _fused_weighted_sum(self, q: Tensor, k: Tensor, v: Tensor, scale: Tensor, context: AttentionContext) -> Tensor:
+        allowed = None if context.is_causal else context.allowed
+        k, v = repeat_key_values(k, self.group_size), repeat_key_values(v, self.group_size)
+        q = (q * scale[:, :, None, None]).to(q.dtype)
+        return functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=context.is_causal, scale=1.0)
+
+    def score_scales(self, q: Tensor) -> Float[Tensor, "1 head"]:
+        """The factor of each head's scores, in float32 whatever the type of q."""
+        return torch.full((1, self.heads), self.scale, device=q.device)
+
+    def weighted_sum(
+        self,
+        q: Float[Tensor, "batch head query head_dim"],
+        k: Float[Tensor, "batch key_value_head key head_dim"],
+        v: Float[Tensor, "batch key_value_head key value_head_dim"],
+        scale: Float[Tensor, "#batch head"],
+        context: AttentionContext,
+        hook: Hook,
+        head_slice: slice = ALL_HEADS,
+    ) -> Float[Tensor, "batch chosen query value_head_dim"]:
+        """The values weighted by attention, for the chosen heads: bias, scores, mask, weights, weighted sum."""
+        repeated_k, scale = repeat_key_values(k, self.group_size), scale[:, :, None, None]
+        allowed = context.allowed.expand(-1, self.heads, -1, -1)[:, head_slice]
+        allowed = hook("mask", allowed)  # first, because edits of scores may need it
+        allowed = allowed if allowed.stride(1) else allowed[:, :1]  # equal for all heads: computed once
+        bias = context.positional_encoding.bias(context.positions.queries, context.positions.keys)[None]
+        if context.positional_encoding.has_content_bias:
+            bias = (
+                bias
+                + context.positional_encoding.content_bias(
+                    q, repeated_k, self.relative_position_projection, -context.positions.distance
+                )
+                * scale
+            )
+        bias = hook("bias", bias[:, head_slice].to(q.dtype))
+        scores = self.attention_function.score(q[:, head_slice], repeated_k[:, head_slice], scale[:, head_slice], bias)
+        masked = hook(
+            "masked_scores",
+            self.attention_function.mask(hook("scores", soft_cap(scores, self.score_soft_cap)), allowed),
+        )
+        weights = hook("weights", self.attention_function.normalize(masked, allowed))
+        dropped = functional.dropout(weights, self.dropout, self.training)
+        return dropped @ repeat_key_values(v, self.group_size)[:, head_slice]
+
+
+def query_chunks(queries: int, cells_per_query: int) -> list[slice]:
+    """Consecutive queries, at least one at a time, so that the cells of each chunk stay within CELLS_AT_ONCE."""
+    size = max(1, CELLS_AT_ONCE // max(1, cells_per_query))
+    return [slice(start, min(start + size, queries)) for start in range(0, queries, size)]
+
+
+def split_heads(x: Float[Tensor, "batch pos d_model"], heads: int) -> Float[Tensor, "batch head pos head_dim"]:
+    """d_model channels as heads of head_dim each."""
+    return x.view(*x.shape[:-1], heads, -1).transpose(1, 2)
+
+
+def merge_heads(x: Float[Tensor, "batch head pos head_dim"]) -> Float[Tensor, "batch pos d_model"]:
+    """The heads concatenated."""
+    return x.transpose(1, 2).flatten(2)
+
+
+def repeat_key_values(
+    x: Float[Tensor, "batch key_value_head key head_dim"], times: int
+) -> Float[Tensor, "batch head key head_dim"]:
+    """Each key/value head once for every query head of its group."""
+    return x[:, :, None].expand(-1, -1, times, -1, -1).flatten(1, 2)

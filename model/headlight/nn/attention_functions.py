@@ -1,0 +1,194 @@
+"""Attention functions: from queries and keys to scores, and from scores to weights.
+
+Each has three steps, so that each can be seen: `score` (query x key, with the bias), `mask` (forbidden cells get minus
+infinity, or 0) and `normalize` (each row sums to 1). A row without any allowed key has weights of 0, never NaN. Within
+`score`, `feature_map` gives what is multiplied, and `add_bias` applies the bias.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from headlight.array_types import Bool, Float
+from headlight.config import Config
+from headlight.exercise import Exercise
+from headlight.registry import Registry
+
+
+@dataclass(frozen=True)
+class StepFormulas:
+    """The steps as plain text, with indices as `_{ij}`; an empty `feature_map` is the identity."""
+
+    feature_map: str
+    add_bias: str
+    mask: str
+    normalize: str
+
+
+_SCALE = r" / \sqrt{d}"
+
+
+class AttentionFunction(ABC):
+    """A row of ATTENTION_FUNCTIONS: the steps that most have in common, and what each says of itself.
+
+    `is_fused` says whether F.scaled_dot_product_attention computes the same, `has_temperature` whether a
+    factor on the scores makes its rows sharper or flatter. `formula` is that of the weights, `score_formula` the right
+    side of that of the scores, both in LaTeX; `step_formulas` are those of a walkthrough's steps.
+    """
+
+    title: str
+    description: str
+    formula: str
+    score_formula = rf"q_i \cdot k_j{_SCALE} + b_{{ij}}"
+    is_fused = False
+    has_temperature = False
+    exercise: Exercise | None = None
+    step_formulas: StepFormulas
+
+    def feature_map(self, x: Float[Tensor, "*shape head_dim"]) -> Float[Tensor, "*shape head_dim"]:
+        """The identity: queries and keys are multiplied as they are."""
+        return x
+
+    def add_bias(
+        self, scores: Float[Tensor, "*batch head query key"], bias: Float[Tensor, "*#batch #head #query #key"]
+    ) -> Float[Tensor, "*batch head query key"]:
+        """The bias is added."""
+        return scores + bias
+
+    def score(
+        self,
+        q: Float[Tensor, "batch head query head_dim"],
+        k: Float[Tensor, "batch head key head_dim"],
+        scale: float | Float[Tensor, "#batch #head 1 1"],
+        bias: Float[Tensor, "*#batch #head #query #key"],
+    ) -> Float[Tensor, "batch head query key"]:
+        """The scaled dot product of what the feature map makes of each query and each key, with the bias."""
+        # Scaling q touches query x channel numbers, scaling the product query x key: the same, and cheaper.
+        return self.add_bias((self.feature_map(q) * scale).to(q.dtype) @ self.feature_map(k).transpose(-2, -1), bias)
+
+    def mask(
+        self, scores: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
+    ) -> Float[Tensor, "batch head query key"]:
+        """Forbidden cells get the most negative finite number in place of minus infinity: an empty row stays finite."""
+        return torch.where(allowed, scores, torch.finfo(scores.dtype).min)
+
+    @abstractmethod
+    def normalize(
+        self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
+    ) -> Float[Tensor, "batch head query key"]:
+        """The weights: each row sums to 1, or to 0 where no key is allowed."""
+
+
+class SoftmaxAttention(AttentionFunction):
+    """weights = softmax(scale q k^T + bias) (Vaswani et al. 2017, equation 1)."""
+
+    title = "Softmax"
+    exercise = Exercise(
+        "Add up the weights of one row. What do you get, and can a weight be exactly 0?",
+        "They add up to 1. Softmax never gives exactly 0 to a key that may be looked at; it can come very close.",
+    )
+    description = "Every allowed key gets a positive weight, larger scores exponentially more."
+    formula = r"a_{ij} = \mathrm{softmax}_j(s_{ij}) = e^{s_{ij}} / \textstyle\sum_j e^{s_{ij}}"
+    is_fused = True
+    has_temperature = True
+    step_formulas = StepFormulas("", "s_{ij} + b_{ij}", "−∞ where j is forbidden", "exp(s_{ij}) / Σ_{j} exp(s_{ij})")
+
+    def normalize(
+        self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
+    ) -> Float[Tensor, "batch head query key"]:
+        """Softmax over the keys."""
+        weights = torch.softmax(masked, dim=-1)
+        # A row with an allowed key has 0 at its forbidden cells already; only rows without one need another pass.
+        # A compiled graph cannot branch on data, and need not: there the pass is fused with another one. Neither can
+        # the meta device, which has no data.
+        empty_rows = ~allowed.any(dim=-1, keepdim=True)
+        any_empty = torch.compiler.is_compiling() or empty_rows.is_meta or bool(empty_rows.any())
+        return weights.masked_fill(empty_rows, 0.0) if any_empty else weights
+
+
+class HardmaxAttention(AttentionFunction):
+    """All weight on the best key; equal scores share it evenly (the limit of softmax at temperature 0)."""
+
+    title = "Hard (argmax)"
+    exercise = Exercise(
+        "How many bright cells does each row have, and what is lost compared with softmax?",
+        "One, or several that share evenly: the key with the largest score takes everything. All that the other keys "
+        "had to say is lost, and nothing can be learned about them.",
+    )
+    description = "All weight goes to the key with the largest score; keys with equal scores share it evenly."
+    formula = r"a_{ij} = [\,j \in B_i\,] / |B_i|,\quad B_i = \arg\max_j s_{ij}"
+    step_formulas = replace(SoftmaxAttention.step_formulas, normalize="1 / number of best keys, on each of them")
+
+    def normalize(
+        self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
+    ) -> Float[Tensor, "batch head query key"]:
+        """One over the number of best keys, on each of them."""
+        # Not ==: a matrix product rounds equal keys differently, depending on their column.
+        best = torch.isclose(masked, masked.amax(dim=-1, keepdim=True), rtol=1e-5, atol=1e-6)
+        best = best & allowed.any(dim=-1, keepdim=True)
+        return best.to(masked.dtype) / best.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+class LinearAttention(AttentionFunction):
+    """weights proportional to phi(q) phi(k)^T, phi = elu + 1 (Katharopoulos et al. 2020, equations 5 and 7).
+
+    Scores are factors and not exponents: a bias is a factor exp(bias), a mask a factor 0. The scale is a common factor
+    of a row, which the division by the row's sum cancels.
+    """
+
+    title = "Linear (elu + 1)"
+    exercise = Exercise(
+        "Are the weights of a row more alike or less alike than with softmax? Why?",
+        "More alike: without the exponential, a score twice as large gets about twice the weight, not "
+        "many times as much.",
+    )
+    description = "Weights are proportional to a product of positive features of query and key, without an exponential."
+    formula = r"a_{ij} = s_{ij} / \textstyle\sum_j s_{ij}"
+    score_formula = (
+        rf"\varphi(q_i) \cdot \varphi(k_j)\, e^{{b_{{ij}}}}{_SCALE},\quad \varphi(x) = \mathrm{{elu}}(x) + 1"
+    )
+    step_formulas = StepFormulas(
+        "φ(x) = elu(x) + 1", "s_{ij} · exp(b_{ij})", "0 where j is forbidden", "s_{ij} / Σ_{j} s_{ij}"
+    )
+
+    def feature_map(self, x: Float[Tensor, "*shape head_dim"]) -> Float[Tensor, "*shape head_dim"]:
+        """phi(x) = elu(x) + 1, which is positive."""
+        return functional.elu(x) + 1
+
+    def add_bias(
+        self, scores: Float[Tensor, "*batch head query key"], bias: Float[Tensor, "*#batch #head #query #key"]
+    ) -> Float[Tensor, "*batch head query key"]:
+        """The bias is a factor."""
+        return scores * bias.exp()
+
+    def mask(
+        self, scores: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
+    ) -> Float[Tensor, "batch head query key"]:
+        """Forbidden cells get 0."""
+        return torch.where(allowed, scores, 0.0)
+
+    def normalize(
+        self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
+    ) -> Float[Tensor, "batch head query key"]:
+        """Each row divided by its sum."""
+        return masked / masked.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(masked.dtype).tiny)
+
+
+ATTENTION_FUNCTIONS: Registry[AttentionFunction] = Registry(
+    "attention function", {"softmax": SoftmaxAttention(), "hardmax": HardmaxAttention(), "linear": LinearAttention()}
+)
+
+
+def score_formula(config: Config) -> str:
+    """The formula (LaTeX) of a model's scores, with the scale and the soft cap that it has."""
+    formula, comma, definition = ATTENTION_FUNCTIONS[config.attention_function].score_formula.partition(r",\quad")
+    if not config.scale or config.per_layer.score_scales:
+        formula = formula.replace(_SCALE, r" \cdot c_\ell" if config.scale else "")
+    if cap := config.score_soft_cap:
+        formula = rf"{cap:g} \tanh\left(\frac{{{formula}}}{{{cap:g}}}\right)"
+    return f"s_{{ij}} = {formula}{comma}{definition}"

@@ -1,0 +1,299 @@
+"""Masks: which query may attend to which key. True means "may attend"; several masks are combined with AND.
+
+A mask is written as its name, with its argument behind a colon: `causal`, `window:8`, `custom:100/110/111`,
+`padding`, `painted:3-1.4-1`. Rows of a custom matrix are queries, columns are keys, and `/` ends a row. A painted cell
+is a query and a key, whose answer is turned round.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from headlight.array_types import Bool, Shaped
+from headlight.errors import ConfigError, TextError
+from headlight.exercise import Exercise
+from headlight.registry import Registry, titles
+
+
+@dataclass(frozen=True)
+class QueryKeyPositions:
+    """Positions of the queries and keys, and which keys are tokens (True) rather than padding."""
+
+    queries: Shaped[Tensor, " query"]
+    keys: Shaped[Tensor, " key"]
+    padding_mask: Bool[Tensor, "batch key"] | None = None
+
+    @property
+    def distance(self) -> Shaped[Tensor, "query key"]:
+        """Query position minus key position, in tokens."""
+        return self.queries[:, None] - self.keys[None, :]
+
+
+@dataclass(frozen=True)
+class MaskArgument:
+    """What stands behind a mask's colon: its title, a value to begin with, and how its text becomes a value.
+
+    `parse` raises ConfigError with a sentence. `extend` gives the text for a sequence that has grown from its first to
+    its second number of tokens. `control` says with what a page lets people choose it: a slider within `limits`, or
+    cells that are painted.
+    """
+
+    title: str
+    default: str
+    parse: Callable[[str], Any]
+    extend: Callable[[str, int, int], str] = lambda text, old_length, new_length: text
+    control: Literal["number", "cells"] = "number"
+    limits: tuple[int, int] = (1, 64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mask:
+    """A kind of mask; `allowed` gives its cells from the positions and the parsed argument (None without one).
+
+    `selectable` says whether pages offer it (padding is always applied), `with_causal` whether they also offer it
+    together with the causal mask. Where it `inverts`, its cells turn round what the masks before it say. `exercise` is
+    for a picture of weights under it.
+    """
+
+    title: str
+    description: str
+    formula: str
+    allowed: Callable[[QueryKeyPositions, Any], Bool[Tensor, "#batch 1 query key"]]
+    argument: MaskArgument | None = None
+    selectable: bool = True
+    with_causal: bool = False
+    inverts: bool = False
+    exercise: Exercise | None = None
+
+
+def causal(positions: QueryKeyPositions, argument: None) -> Bool[Tensor, "#batch 1 query key"]:
+    """No query attends to a later key (Vaswani et al. 2017, section 3.2.3)."""
+    return (positions.distance >= 0)[None, None]
+
+
+def window(positions: QueryKeyPositions, width: int) -> Bool[Tensor, "#batch 1 query key"]:
+    """Only keys fewer than `width` tokens away (sliding window; Beltagy et al. 2020, section 3.1)."""
+    return (positions.distance.abs() < width)[None, None]
+
+
+def padding(positions: QueryKeyPositions, argument: None) -> Bool[Tensor, "#batch 1 query key"]:
+    """Only tokens, never the padding of a batch."""
+    tokens = positions.padding_mask
+    if tokens is None:
+        tokens = torch.ones_like(positions.keys, dtype=torch.bool)[None]
+    return tokens[:, None, None, :].expand(-1, -1, len(positions.queries), -1)
+
+
+def custom(positions: QueryKeyPositions, matrix: Matrix) -> Bool[Tensor, "#batch 1 query key"]:
+    """A mask matrix given by the user; it must be as large as the text."""
+    length = 1 + int(torch.maximum(positions.queries.max(), positions.keys.max()))
+    if length != len(matrix):
+        raise TextError(
+            f"The custom mask is {len(matrix)} x {len(matrix)}, but the text has {length} tokens; "
+            "both must be the same."
+        )
+    allowed: Tensor = torch.tensor(matrix, device=positions.keys.device)
+    return allowed[positions.queries][:, positions.keys][None, None]
+
+
+def painted(positions: QueryKeyPositions, cells: Cells) -> Bool[Tensor, "#batch 1 query key"]:
+    """The cells that a person has painted; those outside the text wait until it is longer."""
+    numbers = torch.tensor([query << 32 | key for query, key in cells], device=positions.keys.device)
+    found: Tensor = torch.isin((positions.queries[:, None] << 32) + positions.keys, numbers.long())
+    return found[None, None]
+
+
+def check_mask(mask: str) -> None:
+    """Raise ConfigError or UnknownNameError unless `mask` is a known name with the argument it needs."""
+    _parse(mask)
+
+
+def _parse(mask: str) -> tuple[Mask, Any]:
+    """The row of a mask and its parsed argument."""
+    name, _, argument = mask.partition(":")
+    row = MASKS[name]
+    if row.argument is not None:
+        return row, row.argument.parse(argument)
+    if argument:
+        raise ConfigError(f"The mask {name!r} takes no argument, but {mask!r} gives one.")
+    return row, None
+
+
+def parse_masks(text: str) -> tuple[str, ...]:
+    """`causal+window:8` as a tuple of masks; `none` or an empty text is the empty tuple, no mask."""
+    masks = tuple(part.strip() for part in text.split("+") if part.strip() not in ("", NO_MASK))
+    for mask in masks:
+        check_mask(mask)
+    return masks
+
+
+def extend_mask(mask: str, old_length: int, new_length: int) -> str:
+    """A mask for a text that has grown from `old_length` to `new_length` tokens.
+
+    Only a custom matrix of the old size changes: each new token attends to all before it and to itself, and no earlier
+    token attends to it.
+    """
+    name, _, argument = mask.partition(":")
+    row = MASKS[name]
+    return mask if row.argument is None else f"{name}:{row.argument.extend(argument, old_length, new_length)}"
+
+
+def combine_masks(masks: Sequence[str], positions: QueryKeyPositions) -> Bool[Tensor, "#batch 1 query key"]:
+    """All of `masks`, from left to right: a cell is allowed where each allows it, or where one turns it round."""
+    allowed = torch.ones(len(positions.queries), len(positions.keys), dtype=torch.bool, device=positions.keys.device)
+    combined = allowed[None, None]
+    for mask in masks:
+        row, argument = _parse(mask)
+        cells = row.allowed(positions, argument)
+        combined = combined ^ cells if row.inverts else combined & cells
+    return combined
+
+
+def is_causal(masks: Sequence[str]) -> bool:
+    """Whether under `masks` no token sees a later one, however long the text becomes."""
+    painted_cells = (cell for row, cells in map(_parse, masks) if row.inverts for cell in cells)
+    return "causal" in masks and all(key <= query for query, key in painted_cells)
+
+
+def mask_titles() -> dict[str, str]:
+    """The choices that pages offer, by name: no mask, each mask alone, and those that go with the causal one."""
+    offered = {name: row for name, row in MASKS.items() if row.selectable}
+    combined = {f"causal+{name}": f"Causal + {row.title.lower()}" for name, row in offered.items() if row.with_causal}
+    return {NO_MASK: BIDIRECTIONAL, **titles(offered), **combined}
+
+
+def masks_title(masks: Sequence[str]) -> str:
+    """What people call the masks of a model: `Causal + sliding window (4)`, or `Bidirectional` for none."""
+    parts = []
+    for mask in masks:
+        name, _, argument = mask.partition(":")
+        row = MASKS[name]
+        has_number = row.argument is not None and row.argument.control == "number"
+        parts.append(f"{row.title} ({argument})" if has_number else row.title)
+    together = " + ".join(parts)
+    return together[:1] + together[1:].lower() if together else BIDIRECTIONAL
+
+
+def mask_examples() -> tuple[str, ...]:
+    """How each mask that can be chosen is written, and no mask: `window:4`, with the argument it begins with."""
+    rows = {name: row.argument for name, row in MASKS.items() if name != "padding"}
+    return (*(name if argument is None else f"{name}:{argument.default}" for name, argument in rows.items()), NO_MASK)
+
+
+def mask_arguments() -> dict[str, MaskArgument]:
+    """The arguments of those choices that have one, by the names of `mask_titles`."""
+    offered = {name: MASKS[name.removeprefix("causal+")] for name in mask_titles() if name != NO_MASK}
+    return {name: row.argument for name, row in offered.items() if row.argument is not None}
+
+
+Matrix = tuple[tuple[bool, ...], ...]
+
+
+Cells = tuple[tuple[int, int], ...]  # query and key
+
+
+def _parse_cells(text: str) -> Cells:
+    if not _CELLS.fullmatch(text):
+        raise ConfigError(f"Painted cells are a query and a key each, as in 'painted:3-1.4-1', not {text[:40]!r}.")
+    pairs = (cell.split("-") for cell in text.split(".") if cell)
+    return tuple((int(query), int(key)) for query, key in pairs)
+
+
+def _parse_width(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
+        raise ConfigError(f"The mask 'window:{text}' needs a width of at least one token, as in 'window:8'.")
+    return int(text)
+
+
+@lru_cache(maxsize=64)
+def _parse_matrix(text: str) -> Matrix:
+    rows = text.split("/")
+    if not text or set(text) - set("01/") or any(len(row) != len(rows) for row in rows):
+        raise ConfigError("A custom mask is a square of 0 and 1 with '/' between its rows, as in 'custom:100/110/111'.")
+    return tuple(tuple(cell == "1" for cell in row) for row in rows)
+
+
+def _extend_matrix(text: str, old_length: int, new_length: int) -> str:
+    rows = text.split("/")
+    if len(rows) != old_length:
+        return text
+    old_rows = (row + "0" * (new_length - old_length) for row in rows)
+    new_rows = ("1" * (position + 1) + "0" * (new_length - position - 1) for position in range(old_length, new_length))
+    return "/".join((*old_rows, *new_rows))
+
+
+NO_MASK = "none"
+BIDIRECTIONAL = "Bidirectional"  # what people call no mask
+_CELLS = re.compile(r"([0-9]{1,9}-[0-9]{1,9}(\.[0-9]{1,9}-[0-9]{1,9})*)?")
+
+MASKS: Registry[Mask] = Registry(
+    "mask",
+    {
+        "causal": Mask(
+            title="Causal",
+            description="No token attends to a later one, as in a model that writes from left to right.",
+            formula=r"m_{ij} = [\,j \le i\,]",
+            allowed=causal,
+            exercise=Exercise(
+                "Half of the picture is empty. Which half, and why must it be empty in a model that writes texts?",
+                "The upper right: no token may look at a later one. When the model writes, later tokens are not there "
+                "yet, so in training it must not learn to look at them.",
+            ),
+        ),
+        "window": Mask(
+            title="Sliding window",
+            description="Each token attends only to those fewer than a number of tokens away.",
+            formula=r"m_{ij} = [\,|i - j| < w\,]",
+            allowed=window,
+            exercise=Exercise(
+                "Only a band around the diagonal has weights. How far can one layer look, and how far two layers?",
+                "One layer looks one window far. The token at the window's edge has looked a window further in the "
+                "layer below, so two layers reach about twice as far.",
+            ),
+            argument=MaskArgument("Window width", "4", _parse_width),
+            with_causal=True,
+        ),
+        "padding": Mask(
+            title="Padding",
+            description="No token attends to the padding of a batch.",
+            formula=r"m_{ij} = [\,j\ \mathrm{is\ a\ token}\,]",
+            allowed=padding,
+            selectable=False,
+        ),
+        "custom": Mask(
+            title="Custom matrix",
+            description="A matrix of your own: a row for each query, 1 where it may attend.",
+            formula=r"m_{ij} = M_{ij}",
+            allowed=custom,
+            argument=MaskArgument(
+                "Matrix: a row for each query, 1 where it may attend",
+                "100/110/111",
+                _parse_matrix,
+                _extend_matrix,
+                "cells",
+            ),
+            selectable=False,
+        ),
+        "painted": Mask(
+            title="Custom",
+            description="The masks before it, turned round in cells of your own.",
+            formula=r"m_{ij} = m'_{ij} \oplus [\,(i, j)\ \mathrm{is\ painted}\,]",
+            allowed=painted,
+            exercise=Exercise(
+                "Some cells were forbidden or opened by hand. Find them, and say how the other weights of their row "
+                "have changed.",
+                "The weights of a row add up to 1: what a forbidden cell had is shared out among the others, and an "
+                "opened one takes from them.",
+            ),
+            argument=MaskArgument("Painted cells, as query-key", "3-1", _parse_cells, control="cells"),
+            inverts=True,
+        ),
+    },
+)

@@ -1,0 +1,211 @@
+"""Output heads: language models, and classifiers of sequences and of tokens."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from headlight.array_types import Bool, Float
+from headlight.config import Config
+from headlight.errors import ConfigError
+from headlight.nn.feed_forward import ACTIVATIONS
+from headlight.nn.norms import make_norm, soft_cap
+from headlight.registry import Registry
+
+PaddingMask = Bool[Tensor, "batch pos"] | None
+
+
+class NoHead(nn.Module):
+    """No head: a model that ends with its hidden states."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+
+    def forward(self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None) -> None:
+        """None."""
+
+
+class PredictionHead(nn.Module, ABC):
+    """An output head with logits: what is `transformed` first is projected, one row of weights for each answer."""
+
+    projection: nn.Linear
+    logit_soft_cap = 0.0
+
+    @abstractmethod
+    def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape embedding_dim"]:
+        """What the projection reads."""
+
+
+class LanguageModelHead(PredictionHead):
+    """Logits of the next token (Bengio et al. 2003)."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.projection = nn.Linear(
+            config.embedding_dim, config.vocabulary_size, bias=bool(config.output_head_config.bias)
+        )
+        self.logit_scale, self.logit_soft_cap = (
+            config.output_head_config.logit_scale,
+            config.output_head_config.logit_soft_cap,
+        )
+
+    def forward(
+        self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None
+    ) -> Float[Tensor, "*shape token"]:
+        """hidden W_U, scaled and soft-capped as the config says."""
+        return soft_cap(self.projection(self.transformed(hidden_states)), self.logit_soft_cap)
+
+    def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
+        """hidden times the scale of the logits."""
+        return hidden_states * self.logit_scale
+
+
+class HeadTransform(nn.Module):
+    """What some classifiers apply to hidden states first: a linear map, an activation, and maybe a norm."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        transform = config.output_head_config.transform or "none"
+        has_transform = transform != "none"
+        self.activation = ACTIVATIONS[config.output_head_config.activation if has_transform else "linear"]
+        bias = config.has_bias("transform")
+        self.dense = nn.Linear(config.d_model, config.d_model, bias=bias) if has_transform else nn.Identity()
+        self.norm = make_norm(config, config.d_model) if transform == "dense-norm" else nn.Identity()
+
+    def forward(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
+        """norm(activation(hidden W))."""
+        transformed: Tensor = self.norm(self.activation(self.dense(hidden_states)))
+        return transformed
+
+
+class MaskedLanguageModelHead(PredictionHead):
+    """Logits of the masked token (Devlin et al. 2019, appendix A.1)."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        has_transform = config.output_head_config.transform != "none"
+        self.activation = ACTIVATIONS[config.output_head_config.activation if has_transform else "linear"]
+        dim, bias = config.embedding_dim, config.has_bias("transform")
+        self.transform = nn.Linear(config.d_model, dim, bias=bias) if has_transform else nn.Identity()
+        self.norm = make_norm(config, dim) if has_transform else nn.Identity()
+        self.projection = nn.Linear(dim, config.vocabulary_size, bias=config.output_head_config.bias is not False)
+
+    def forward(
+        self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None
+    ) -> Float[Tensor, "*shape token"]:
+        """norm(activation(hidden W)) W_U + b, or hidden W_U + b where there is no transform."""
+        logits: Tensor = self.projection(self.transformed(hidden_states))
+        return logits
+
+    def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape embedding_dim"]:
+        """norm(activation(hidden W)), or hidden where there is no transform."""
+        transformed: Tensor = self.norm(self.activation(self.transform(hidden_states)))
+        return transformed
+
+
+def _first_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
+    return hidden_states[:, 0]
+
+
+def _mean_pool(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
+    return (hidden_states * padding_mask[..., None]).sum(1) / padding_mask.sum(1, keepdim=True).clamp(min=1)
+
+
+def _last_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
+    positions = torch.arange(hidden_states.shape[1], device=hidden_states.device)
+    return hidden_states[torch.arange(len(hidden_states)), (positions * padding_mask).argmax(1)]
+
+
+def _max_pool(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
+    return hidden_states.masked_fill(~padding_mask[..., None], torch.finfo(hidden_states.dtype).min).amax(1)
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """How the hidden states x of n tokens become one: title, formula, and the function (of them and the mask)."""
+
+    title: str
+    formula: str
+    pool: Callable[[Tensor, Tensor], Tensor]
+
+
+POOLINGS: Registry[Pooling] = Registry(
+    "pooling",
+    {
+        "first": Pooling("First token", "x_{0}", _first_token),
+        "mean": Pooling("Mean of all tokens", "Σ_{i} x_{i} / n", _mean_pool),
+        "max": Pooling("Maximum over all tokens", "max_{i} x_{i}", _max_pool),
+        "last": Pooling("Last token", "x_{n−1}", _last_token),
+    },
+)
+
+
+def _label_projection(config: Config) -> nn.Linear:
+    if not config.labels:
+        raise ConfigError(f"The output head {config.output_head!r} needs labels.")
+    return nn.Linear(config.d_model, len(config.labels), bias=config.output_head_config.bias is not False)
+
+
+class SequenceClassifier(PredictionHead):
+    """Logits of the labels of a whole text, from its pooled tokens."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.pool = POOLINGS[config.pooling].pool
+        self.transform = HeadTransform(config)
+        self.projection = _label_projection(config)
+
+    def forward(
+        self, hidden_states: Float[Tensor, "batch pos d_model"], padding_mask: PaddingMask = None
+    ) -> Float[Tensor, "batch label"]:
+        """transform(pool(hidden)) W + b; padding is not pooled."""
+        tokens = (
+            padding_mask
+            if padding_mask is not None
+            else torch.ones(hidden_states.shape[:2], dtype=torch.bool, device=hidden_states.device)
+        )
+        logits: Tensor = self.projection(self.transformed(self.pool(hidden_states, tokens)))
+        return logits
+
+    def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
+        """What the transform makes of the pooled tokens."""
+        transformed: Tensor = self.transform(hidden_states)
+        return transformed
+
+
+class TokenClassifier(PredictionHead):
+    """Logits of the labels of each token."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.transform = HeadTransform(config)
+        self.projection = _label_projection(config)
+
+    def forward(
+        self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None
+    ) -> Float[Tensor, "*shape label"]:
+        """transform(hidden) W + b."""
+        logits: Tensor = self.projection(self.transformed(hidden_states))
+        return logits
+
+    def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
+        """What the transform makes of each token."""
+        transformed: Tensor = self.transform(hidden_states)
+        return transformed
+
+
+OUTPUT_HEADS: Registry[Callable[[Config], nn.Module]] = Registry(
+    "output head",
+    {
+        "none": NoHead,
+        "language-model": LanguageModelHead,
+        "masked-language-model": MaskedLanguageModelHead,
+        "sequence-classifier": SequenceClassifier,
+        "token-classifier": TokenClassifier,
+    },
+)
+LABEL_HEADS = ("sequence-classifier", "token-classifier")  # those that need labels

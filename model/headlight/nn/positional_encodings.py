@@ -1,0 +1,439 @@
+"""Positional encodings: how a model knows the order of its tokens.
+
+An encoding acts in one of four places (`PositionalEncoding` in none):
+
+    embed         added to the token embeddings                        sinusoidal, learned
+    rotate        applied to queries and keys                          rope
+    bias          added to the scores                                  alibi, relative (T5)
+    content_bias  computed from queries and keys, added to the scores  disentangled (DeBERTa)
+
+Position ids are integers from 0, unless an edit moves a token (`Stack.position_ids`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from headlight.array_types import Float, Int, Shaped
+from headlight.config import Config
+from headlight.exercise import Exercise
+from headlight.nn.rope_scaling import ROPE_SCALINGS, GetLength
+from headlight.registry import Registry
+
+SINUSOIDAL_BASE = 10_000.0  # of the wavelengths (Vaswani et al. 2017)
+MAX_POSITION = 1 << 24  # float32 represents every integer up to here
+_IN_ATTENTION = ("rotate", "bias", "content_bias")
+
+
+class PositionalEncoding(nn.Module):
+    """No positional encoding: without masks the model sees a bag of tokens. The base class of all others."""
+
+    title: ClassVar = "None"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "Swap two words of the sentence in your mind. What can this model not notice without a positional encoding?",
+        "The order, as far as no mask gives it away: the same words in another order are the same set "
+        "of keys. Under a causal mask a token can still tell how many tokens stand before it.",
+    )
+    description: ClassVar = (
+        "This model adds no positions at all. With a causal mask it can still tell order apart from how much each "
+        "token may see; without one, a sentence is a bag of words."
+    )
+    formula: ClassVar = ""
+    integer_only: ClassVar = False  # whether positions must be integers
+    learned_weights: ClassVar = ""  # what it learns in training, in words
+
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__()
+        self.dim, self.heads, self.context_length = config.embedding_sum_dim, config.heads, config.context_length
+        self.bidirectional = bidirectional
+
+    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos d_model"]:
+        """What is added to the embeddings of tokens at `position_ids`."""
+        # One zero, expanded: it takes no memory.
+        return torch.zeros((), device=position_ids.device).expand(len(position_ids), self.dim)
+
+    def rotate(
+        self, x: Float[Tensor, "batch head pos head_dim"], position_ids: Shaped[Tensor, " pos"]
+    ) -> Float[Tensor, "batch head pos head_dim"]:
+        """Queries or keys at `position_ids`, rotated."""
+        return x
+
+    def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
+        """What is added to the scores of queries and keys at these positions."""
+        return torch.zeros((), device=keys.device).expand(self.heads, len(queries), len(keys))
+
+    def content_bias(
+        self,
+        q: Float[Tensor, "batch head query head_dim"],
+        k: Float[Tensor, "batch head key head_dim"],
+        projection: nn.Module,
+        key_minus_query: Shaped[Tensor, "query key"],
+    ) -> Float[Tensor, "#batch #head #query #key"]:
+        """What is added to the unscaled scores, computed from queries and keys.
+
+        `projection` is what one attention layer made by `make_relative_position_projection`.
+        """
+        return torch.zeros((1, 1, 1, 1), device=q.device)
+
+    def same_for_lengths(self, length: int, other_length: int) -> bool:
+        """Whether positions are encoded in the same way in texts of both lengths, which can then share cached keys."""
+        return True
+
+    @property
+    def position_range(self) -> tuple[int, int]:
+        """The first and the last position that a token can have."""
+        return -MAX_POSITION, MAX_POSITION
+
+    @property
+    def has_content_bias(self) -> bool:
+        """Whether `content_bias` adds anything."""
+        return type(self).content_bias is not PositionalEncoding.content_bias
+
+    @property
+    def adds_to_scores(self) -> bool:
+        """Whether `bias` or `content_bias` adds anything."""
+        return type(self).bias is not PositionalEncoding.bias or self.has_content_bias
+
+    @classmethod
+    def adds_embeddings(cls, config: Config) -> bool:
+        """Whether `embed` adds anything."""
+        return cls.embed is not PositionalEncoding.embed
+
+    @classmethod
+    def acts_in_attention(cls) -> bool:
+        """Whether queries and keys are rotated, or anything is added to their scores."""
+        return any(getattr(cls, name) is not getattr(PositionalEncoding, name) for name in _IN_ATTENTION)
+
+    @classmethod
+    def make_relative_position_projection(cls, config: Config) -> nn.Module:
+        """The weights that each attention layer needs for `content_bias`: none."""
+        return nn.Identity()
+
+
+class Sinusoidal(PositionalEncoding):
+    """Sines and cosines of geometrically growing wavelength (Vaswani et al. 2017, section 3.5)."""
+
+    title: ClassVar = "Sinusoidal"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "How can a model find the token before another when a wave pattern is added to each?",
+        "Neighbouring positions have patterns that are a small rotation of each other, so queries and "
+        "keys can be learned that match where the rotation is one step.",
+    )
+    description: ClassVar = (
+        "Each position adds a fixed pattern of waves to its token's embedding: fast waves in the first channels, slow "
+        "ones in the last. Neighbours get similar patterns."
+    )
+    formula: ClassVar = (
+        r"P_{i,2j} = \sin\left(i / 10000^{2j/d}\right),\quad P_{i,2j+1} = \cos\left(i / 10000^{2j/d}\right)"
+    )
+
+    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos d_model"]:
+        """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same."""
+        return sinusoids(position_ids, self.dim)
+
+
+def sinusoids(
+    position_ids: Shaped[Tensor, " pos"], dim: int, base: float = SINUSOIDAL_BASE
+) -> Float[Tensor, "pos d_model"]:
+    """sin(pos / base^(2i/d)) in the even channels 2i, cos of the same in the odd ones."""
+    angles = position_ids[:, None] / base ** (torch.arange(0, dim, 2, device=position_ids.device) / dim)
+    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, :dim]
+
+
+class SinusoidalHalves(Sinusoidal):
+    """The same with all sines first and all cosines after them (Vaswani et al. 2018, Tensor2Tensor)."""
+
+    title: ClassVar = "Sinusoidal, sines first"
+    description: ClassVar = (
+        "Each position adds a fixed pattern of waves to its token's embedding: all sines in the first half of the "
+        "channels, all cosines in the second."
+    )
+    formula: ClassVar = (
+        r"P_{i,j} = \sin\left(i / 10000^{2j/d}\right),\quad P_{i,j+d/2} = \cos\left(i / 10000^{2j/d}\right)"
+    )
+
+    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos d_model"]:
+        """The channels of `Sinusoidal` in another order."""
+        encoding = super().embed(position_ids)
+        return torch.cat((encoding[:, ::2], encoding[:, 1::2]), dim=-1)
+
+
+class LearnedPositions(PositionalEncoding):
+    """One learned vector for each position up to the context length (Devlin et al. 2019, section 3.2)."""
+
+    title: ClassVar = "Learned"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "What happens at a position that is further than any the model saw in training?",
+        "There is no vector for it: the table ends, and so does what the model can read.",
+    )
+    description: ClassVar = "Each position adds a vector of its own, learned in training like any other weight."
+    formula: ClassVar = r"x_i = E_{t_i} + P_i"
+    integer_only: ClassVar = True
+    learned_weights: ClassVar = "a vector for each position"
+
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        self.table = nn.Embedding(config.context_length, config.embedding_sum_dim)
+
+    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos d_model"]:
+        """Rows of the table."""
+        rows: Tensor = self.table(position_ids)
+        return rows
+
+    @property
+    def position_range(self) -> tuple[int, int]:
+        """The rows of the table."""
+        return 0, self.context_length - 1
+
+
+class Rope(PositionalEncoding):
+    """Rotary position embedding: queries and keys rotated by position (Su et al. 2021, equation 34).
+
+    Channel j is paired with channel j + d/2 (its neighbour where interleaved); pair j is rotated by the angle
+    pos * theta^(-2j/d). The product q . k then depends on the distance alone.
+    """
+
+    title: ClassVar = "RoPE (rotary)"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "Move the whole sentence ten positions to the right. Do the weights between its tokens change?",
+        "No. Queries and keys are turned by their positions, and a product of both depends only on "
+        "how far apart they are.",
+    )
+    description: ClassVar = (
+        "Nothing is added. Queries and keys are rotated, pair of channels by pair, by an angle that grows with "
+        "position; their product then depends only on how far apart two tokens are."
+    )
+    formula: ClassVar = (
+        r"(a, b) \mapsto (a \cos\alpha - b \sin\alpha,\ b \cos\alpha + a \sin\alpha),"
+        r"\quad \alpha = i\,\theta^{-2j/d}"
+    )
+
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        self.rope_config = config.rope
+        self.rotary_dim = config.rope.rotary_dim or config.head_dim // 2 * 2
+
+    def angles(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos pair"]:
+        """The angle (radians) by which each pair of channels is rotated at each position."""
+        frequencies = self._frequencies(lambda: int(position_ids.max()) + 1 if len(position_ids) else 0)
+        return position_ids[:, None] * frequencies.to(position_ids.device)
+
+    def same_for_lengths(self, length: int, other_length: int) -> bool:
+        """Whether both lengths have the same frequencies: not where the scaling is dynamic or LongRoPE's."""
+        return torch.equal(self._frequencies(lambda: length), self._frequencies(lambda: other_length))
+
+    def _frequencies(self, get_length: GetLength) -> Float[Tensor, " pair"]:
+        return ROPE_SCALINGS[self.rope_config.scaling](self.rope_config, self.rotary_dim, get_length)
+
+    def rotate(
+        self, x: Float[Tensor, "batch head pos head_dim"], position_ids: Shaped[Tensor, " pos"]
+    ) -> Float[Tensor, "batch head pos head_dim"]:
+        """(a, b) -> (a cos - b sin, b cos + a sin) for each pair; channels beyond `rotary_dim` stay."""
+        angles = self.angles(position_ids)
+        cos, sin = ((wave * self.rope_config.attention_factor).to(x.dtype) for wave in (angles.cos(), angles.sin()))
+        rotary_channels, rest = x[..., : 2 * angles.shape[1]], x[..., 2 * angles.shape[1] :]
+        if self.rope_config.interleaved:
+            a, b = rotary_channels[..., ::2], rotary_channels[..., 1::2]
+            rotated = torch.stack((a * cos - b * sin, b * cos + a * sin), dim=-1).flatten(-2)
+        else:
+            a, b = rotary_channels.chunk(2, dim=-1)
+            rotated = torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
+        return torch.cat((rotated, rest), dim=-1)
+
+
+class Alibi(PositionalEncoding):
+    """A linear bias by distance, with a fixed slope for each head (Press et al. 2022, section 3)."""
+
+    title: ClassVar = "ALiBi"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "Which tokens does each head prefer before it has read a single word?",
+        "The near ones: each step of distance costs a fixed amount of score, more in some heads than in others.",
+    )
+    description: ClassVar = (
+        "Nothing is added to the tokens. Each score loses a little for every token of distance, at a slope that "
+        "differs from head to head."
+    )
+    formula: ClassVar = r"b_{ij} = -m_h\,|i - j|,\quad m_h = 2^{-8h/n}\ \mathrm{for\ head}\ h = 1 \dots n"
+
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        self.alibi_config = config.alibi
+
+    def slopes(self) -> Float[Tensor, " head"]:
+        """2^(-8/n), 2^(-16/n) ...; heads beyond a power of two take every other slope of twice as many heads."""
+
+        def powers(count: int) -> list[float]:
+            return [2.0 ** (-8.0 * (head + 1) / count) for head in range(count)]
+
+        power_of_two = 2 ** int(math.log2(self.heads))
+        return self.alibi_config.scale * torch.tensor(
+            powers(power_of_two) + powers(2 * power_of_two)[::2][: self.heads - power_of_two]
+        )
+
+    def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
+        """-slope times the distance in tokens, the same in both directions."""
+        slopes = self.slopes().to(keys.device)[:, None]
+        if self.alibi_config.bfloat16:
+            unscaled = (slopes / self.alibi_config.scale).bfloat16()
+            scaled_positions = [
+                (unscaled * positions.to(unscaled)).float() * self.alibi_config.scale for positions in (queries, keys)
+            ]
+            return -(scaled_positions[0][:, :, None] - scaled_positions[1][:, None, :]).abs()
+        distance = (queries[:, None] - keys[None, :]).abs()
+        return -slopes[:, :, None] * distance
+
+
+class RelativeBias(PositionalEncoding):
+    """One learned bias for each head and bucket of distances (T5; Raffel et al. 2020, section 2.1)."""
+
+    title: ClassVar = "Relative (T5)"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "Two tokens are 3 apart, two others 100. For which pair does the model know the distance exactly?",
+        "For the near pair: small distances have a value each, larger ones share a value in groups "
+        "that grow with the distance.",
+    )
+    description: ClassVar = (
+        "Nothing is added to the tokens. Each head has learned a number for every range of distances, which is added "
+        "to the scores."
+    )
+    formula: ClassVar = r"b_{ij} = B_{h,\,\mathrm{bucket}(j - i)}"
+    integer_only: ClassVar = True
+    learned_weights: ClassVar = "a number for each head and range of distances"
+
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        self.buckets, self.max_distance = config.relative_position.buckets, config.relative_position.max_distance
+        self.bias_table = nn.Embedding(self.buckets, config.heads)
+
+    def bucket(self, key_minus_query: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+        """The bucket of each distance: small distances have one each, larger ones share them logarithmically."""
+        direction_buckets = self.buckets // 2 if self.bidirectional else self.buckets
+        distance = key_minus_query.abs() if self.bidirectional else (-key_minus_query).clamp(min=0)
+        exact_buckets = direction_buckets // 2
+        growth = (distance.clamp(min=1) / exact_buckets).log() / math.log(self.max_distance / exact_buckets)
+        far = (exact_buckets + growth * (direction_buckets - exact_buckets)).long().clamp(max=direction_buckets - 1)
+        near = torch.where(distance < exact_buckets, distance, far)
+        return near + direction_buckets * (key_minus_query > 0) if self.bidirectional else near
+
+    def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
+        """The learned bias of each distance's bucket."""
+        biases: Tensor = self.bias_table(self.bucket(keys[None, :] - queries[:, None]))
+        return biases.permute(2, 0, 1)
+
+
+class RelativePositionProjection(nn.Module):
+    """One attention layer's projections of the relative position embeddings to keys and to queries."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        dim = config.heads * config.head_dim
+        has_content_to_position, has_position_to_content = (
+            config.relative_position.content_to_position,
+            config.relative_position.position_to_content,
+        )
+        self.key = nn.Linear(config.d_model, dim, bias=config.has_bias("key")) if has_content_to_position else None
+        self.query = nn.Linear(config.d_model, dim, bias=config.has_bias("query")) if has_position_to_content else None
+
+
+class DisentangledPositions(PositionalEncoding):
+    """Disentangled attention: content-to-position and position-to-content scores (He et al. 2021, equations 2 to 4)."""
+
+    title: ClassVar = "Disentangled (DeBERTa)"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "The score has parts for content and for distance. Which question does each of them answer?",
+        "Content to content: do the two words belong together? Content to position: does this word care for what "
+        "stands that far away? Position to content: does a word at this distance look for such a word?",
+    )
+    description: ClassVar = (
+        "Nothing is added to the tokens. A learned vector for every distance takes part in the scores: queries are "
+        "compared with it as with a key, and keys as with a query."
+    )
+    formula: ClassVar = r"b_{ij} = q_i \cdot K_{\delta(i - j)} + k_j \cdot Q_{\delta(i - j)}"
+    integer_only: ClassVar = True
+    learned_weights: ClassVar = "a vector for each range of distances, and how each layer reads it"
+
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        self.relative_position_config = config.relative_position
+        self.relative_embedding = nn.Embedding(2 * config.relative_position.buckets, config.d_model)
+        self.norm = (
+            nn.LayerNorm(config.d_model, config.norm_epsilon)
+            if self.relative_position_config.normalized
+            else nn.Identity()
+        )
+        self.absolute = LearnedPositions(config) if config.relative_position.absolute_positions else None
+
+    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+        """The learned vectors of absolute positions, where the model has them beside the distances."""
+        return super().embed(position_ids) if self.absolute is None else self.absolute.embed(position_ids)
+
+    @classmethod
+    def adds_embeddings(cls, config: Config) -> bool:
+        """Whether the model has absolute positions beside the distances."""
+        return config.relative_position.absolute_positions
+
+    @property
+    def position_range(self) -> tuple[int, int]:
+        """Any position; where absolute positions are learned, those of the table."""
+        return super().position_range if self.absolute is None else self.absolute.position_range
+
+    @classmethod
+    def make_relative_position_projection(cls, config: Config) -> nn.Module:
+        """The projections of one attention layer."""
+        return RelativePositionProjection(config)
+
+    def bucket(self, query_minus_key: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+        """The row of each distance: small distances have one each, larger ones share them (He et al. 2023)."""
+        rows, half = self.relative_position_config.buckets, self.relative_position_config.buckets // 2
+        if self.relative_position_config.exact_distances:
+            return (query_minus_key + rows).clamp(0, 2 * rows - 1)
+        # In float32, as in training: at the largest distance the ratio is exactly 1 and not a little more.
+        log_range = torch.tensor(
+            (self.relative_position_config.max_distance - 1) / half, device=query_minus_key.device
+        ).log()
+        growth = (query_minus_key.abs().clamp(min=half) / half).log() / log_range
+        far = ((growth * (half - 1)).ceil() + half).long() * query_minus_key.sign()
+        return (torch.where(query_minus_key.abs() <= half, query_minus_key, far) + rows).clamp(0, 2 * rows - 1)
+
+    def content_bias(
+        self,
+        q: Float[Tensor, "batch head query head_dim"],
+        k: Float[Tensor, "batch head key head_dim"],
+        projection: nn.Module,
+        key_minus_query: Shaped[Tensor, "query key"],
+    ) -> Float[Tensor, "#batch #head #query #key"]:
+        """q_i . K(row of i - j) + k_j . Q(row of i - j)."""
+        assert isinstance(projection, RelativePositionProjection)
+        embeddings = self.norm(self.relative_embedding.weight)
+        buckets = self.bucket(-key_minus_query).expand(*q.shape[:2], -1, -1)
+        total = torch.zeros((), device=q.device).expand(buckets.shape)
+        if projection.key is not None:
+            content_to_position = q @ _split_heads(projection.key(embeddings), self.heads).transpose(-2, -1)
+            total = total + content_to_position.gather(-1, buckets)
+        if projection.query is not None:
+            position_to_content = k @ _split_heads(projection.query(embeddings), self.heads).transpose(-2, -1)
+            total = total + position_to_content.gather(-1, buckets.transpose(-2, -1)).transpose(-2, -1)
+        return total
+
+
+def _split_heads(x: Float[Tensor, "row d_model"], heads: int) -> Float[Tensor, "head row head_dim"]:
+    return x.view(len(x), heads, -1).transpose(0, 1)
+
+
+POSITIONAL_ENCODINGS: Registry[type[PositionalEncoding]] = Registry(
+    "positional encoding",
+    {
+        "none": PositionalEncoding,
+        "sinusoidal": Sinusoidal,
+        "sinusoidal-halves": SinusoidalHalves,
+        "learned": LearnedPositions,
+        "rope": Rope,
+        "alibi": Alibi,
+        "relative": RelativeBias,
+        "disentangled": DisentangledPositions,
+    },
+)

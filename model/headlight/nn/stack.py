@@ -1,0 +1,172 @@
+"""Stacks: transformer blocks over one sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from headlight.array_types import Bool, Float, Int, Shaped
+from headlight.config import Config
+from headlight.errors import ConfigError, EditError
+from headlight.nn.attention import AttentionContext, no_cache
+from headlight.nn.block import NORM_PLACEMENTS, Block
+from headlight.nn.hooks import Hook, HookScope, hook_scope, with_prefix
+from headlight.nn.kv_cache import KVCache
+from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
+from headlight.nn.norms import make_norm
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
+
+
+class Stack(nn.Module):
+    """An encoder or a decoder: embeddings with positions, blocks, and the final norm."""
+
+    def __init__(self, config: Config, name: str) -> None:
+        super().__init__()
+        self.name = name
+        has_cross_attention = config.has_cross_attention and name == "decoder"
+        self.config = config = config.for_stack(name)
+        self.positional_encoding = POSITIONAL_ENCODINGS[config.positional_encoding](
+            config, bidirectional=name == "encoder"
+        )
+        self.layer_positional_encodings = self._make_layer_positional_encodings(config)
+        self.no_position = PositionalEncoding(config)
+        projects_tokens, projects_sum = (config.embedding.projection == kind for kind in ("tokens", "all"))
+        embedding_dim, d_model = config.embedding_dim, config.d_model
+        self.token_project_in = nn.Linear(embedding_dim, d_model, bias=False) if projects_tokens else nn.Identity()
+        self.embedding_norm = make_norm(config, config.embedding_sum_dim) if config.embedding_norm else nn.Identity()
+        self.project_in = nn.Linear(embedding_dim, d_model) if projects_sum else nn.Identity()
+        self.blocks = nn.ModuleList(Block(config, has_cross_attention, layer) for layer in range(config.layers))
+        has_final_norm = config.final_norm and not NORM_PLACEMENTS[config.norm_placement].output_is_normed
+        self.final_norm = make_norm(config, d_model) if has_final_norm else nn.Identity()
+        self.project_out = nn.Linear(d_model, embedding_dim, bias=False) if projects_tokens else nn.Identity()
+        self.dropout = nn.Dropout(config.dropout)
+
+    def _make_layer_positional_encodings(self, config: Config) -> tuple[PositionalEncoding, ...]:
+        """The positional encoding of each layer: the stack's own, except where layers differ."""
+        layers, per_layer = range(config.layers), config.per_layer
+        own = (config.positional_encoding, config.rope)
+        choices = [
+            (
+                per_layer.positional_encodings[i] if per_layer.positional_encodings else own[0],
+                per_layer.ropes[i] if per_layer.ropes else own[1],
+            )
+            for i in layers
+        ]
+        encodings = {own: self.positional_encoding}
+        for name, rope in dict.fromkeys(choices):
+            if (name, rope) not in encodings:
+                encoding = POSITIONAL_ENCODINGS[name](config.replace(positional_encoding=name, rope=rope))
+                if any(True for _ in encoding.parameters()):
+                    raise ConfigError(f"The positional encoding {name!r} has weights; it cannot differ between layers.")
+                encodings[name, rope] = encoding
+        return tuple(encodings[choice] for choice in choices)
+
+    def position_ids(self, indices: Int[Tensor, " pos"], hook: Hook) -> Shaped[Tensor, " pos"]:
+        """The position ids given to the positional encodings, after edits; integers unless one is fractional.
+
+        Masks keep the indices. Raises EditError where an edit gives a token a position that an encoding does not have.
+        """
+        if hook_scope(hook, "position_ids") is HookScope.NONE:
+            return indices
+        ids = hook("position_ids", indices[None].float())[0]
+        fractional = ids != ids.round()
+        for encoding in dict.fromkeys((self.positional_encoding, *self.layer_positional_encodings)):
+            first, last = encoding.position_range
+            out_of_range = (ids < first) | (ids > last) | (fractional & encoding.integer_only)
+            if bool(out_of_range.any()):
+                token, kind = (
+                    int(out_of_range.nonzero()[0]),
+                    "integer positions" if encoding.integer_only else "positions",
+                )
+                raise EditError(
+                    f"Token {token} cannot be at position {float(ids[token]):g}: the positional encoding "
+                    f"{encoding.title} has {kind} from {first:,} to {last:,}."
+                )
+        return ids if bool(fractional.any()) else ids.long()
+
+    def same_for_lengths(self, length: int, other_length: int) -> bool:
+        """Whether every layer encodes positions alike in texts of two lengths (`PositionalEncoding`)."""
+        encodings = {self.positional_encoding, *self.layer_positional_encodings}
+        return all(encoding.same_for_lengths(length, other_length) for encoding in encodings)
+
+    def attention_contexts(
+        self,
+        positions: QueryKeyPositions,
+        extra_mask: Tensor | None,
+        encoding_positions: QueryKeyPositions | None = None,
+    ) -> list[AttentionContext]:
+        """The attention context of each layer: its masks, padding, and `extra_mask`.
+
+        `encoding_positions` are the positions given to the positional encodings, if other than those of the masks.
+        """
+        layer_masks = self.config.per_layer.masks or ("none",) * len(self.blocks)
+        allowed = {
+            mask: combine_masks((*self.config.masks, *parse_masks(mask), "padding"), positions)
+            for mask in set(layer_masks)
+        }
+        full_text = (
+            extra_mask is None and positions.padding_mask is None and len(positions.queries) == len(positions.keys)
+        )
+        return [
+            AttentionContext(
+                encoding,
+                encoding_positions or positions,
+                allowed[mask] if extra_mask is None else allowed[mask] & extra_mask,
+                is_causal=full_text and (*self.config.masks, *parse_masks(mask)) == ("causal",),
+            )
+            for encoding, mask in zip(self.layer_positional_encodings, layer_masks, strict=True)
+        ]
+
+    def cross_attention_context(self, positions: QueryKeyPositions) -> AttentionContext:
+        """The context of cross-attention: every token of the source is allowed, without positional encoding."""
+        return AttentionContext(self.no_position, positions, combine_masks(("padding",), positions))
+
+    def forward(
+        self,
+        embedded: Float[Tensor, "batch pos embedding_dim"],
+        padding_mask: Bool[Tensor, "batch key"] | None,
+        mask: Bool[Tensor, "#batch #head pos key"] | None,
+        memory: Float[Tensor, "batch source d_model"] | None,
+        memory_padding_mask: Bool[Tensor, "batch source"] | None,
+        hook: Hook,
+        cache: KVCache | None,
+    ) -> Float[Tensor, "batch pos embedding_dim"]:
+        """The residual stream after the last block and the final norm."""
+        start, device = (cache.length if cache else 0), embedded.device
+        keys = torch.arange(start + embedded.shape[1], device=device)
+        queries, position_ids = keys[start:], self.position_ids(keys[start:], hook)
+        contexts = self.attention_contexts(
+            QueryKeyPositions(queries, keys, padding_mask),
+            mask,
+            QueryKeyPositions(position_ids, torch.cat((keys[:start], position_ids))),
+        )
+        cross_context = None
+        if memory is not None:
+            cross_context = self.cross_attention_context(
+                QueryKeyPositions(queries, torch.arange(memory.shape[1], device=device), memory_padding_mask)
+            )
+        x = hook("embedding", self.token_project_in(embedded))
+        x = x + hook("position_embedding", self.positional_encoding.embed(position_ids)[None].to(embedded.dtype))
+        return self.forward_from(
+            self.dropout(self.project_in(self.embedding_norm(x))), 0, contexts, memory, cross_context, hook, cache
+        )
+
+    def forward_from(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        first_layer: int,
+        contexts: Sequence[AttentionContext],
+        memory: Float[Tensor, "batch source d_model"] | None,
+        cross_context: AttentionContext | None,
+        hook: Hook,
+        cache: KVCache | None = None,
+    ) -> Float[Tensor, "batch pos embedding_dim"]:
+        """Run the blocks from `first_layer` on; `x` is the residual stream before it, `contexts` are those of all."""
+        for layer in range(first_layer, len(self.blocks)):
+            update_cache = cache.updater(f"{self.name}.{layer}") if cache else no_cache
+            x = self.blocks[layer](
+                x, contexts[layer], memory, cross_context, with_prefix(hook, str(layer)), update_cache
+            )
+        return hook("final_residual", self.project_out(self.final_norm(hook("residual", x))))

@@ -1,0 +1,265 @@
+"""The Transformer: embeddings, an encoder, a decoder or both, and an output head."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from headlight.array_types import Bool, Float, Int
+from headlight.config import Config
+from headlight.errors import EditError, ImageError, TextError
+from headlight.nn.attention import Attention
+from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, no_hook, with_prefix
+from headlight.nn.kv_cache import KVCache
+from headlight.nn.masks import check_mask, parse_masks
+from headlight.nn.output_heads import (
+    OUTPUT_HEADS,
+    POOLINGS,
+    LanguageModelHead,
+    MaskedLanguageModelHead,
+    SequenceClassifier,
+)
+from headlight.nn.patch_embedding import PatchEmbedding
+from headlight.nn.positional_encodings import PositionalEncoding
+from headlight.nn.stack import Stack
+from headlight.origin import Origin
+
+ALL_POSITIONS = slice(None)
+RANDOM_INITIALIZERS = ("normal_", "uniform_", "kaiming_uniform_")  # of torch.nn.init and of tensors
+
+
+class Transformer(nn.Module):
+    """A whole model. Raises ConfigError or UnknownNameError where its config names a part that does not exist."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        for mask in (*config.masks, *(mask for masks in config.per_layer.masks for mask in parse_masks(masks))):
+            check_mask(mask)
+        POOLINGS[config.pooling]
+        self.config = config
+        self.new_parameters: tuple[str, ...] = ()
+        self.origin: Origin | None = None  # of the weights, where they were read from files
+        self.embedding = nn.Embedding(config.vocabulary_size, config.embedding_dim)
+        self.segment_embedding = (
+            nn.Embedding(config.embedding.segments, config.embedding_dim) if config.embedding.segments else None
+        )
+        self.patch_embedding = PatchEmbedding(config) if config.reads_image else None
+        separate_encoder = config.embedding.separate_encoder and config.has_cross_attention
+        self.source_embedding = nn.Embedding(config.vocabulary_size, config.embedding_dim) if separate_encoder else None
+        for name in config.stacks:
+            self.add_module(name, Stack(config, name))
+        self.output_head = OUTPUT_HEADS[config.output_head](config)
+        self.tie_embeddings()
+        self._initialize_weights()
+
+    def tie_embeddings(self) -> None:
+        """Share the embedding with the output projection (again after load_state_dict(assign=True))."""
+        if self.config.tied_embeddings and isinstance(self.output_head, (LanguageModelHead, MaskedLanguageModelHead)):
+            self.output_head.projection.weight = self.embedding.weight
+
+    def _initialize_weights(self) -> None:
+        """Normal with standard deviation 0.02, less in output projections of deep models (Radford et al. 2019, 2.3)."""
+        if self.device.type == "meta":
+            return  # the parameters have no memory; drawing them would take most of the time all the same
+        for name, parameter in self.named_parameters():
+            if parameter.dim() > 1:
+                writes_to_residual = name.endswith(("attention.output.weight", "down.weight"))
+                layers = max(1, self.config.layers)
+                nn.init.normal_(parameter, std=0.02 / (2 * layers) ** 0.5 if writes_to_residual else 0.02)
+            elif name.endswith(".bias"):
+                nn.init.zeros_(parameter)
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        return self.embedding.weight.device
+
+    def stack(self, name: str) -> Stack:
+        """The stack of that name, one of `config.stacks`."""
+        found = self.get_submodule(name)
+        assert isinstance(found, Stack)
+        return found
+
+    def embed(
+        self,
+        ids: Int[Tensor, "batch token_pos"],
+        pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"] | None = None,
+        *,
+        source: bool = False,
+    ) -> Float[Tensor, "batch pos embedding_dim"]:
+        """Token embeddings, followed by those of an image's patches; `source` takes the encoder's own table, if any.
+
+        Where there are segment embeddings, the text is of the first segment.
+        """
+        table = self.source_embedding if source and self.source_embedding is not None else self.embedding
+        embedded: Tensor = table(ids) * self.config.embedding.scale
+        if self.segment_embedding is not None:
+            embedded = embedded + self.segment_embedding.weight[0]
+        if self.patch_embedding is None or pixels is None:
+            return embedded
+        return torch.cat((embedded, self.patch_embedding(pixels)), dim=1)
+
+    def encode(
+        self,
+        source: Int[Tensor, "batch source"],
+        padding_mask: Bool[Tensor, "batch source"] | None = None,
+        hook: Hook = no_hook,
+        *,
+        pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"] | None = None,
+    ) -> Float[Tensor, "batch key d_model"]:
+        """The encoder's output, which the decoder attends to (its memory).
+
+        Of an image it is that of the tokens in `source`, usually none, and of the patches.
+        """
+        embedded = self.embed(source, self._read_pixels(pixels, hook), source=True)
+        self._check_length("source", embedded.shape[1])
+        memory: Tensor = self.stack("encoder")(
+            embedded, padding_mask, None, None, None, with_prefix(hook, "encoder"), None
+        )
+        return memory
+
+    def encode_hidden(
+        self,
+        ids: Int[Tensor, "batch token_pos"],
+        *,
+        pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"] | None = None,
+        source: Int[Tensor, "batch source"] | None = None,
+        memory: Float[Tensor, "batch source d_model"] | None = None,
+        padding_mask: Bool[Tensor, "batch key"] | None = None,
+        source_padding_mask: Bool[Tensor, "batch source"] | None = None,
+        mask: Bool[Tensor, "#batch #head pos key"] | None = None,
+        hook: Hook = no_hook,
+        cache: KVCache | None = None,
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """The residual stream after the final norm; an encoder-decoder needs `source`, or its `memory`.
+
+        `pixels` are the image of a model that reads images; its patches follow the tokens, in an encoder-decoder those
+        of `source`, which may be left out. `padding_mask` is True at tokens, `mask` forbids cells besides those of the
+        config, `cache` holds the tokens before `ids`. Raises TextError where the text is longer than the context,
+        ImageError where an image is missing or not read.
+        """
+        embedded = self.embed(ids, self._read_pixels(pixels, hook) if self.config.predicts_from_image else None)
+        length = embedded.shape[1] + (cache.length if cache else 0)
+        self._check_length("text", length)
+        if self.config.has_cross_attention and memory is None:
+            memory = self._encode_source(ids, source, pixels, source_padding_mask, hook)
+        name = self.config.stacks[-1]
+        final: Tensor = self.stack(name)(
+            embedded, padding_mask, mask, memory, source_padding_mask, with_prefix(hook, name), cache
+        )
+        if cache:
+            cache.length = length
+        return final
+
+    def _encode_source(
+        self, ids: Tensor, source: Tensor | None, pixels: Tensor | None, padding_mask: Tensor | None, hook: Hook
+    ) -> Tensor:
+        if source is None and pixels is None:
+            kind = "an image" if self.config.reads_image else "a source text"
+            raise TextError(f"This model is an encoder-decoder; give it {kind}.")
+        return self.encode(ids[:, :0] if source is None else source, padding_mask, hook, pixels=pixels)
+
+    def _read_pixels(self, pixels: Tensor | None, hook: Hook) -> Tensor | None:
+        if (self.patch_embedding is None) != (pixels is None):
+            raise ImageError(
+                "This model reads texts, not images." if self.patch_embedding is None else "This model reads an image."
+            )
+        return None if pixels is None else hook("pixels", pixels)
+
+    def answerable(
+        self, ids: Int[Tensor, "batch pos"], padding_mask: Bool[Tensor, "batch pos"] | None = None
+    ) -> Bool[Tensor, "batch pos"] | None:
+        """The tokens that a pooling output head may use: no padding, and not the config's `pad_token_id`."""
+        pad_token_id = self.config.output_head_config.pad_token_id
+        if pad_token_id is None:
+            return padding_mask
+        return ids != pad_token_id if padding_mask is None else padding_mask & (ids != pad_token_id)
+
+    def _check_length(self, what: str, length: int) -> None:
+        if length > self.config.context_length:
+            raise TextError(
+                f"The {what} has {length} tokens; this model reads at most {self.config.context_length}. Shorten it."
+            )
+
+    def forward(
+        self,
+        ids: Int[Tensor, "batch token_pos"],
+        *,
+        pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"] | None = None,
+        source: Int[Tensor, "batch source"] | None = None,
+        padding_mask: Bool[Tensor, "batch key"] | None = None,
+        source_padding_mask: Bool[Tensor, "batch source"] | None = None,
+        mask: Bool[Tensor, "#batch #head pos key"] | None = None,
+        hook: Hook = no_hook,
+        cache: KVCache | None = None,
+    ) -> Float[Tensor, "*shape token"] | None:
+        """The output head's logits; None without an output head."""
+        final = self.encode_hidden(
+            ids,
+            pixels=pixels,
+            source=source,
+            padding_mask=padding_mask,
+            source_padding_mask=source_padding_mask,
+            mask=mask,
+            hook=hook,
+            cache=cache,
+        )
+        return self.logits(final, self.answerable(ids, padding_mask), hook)
+
+    def logits(
+        self,
+        final_residual: Float[Tensor, "batch pos embedding_dim"],
+        answerable: Bool[Tensor, "batch pos"] | None = None,
+        hook: Hook = no_hook,
+        positions: slice = ALL_POSITIONS,
+    ) -> Float[Tensor, "*shape token"] | None:
+        """The output head applied to the residual stream after the final norm, at some positions or all.
+
+        [batch pos token]; [batch label] of the whole text, whatever the positions, where a classifier pools the
+        `answerable` tokens; None without an output head.
+        """
+        if isinstance(self.output_head, SequenceClassifier):
+            return hook("logits", self.output_head(final_residual, answerable))
+        if positions != ALL_POSITIONS and hook_scope(hook, "logits") is HookScope.ALL:
+            logits = self.logits(final_residual, answerable, hook)
+            return None if logits is None else logits[:, positions]
+        logits = self.output_head(final_residual[:, positions])
+        if logits is None:
+            return None
+        start, length = positions.indices(final_residual.shape[1])[0], final_residual.shape[1]
+        return (hook if positions == ALL_POSITIONS else hook_for_rows(hook, start, length))("logits", logits)
+
+
+class _SkipRandomInit(TorchFunctionMode):
+    """Skips random initialization, which has no effect on the meta device.
+
+    Torch would load its compiler for it, which takes a second and more in every process that opens a model.
+    """
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        keywords = kwargs or {}
+        if getattr(func, "__name__", "") in RANDOM_INITIALIZERS:
+            return args[0] if args else keywords["tensor"]
+        return func(*args, **keywords)
+
+
+def meta_model(config: Config) -> Transformer:
+    """A model on the meta device, without memory for its parameters. Raises RuntimeError for sizes that overflow."""
+    with torch.device("meta"), _SkipRandomInit():
+        return Transformer(config)
+
+
+def attention_at(model: Transformer, path: str) -> tuple[Attention, PositionalEncoding]:
+    """The attention at a path such as `decoder.3.self` and its positional encoding. Raises EditError for others."""
+    name, layer, kind = path.split(".") if path.count(".") == 2 else ("", "", "")
+    stack = model.stack(name) if name in model.config.stacks else None
+    layer_exists = stack is not None and layer.isdecimal() and len(layer) < 6 and int(layer) < len(stack.blocks)
+    attention = (
+        getattr(stack.blocks[int(layer)], f"{kind}_attention", None) if stack is not None and layer_exists else None
+    )
+    if stack is None or not isinstance(attention, Attention):
+        raise EditError(f"This model has no attention {path!r}; a path reads STACK.LAYER.KIND, as in decoder.0.self.")
+    return attention, stack.layer_positional_encodings[int(layer)] if kind == "self" else stack.no_position

@@ -1,0 +1,40 @@
+"""Registries: named parts to choose from, each a row that carries all there is to say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, TypeVar, runtime_checkable
+
+from headlight.errors import UnknownNameError
+
+Entry = TypeVar("Entry")
+
+
+@runtime_checkable
+class Choice(Protocol):
+    """What people read about a row: a title, what it does in a sentence or two, and its formula in LaTeX (or "")."""
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def formula(self) -> str: ...
+
+
+class Registry(dict[str, Entry]):
+    """A dict whose missing-key error lists the known names; `kind` is what a sentence calls such a part."""
+
+    def __init__(self, kind: str, entries: dict[str, Entry]) -> None:
+        super().__init__(entries)
+        self.kind = kind
+
+    def __missing__(self, name: object) -> Entry:
+        raise UnknownNameError(f"There is no {self.kind} {str(name)!r}. Known: {', '.join(sorted(self))}.")
+
+
+def titles(choices: Mapping[str, Choice]) -> dict[str, str]:
+    """The title of each name."""
+    return {name: choice.title for name, choice in choices.items()}

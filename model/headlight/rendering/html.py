@@ -1,0 +1,287 @@
+"""A trace as self-contained interactive HTML: all heads as thumbnails, one of them large, its lines and text.
+
+The same JavaScript modules draw it as on the page, bundled into one script; the numbers travel with it, so that a
+notebook or a saved file shows it without a network.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import numpy as np
+
+from headlight.analysis.head_metrics import (
+    compute_head_metrics,
+    head_metrics_for,
+    strongest_local_head,
+    traced_attention,
+)
+from headlight.array_types import Float
+from headlight.attention_groups import AttentionGroup, attention_groups
+from headlight.errors import EditError
+from headlight.nn.hook_points import HOOK_POINTS
+from headlight.rendering.head_orders import head_orders_json
+from headlight.rendering.plots import plots_json
+from headlight.rendering.provenance import provenance, provenance_json
+from headlight.rendering.quantize import quantize_weights
+from headlight.text.tokenizer import Encoded
+from headlight.tracing.interventions import EDIT_OPERATIONS, Intervention
+from headlight.tracing.max_pool import max_pool
+from headlight.tracing.trace import Trace
+from headlight.vision.patches import EncodedImage
+
+SCRIPT = Path(__file__).parent / "standalone.bundle.js"  # made of the page's modules; see tests/javascript
+MAX_POOLED_CELLS = 1 << 22  # of all heads together; the weights of a longer text are max-pooled
+MAX_EXACT_CELLS = 1 << 19  # of all heads together, up to which every weight is there as float32 too
+WEIGHTS_QUANTITY = {
+    "name": "weights",
+    "title": "Weights",
+    "description": "attention weight",
+    "scale": "probability",
+    "additive": True,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionData:
+    """One attention of a trace: its weights and allowed cells, [layer head query key], and the texts of both axes."""
+
+    group: AttentionGroup
+    weights: np.ndarray
+    allowed: np.ndarray
+    queries: Encoded
+    keys: Encoded
+
+    @property
+    def metrics(self) -> dict[str, Float[np.ndarray, "layer head"]]:
+        """The head metrics (`compute_head_metrics`)."""
+        return compute_head_metrics(self.weights, self.allowed, self.queries if self.queries is self.keys else None)
+
+
+@dataclass(frozen=True)
+class HtmlView:
+    """HTML that draws itself: shown by a notebook as the value of a cell, or saved as a file."""
+
+    title: str
+    meta: Mapping[str, Any] = field(repr=False)
+    numbers: bytes = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        """The HTML of a notebook cell; each has a shadow root of its own, so that several on one page keep apart."""
+        name = f"headlight-{token_hex(8)}"
+        encoded_numbers = base64.b64encode(zlib.compress(self.numbers, 6)).decode("ascii")
+        start_call = f"headlight.openStandalone(document.getElementById({json.dumps(name)}), META, NUMBERS);"
+        lines = (
+            f"const META = {javascript_literal(self.meta)};",
+            f'const NUMBERS = "{encoded_numbers}";',
+            _script(),
+            start_call,
+        )
+        script = "\n".join(lines)
+        fallback = f"<p>{escape(self.title)}: this view needs JavaScript.</p>"
+        return f'<div id="{name}" class="headlight">{fallback}</div>\n<script>(() => {{\n{script}\n}})();</script>'
+
+    def document(self) -> str:
+        """A whole HTML page that needs no other file."""
+        head = (
+            '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width">',
+            f"<title>{escape(self.title)}</title>",
+            "<style>body { margin: 0; background: light-dark(#fdfcfa, #10151f); color-scheme: light dark; }</style>",
+        )
+        parts = ("<!doctype html>", "<html data-headlight>", *head, "<body>", self._repr_html_(), "</body>", "</html>")
+        return "\n".join(parts)
+
+    def save(self, path: str | Path) -> None:
+        """Write `document()` to a file."""
+        Path(path).write_text(self.document(), encoding="utf-8")
+
+
+def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) -> HtmlView:
+    """A trace's heads as HTML, beginning with the head that is named, or else with `strongest_local_head`.
+
+    Raises EditError where the trace holds no weights.
+    """
+    known = attention_groups(trace.config)
+    if not known:
+        raise EditError("This model has no layers, so there is no attention to show.")
+    attentions = [_attention_data(trace, group) for group in known]
+    first = strongest_local_head(attentions[0].metrics) if layer is None and head is None else (layer or 0, head or 0)
+    groups, numbers = pack_attentions(attentions)
+    fields = provenance(trace, shown=WEIGHTS_QUANTITY["description"])
+    is_image = isinstance(trace.text, EncodedImage)
+    meta: dict[str, Any] = {
+        "tokens": _tokens_json(trace.text),
+        "source_tokens": _tokens_json(trace.source) if trace.source else None,
+        "question": {"text": trace.text.text, "source": trace.source.text if trace.source else ""},
+        "attention_groups": [
+            json_group | {"ablations": ablations_json(trace.interventions, group)}
+            for json_group, group in zip(groups, known, strict=True)
+        ],
+        "quantities": [WEIGHTS_QUANTITY],
+        **choices_json(trace.config.modalities),
+        "patches": patches_json(trace, with_image=True),
+        "predictions": [],
+        "changed": False,
+        "no_prediction_reason": "",
+        "notes": _notes(groups),
+        "state": {"layer": first[0], "head": first[1], "edits": trace.interventions}
+        | ({"plot": "overlay", "query": 0} if is_image else {}),
+        "saved_views": {},
+        **provenance_json(fields),
+    }
+    return HtmlView(f"Attention over {len(trace.text.ids)} tokens", meta, numbers)
+
+
+def _attention_data(trace: Trace, group: AttentionGroup) -> AttentionData:
+    weights, allowed = traced_attention(trace, group.stack, group.kind)
+    texts = {"text": trace.text, "source": trace.source or trace.text}
+    return AttentionData(group, weights, allowed, texts[group.queries], texts[group.keys])
+
+
+def pack_attentions(attentions: Sequence[AttentionData]) -> tuple[list[dict[str, Any]], bytes]:
+    """The metadata of each attention, and their numbers: a byte for each cell, one attention after the other.
+
+    Up to MAX_EXACT_CELLS all weights follow as float32, from the next multiple of four on, NaN in cells not allowed.
+    """
+    heads = sum(each.weights.shape[0] * each.weights.shape[1] for each in attentions)
+    exact = sum(each.weights.size for each in attentions) <= MAX_EXACT_CELLS
+    max_side = max(1, math.isqrt(MAX_POOLED_CELLS // max(heads, 1)))
+    blocks = [
+        quantize_weights(max_pool(each.weights, max_side), max_pool(each.allowed, max_side)) for each in attentions
+    ]
+    offsets = np.cumsum([0, *(block.size for block in blocks)]).tolist()
+    groups = [
+        asdict(each.group) | _group_json(each, block) | {"offset": offset, "exact": exact}
+        for each, block, offset in zip(attentions, blocks, offsets, strict=False)
+    ]
+    numbers = b"".join(block.tobytes() for block in blocks)
+    if exact:
+        numbers += bytes(-len(numbers) % 4)
+        numbers += b"".join(np.where(each.allowed, each.weights, np.nan).astype("<f4").tobytes() for each in attentions)
+    return groups, numbers
+
+
+def _notes(groups: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Notes on what the view leaves out."""
+    longest = max((max(group["rows"], group["columns"]) for group in groups), default=0)
+    if all(tuple(group["pooled_shape"]) == (group["rows"], group["columns"]) for group in groups):
+        return []
+    return [f"{longest} tokens: each cell shows the largest weight of its block, so that all heads fit in here."]
+
+
+def patches_json(trace: Trace, *, with_image: bool = False) -> dict[str, Any] | None:
+    """Where the patches of an image are; None without one. `side` says whether it stands for the text or the source.
+
+    `region` is left, top, right, bottom as shares of its sides. `with_image` adds the part that the patches cover, as
+    red, green and blue bytes.
+    """
+    side, text = ("source", trace.source) if trace.source else ("text", trace.text)
+    if not isinstance(text, EncodedImage):
+        return None
+    sides = (text.image.width, text.image.height) * 2
+    layout = {
+        "side": side,
+        "rows": text.patch_rows,
+        "columns": text.patch_columns,
+        "first_token": text.first_patch,
+    }
+    if not with_image:
+        return layout | {"region": [edge / side for edge, side in zip(text.covered_region, sides, strict=True)]}
+    covered = text.covered_pixels()
+    encoded_pixels = base64.b64encode(zlib.compress(covered.tobytes(), 6)).decode("ascii")
+    return layout | {
+        "region": [0, 0, 1, 1],
+        "image": {"height": covered.shape[0], "width": covered.shape[1], "bytes": encoded_pixels},
+    }
+
+
+def choices_json(modalities: Sequence[str] = ("text",)) -> dict[str, Any]:
+    """The choices for a text, an image or both: plots, orders of heads, and the tables that put edits into words."""
+    metrics = [
+        {"reads": kind, "name": name, "title": metric.title, "description": metric.description, "unit": metric.unit}
+        for kind in modalities
+        for name, metric in head_metrics_for(kind == "image").items()
+    ]
+    operations = [
+        {
+            "name": name,
+            "title": operation.title,
+            "description": operation.description,
+            "takes_number": operation.takes_number,
+            "hook_points": operation.hook_points,
+        }
+        for name, operation in EDIT_OPERATIONS.items()
+    ]
+    hook_points = {name: asdict(row) for name, row in HOOK_POINTS.items()}
+    orders = {"head_orders": head_orders_json(), "metrics": metrics}
+    return {**plots_json(), **orders, "operations": operations, "hook_points": hook_points}
+
+
+def ablations_json(edits: Sequence[str], group: AttentionGroup) -> dict[str, list[tuple[int, int]]]:
+    """The heads (layer, head) that each edit switches off: those all of whose weights it sets to zero."""
+    return {edit: _ablated_heads(Intervention.parse(edit), group) for edit in edits}
+
+
+def _ablated_heads(edit: Intervention, group: AttentionGroup) -> list[tuple[int, int]]:
+    if edit.operation not in ("set", "scale") or edit.number != 0 or any(span != (0, None) for span in edit.index[1:]):
+        return []
+    heads = range(group.heads)[slice(*edit.index[0])] if edit.index else range(group.heads)
+    layers = (layer for layer in range(group.layers) if edit.matches(f"{group.path(layer)}.weights"))
+    return [(layer, head) for layer in layers for head in heads]
+
+
+def _group_json(each: AttentionData, block: np.ndarray) -> dict[str, Any]:
+    rows, columns = each.weights.shape[-2:]
+    metrics = metric_values_json(each.metrics)
+    return {
+        "rows": rows,
+        "columns": columns,
+        "pooled_shape": block.shape[-2:],
+        "metrics": metrics,
+        "has_segments": False,
+        "pending": False,
+    }
+
+
+def metric_values_json(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -> dict[str, list[float | None]]:
+    """The metrics of all heads for the browser, layer after layer; None in place of NaN."""
+    rounded = {name: heads.ravel().astype(np.float64).round(4).tolist() for name, heads in metrics.items()}
+    return {name: [None if math.isnan(number) else number for number in row] for name, row in rounded.items()}
+
+
+def _tokens_json(text: Encoded) -> list[dict[str, Any]]:
+    return [
+        {"text": piece, "id": number, "special": special, "masked": False, "end": end}
+        for piece, number, special, end in zip(
+            text.token_texts, text.ids, text.special_mask, utf16_ends(text), strict=True
+        )
+    ]
+
+
+def utf16_ends(text: Encoded) -> list[int]:
+    """Where each token ends in its text, in UTF-16 code units, as JavaScript counts."""
+    return [len(text.text[:end].encode("utf-16-le", "surrogatepass")) // 2 for _, end in text.offsets]
+
+
+def javascript_literal(value: Any) -> str:
+    """A value as a JavaScript literal that contains no HTML markup."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+@lru_cache(maxsize=1)
+def _script() -> str:
+    return SCRIPT.read_text(encoding="ascii")

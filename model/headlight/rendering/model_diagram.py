@@ -1,0 +1,212 @@
+"""A model as a diagram: what it is built of, in the order in which a text runs through it, with true shapes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headlight.attention_groups import STACK_TITLES
+from headlight.config import Config
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.nn.block import NORM_PLACEMENTS
+from headlight.nn.feed_forward import FEED_FORWARDS
+from headlight.nn.masks import masks_title, parse_masks
+from headlight.nn.norms import NORMS
+from headlight.nn.output_heads import POOLINGS
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.tasks import task_of
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A box of the diagram: what it is called, details in lines of few words, and the shape of what leaves it.
+
+    `kind` decides where the page goes when the box is opened.
+    """
+
+    kind: str
+    title: str
+    details: tuple[str, ...] = ()
+    shape: Shape = ()
+
+
+@dataclass(frozen=True)
+class Sublayer:
+    """A branch of the residual stream, `parts` in order; its output is `added` to the stream, or else replaces it.
+
+    A `norm` stands on the stream itself: as `norm_on_stream` says, "before" the branch leaves it or "after" the sum.
+    """
+
+    kind: str
+    parts: tuple[Part, ...]
+    added: bool = True
+    norm: Part | None = None
+    norm_on_stream: str = ""
+
+
+@dataclass(frozen=True)
+class StackDiagram:
+    """An encoder or a decoder: what comes before its blocks, the block of one layer, and what comes after them.
+
+    `positions` are added to the embedding, where they are. In a `parallel` block all branches leave the stream at once.
+    """
+
+    name: str
+    title: str
+    inputs: tuple[Part, ...]
+    positions: Part | None
+    after_positions: tuple[Part, ...]
+    layers: int
+    layer: int
+    sublayers: tuple[Sublayer, ...]
+    parallel: bool
+    outputs: tuple[Part, ...]
+    residual_shape: Shape
+
+
+@dataclass(frozen=True)
+class ModelDiagram:
+    """The stacks in the order they run, and the output head."""
+
+    stacks: tuple[StackDiagram, ...]
+    head: tuple[Part, ...]
+
+
+def model_diagram(config: Config, text_length: int, source_length: int = 0, layer: int = 0) -> ModelDiagram:
+    """The diagram of a model that reads a text (and a source) of so many tokens."""
+    stacks = tuple(
+        _stack(
+            config, name, source_length if name == "encoder" and source_length else text_length, source_length, layer
+        )
+        for name in config.stacks
+    )
+    return ModelDiagram(stacks, _output_head(config, text_length))
+
+
+def _stack(config: Config, name: str, length: int, source_length: int, layer: int) -> StackDiagram:
+    own = config.for_stack(name)
+    layer = min(max(layer, 0), max(own.layers - 1, 0))
+    return StackDiagram(
+        name,
+        STACK_TITLES[name],
+        _inputs(own, name, length),
+        _added_positions(own, length),
+        _after_positions(own, length),
+        own.layers,
+        layer,
+        _sublayers(own, name, length, source_length, layer) if own.layers else (),
+        own.parallel_residual,
+        _outputs(own, length),
+        (length, own.d_model),
+    )
+
+
+def _inputs(config: Config, name: str, length: int) -> tuple[Part, ...]:
+    """The parts that turn each token of a stack's input, or each patch, into a vector."""
+    embedded, image = (length, config.embedding_dim), config.image
+    if config.predicts_from_image or (config.reads_image and name == "encoder"):
+        patches = f"{image.patch_rows} × {image.patch_columns} of {image.patch_height} × {image.patch_width} pixels"
+        place = ("after a class token",) if config.predicts_from_image else ()
+        pixels = Part("input", "Pixels", ("as the model reads them",), (image.channels, image.height, image.width))
+        return pixels, Part("embedding", "Patch embedding", (patches, *place), embedded)
+    details = [f"a row for each of {config.vocabulary_size:,} tokens"]
+    details += [f"times {config.embedding.scale:.4g}"] if config.embedding.scale != 1 else []
+    details += ["plus the segment's"] if config.embedding.segments else []
+    parts = [Part("input", f"{length:,} tokens"), Part("embedding", "Token embedding", tuple(details), embedded)]
+    if config.embedding.projection == "tokens":
+        parts.append(Part("projection", "Projection", (), (length, config.d_model)))
+    return tuple(parts)
+
+
+def _added_positions(config: Config, length: int) -> Part | None:
+    """The position embeddings, where the positional encoding adds any."""
+    encoding = POSITIONAL_ENCODINGS[config.positional_encoding]
+    if not encoding.adds_embeddings(config):
+        return None
+    return Part("positions", "Positions", (encoding.title,), (length, config.embedding_sum_dim))
+
+
+def _after_positions(config: Config, length: int) -> tuple[Part, ...]:
+    parts = [_norm(config, (length, config.embedding_sum_dim))] if config.embedding_norm else []
+    if config.embedding.projection == "all":
+        parts.append(Part("projection", "Projection", (), (length, config.d_model)))
+    return tuple(parts)
+
+
+def _norm(config: Config, shape: Shape) -> Part:
+    return Part("norm", NORMS[config.norm].title, (), shape)
+
+
+def _sublayers(config: Config, name: str, length: int, source_length: int, layer: int) -> tuple[Sublayer, ...]:
+    """Self-attention, cross-attention where there is any, and the feed-forward network of one layer."""
+    shape = (length, config.d_model)
+    has_first_norm = config.first_norm or layer > 0
+    sublayers = [_sublayer(config, "self", _self_attention(config, name, length, layer), has_first_norm)]
+    if config.has_cross_attention and name == "decoder":
+        details = (_heads(config), f"weights {config.heads} × {length} × {source_length}", "reads the encoder's output")
+        sublayers.append(_sublayer(config, "cross", Part("cross", "Cross-attention", details, shape)))
+    if not config.has_feed_forward:
+        return tuple(sublayers)
+    width = f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}"
+    feed_forward = Part("feed_forward", "Feed-forward", (FEED_FORWARDS[config.feed_forward].title, width), shape)
+    return (*sublayers, _sublayer(config, "feed_forward", feed_forward))
+
+
+def _sublayer(config: Config, kind: str, part: Part, has_norm: bool = True) -> Sublayer:
+    """A sublayer with its norms where the placement has them."""
+    placement, norm = NORM_PLACEMENTS[config.norm_placement], _norm(config, part.shape)
+    before = (norm,) if placement.norm_before and not placement.norm_on_stream and has_norm else ()
+    after = (norm,) if placement.norm_after else ()
+    on_stream = placement.norm_on_stream if has_norm else ""
+    return Sublayer(kind, (*before, part, *after), placement.has_residual, norm if on_stream else None, on_stream)
+
+
+def _self_attention(config: Config, name: str, length: int, layer: int) -> Part:
+    per_layer = config.per_layer
+    masks = (*config.masks, *(parse_masks(per_layer.masks[layer]) if per_layer.masks else ()))
+    encodings = per_layer.positional_encodings
+    encoding = POSITIONAL_ENCODINGS[encodings[layer] if encodings else config.positional_encoding]
+    details = [_heads(config), f"weights {config.heads} × {length} × {length}", masks_title(masks)]
+    details += [encoding.title] if encoding.acts_in_attention() else []
+    details += [ATTENTION_FUNCTIONS[config.attention_function].title] if config.attention_function != "softmax" else []
+    return Part("self", "Self-attention", tuple(details), (length, config.d_model))
+
+
+def _heads(config: Config) -> str:
+    shared = f", {config.key_value_heads} for keys" if config.key_value_heads != config.heads else ""
+    return f"{config.heads} heads × {config.head_dim} channels{shared}"
+
+
+def _outputs(config: Config, length: int) -> tuple[Part, ...]:
+    """The parts after the last block."""
+    has_norm = config.final_norm and not NORM_PLACEMENTS[config.norm_placement].output_is_normed
+    parts = [Part("final_norm", f"Final {NORMS[config.norm].title}", (), (length, config.d_model))] if has_norm else []
+    if config.embedding.projection == "tokens":
+        parts.append(Part("projection", "Projection", (), (length, config.embedding_dim)))
+    return tuple(parts)
+
+
+def _output_head(config: Config, length: int) -> tuple[Part, ...]:
+    """The parts that make logits, and what the logits stand for; empty for a model without an output head."""
+    task = task_of(config)
+    if not task.predicts:
+        return ()
+    parts = (
+        [Part("pooling", "Pooling", (POOLINGS[config.pooling].title,), (config.d_model,))] if task.whole_text else []
+    )
+    answers = len(config.labels) if task.predicts_labels else config.vocabulary_size
+    over = f"over {answers:,} {'labels' if task.predicts_labels else 'tokens'}"
+    tied = ("the embedding, transposed",) if config.tied_embeddings and task.predicts_tokens else ()
+    transform = config.output_head_config.transform or ("dense-norm" if task.fills_masks else "none")
+    if transform != "none":
+        parts.append(
+            Part(
+                "transform",
+                "Transform",
+                ("linear map, activation",),
+                (config.d_model,) if task.whole_text else (length, config.d_model),
+            )
+        )
+    shape = (answers,) if task.whole_text else (length, answers)
+    return (*parts, Part("output", "Output head", (f"logits {over}", *tied), shape))

@@ -1,0 +1,45 @@
+"""What `headlight.run` gives: a trace that shows its heads in a notebook.
+
+It stands above `headlight.tracing`, which records a trace and knows nothing of how it is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import ParamSpec
+
+from headlight.rendering.html import HtmlView, show_trace
+from headlight.tracing import run as recording
+from headlight.tracing import trace as tracing
+
+Parameters = ParamSpec("Parameters")
+
+
+@dataclass(frozen=True, eq=False)
+class Trace(tracing.Trace):
+    """The recorded values of one forward pass (`headlight.tracing.trace.Trace`), which a notebook can show."""
+
+    def show(self, layer: int | None = None, head: int | None = None) -> HtmlView:
+        """All heads as interactive HTML in a notebook: thumbnails, and one head as heatmap, lines, text and table.
+
+        It begins with the head that is named, or else with `strongest_local_head`; `save` writes a file. Raises
+        EditError where the trace holds no weights: of a long text `run` keeps them only with
+        `keep=("*.weights", "*.mask")`. Without masks the cells that any head attends to count as allowed.
+        """
+        return show_trace(self, layer, head)
+
+
+def _with_show(record: Callable[Parameters, tracing.Trace]) -> Callable[Parameters, Trace]:
+    """The same function, whose trace can be shown."""
+
+    @wraps(record)
+    def record_and_wrap(*args: Parameters.args, **options: Parameters.kwargs) -> Trace:
+        trace = record(*args, **options)
+        return Trace(trace.config, trace.text, trace.source, trace.values, trace.interventions, trace.origin)
+
+    return record_and_wrap
+
+
+run = _with_show(recording.run)

@@ -1,0 +1,63 @@
+"""The plots of heads, and where their colours end; PLOTS of heads/head_panel.js draws them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from headlight.registry import Registry
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One plot: its title, what the title leaves open, and whether the model must read a text or an image for it."""
+
+    title: str
+    description: str = ""
+    reads: Literal["", "text", "image"] = ""
+
+
+# The first one for what a model reads is its default.
+PLOTS: Registry[Plot] = Registry(
+    "plot",
+    {
+        "overlay": Plot("Image", reads="image"),
+        "heatmap": Plot("Map"),
+        "lines": Plot("Lines"),
+        "text": Plot("Text", reads="text"),
+        "table": Plot("Table"),
+        "qk_projection": Plot("Query-key", "Queries and keys of the head in one plane"),
+    },
+)
+
+
+@dataclass(frozen=True)
+class ColourRange:
+    """Where the colours of weights end: its title, and its description in a file.
+
+    They end at the `quantile` of the weights that are shown, from 0 to 1; None: at 1, whatever is shown.
+    """
+
+    title: str
+    description: str
+    quantile: float | None = None
+
+
+COLOUR_RANGES: Registry[ColourRange] = Registry(
+    "colour range",
+    {
+        "full": ColourRange("0 to 1", "scale from 0 to 1"),
+        "largest": ColourRange("to the largest", "scale from 0 to the largest weight shown", 1.0),
+        "percentile": ColourRange(
+            "to the 99th percentile", "scale from 0 to the 99th percentile of the weights shown", 0.99
+        ),
+    },
+)
+
+
+def plots_json() -> dict[str, list[dict[str, Any]]]:
+    """The plots and the colour ranges as the browser needs them."""
+    return {
+        name: [{"name": key, **asdict(row)} for key, row in rows]
+        for name, rows in (("plots", PLOTS.items()), ("colour_ranges", COLOUR_RANGES.items()))
+    }

@@ -1,0 +1,149 @@
+"""The provenance of an exported file: the model, its input, its wiring and edits, and the numbers shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from string import ascii_lowercase
+from typing import Any
+
+import numpy as np
+
+from headlight.config import Config
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.nn.masks import mask_titles
+from headlight.nn.output_heads import POOLINGS
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.origin import Origin, headlight_version
+from headlight.tasks import task_of
+from headlight.text.tokenizer import MASK_TOKENS, Encoded
+from headlight.tracing.trace import Trace
+
+MAX_QUOTED = 120  # characters of a text in a line of words
+HASH_DIGITS = 12  # of a SHA-256 in a line of words
+Provenance = Mapping[str, Any]  # texts, and lists of texts and numbers
+_SHARED = ("shown", "version", "date")  # by all sides of one file
+_EMPTY: Mapping[str, np.ndarray] = {"masked_positions": np.zeros(0, np.int64), "heads": np.zeros((0, 2), np.int64)}
+
+
+def provenance(trace: Trace, **more: Any) -> Provenance:
+    """The fields of a file with numbers of a trace; `more` are those that the trace does not know.
+
+    `edits` are in force; `heads` are pairs of layer and head, empty for all heads.
+    """
+    source = trace.source.text if trace.source else ""
+    masked = masked_positions(trace.text)
+    known = {"text": trace.text.text, "source": source, "masked_positions": masked, "edits": list(trace.interventions)}
+    return model_provenance(trace.config, trace.origin, **known | more)
+
+
+def model_provenance(config: Config, origin: Origin | None, **more: Any) -> Provenance:
+    """The fields of a file with numbers of a model; `more` says what it read, how it was changed and what is shown."""
+    return {
+        "model": origin.name if origin else "",
+        "model_sha256": origin.sha256 if origin else "",
+        "text": "",
+        "source": "",
+        "image": "",
+        "masked_positions": [],
+        "mask": "+".join(config.masks) or "none",
+        "layer_masks": list(config.per_layer.masks),
+        "positional_encoding": config.positional_encoding,
+        "attention_function": config.attention_function,
+        "scale": "on" if config.scale else "off",
+        "pooling": config.pooling if task_of(config).whole_text else "",
+        "edits": [],
+        "attention_group": "",
+        "heads": [],
+        "shown": "",
+        "version": f"Headlight {headlight_version()}",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    } | more
+
+
+def join_provenance(sides: Sequence[Provenance]) -> Provenance:
+    """The fields of a file with numbers of several runs: of one alone its own, else `side_a_text`, `side_b_text` ...
+
+    The fields in _SHARED stand once.
+    """
+    if len(sides) == 1:
+        return sides[0]
+    own = {
+        f"side_{letter}_{name}": value
+        for letter, fields in zip(ascii_lowercase, sides, strict=False)
+        for name, value in fields.items()
+        if name not in _SHARED
+    }
+    return own | {name: sides[0][name] for name in _SHARED}
+
+
+def masked_positions(text: Encoded) -> list[int]:
+    """The positions at which a mask token replaces a typed token."""
+    typed = (text.text[start:end].strip() for start, end in text.offsets)
+    rows = enumerate(zip(text.tokens, typed, strict=True))
+    return [position for position, (token, word) in rows if token in MASK_TOKENS and word not in ("", token)]
+
+
+def describe_provenance(fields: Provenance) -> list[str]:
+    """The provenance in words, without edits, which the browser adds; the last part is version and date."""
+    masked = ", ".join(map(str, fields["masked_positions"]))
+    parts = [
+        f"{fields['model'] or 'a model without a name'}{_short_hash(fields['model_sha256'])}",
+        *(f"{name} {_quoted(fields[key])}" for name, key in (("source", "source"), ("", "text")) if fields[key]),
+        f"image {fields['image']}" if fields["image"] else "",
+        f"masked: token {masked}" if masked else "",
+        *_wiring(fields),
+        f"{fields['version']}, {fields['date'][:10]}",
+    ]
+    return [part.strip() for part in parts if part]
+
+
+def provenance_json(fields: Provenance) -> dict[str, Any]:
+    """The fields, and the same in words, for the browser."""
+    return {"provenance": fields, "provenance_parts": describe_provenance(fields)}
+
+
+def _short_hash(digest: str) -> str:
+    return f" (SHA-256 {digest[:HASH_DIGITS]}…)" if digest else ""
+
+
+def _quoted(text: str) -> str:
+    flat = " ".join(text.split())
+    return f"“{flat if len(flat) <= MAX_QUOTED else flat[:MAX_QUOTED].rstrip() + '…'}”"
+
+
+def _wiring(fields: Provenance) -> Iterator[str]:
+    """Mask, positional encoding, attention function and pooling by their titles."""
+    titles = mask_titles()
+    masks = [titles.get(name.partition(":")[0], name) + _argument(name) for name in fields["mask"].split("+")]
+    yield f"mask: {' + '.join(masks)}{', and one for each layer' if fields['layer_masks'] else ''}"
+    yield f"positions: {POSITIONAL_ENCODINGS[fields['positional_encoding']].title}"
+    scaled = "" if fields["scale"] == "on" else ", not divided by √d"
+    yield f"{ATTENTION_FUNCTIONS[fields['attention_function']].title}{scaled}"
+    if fields["pooling"]:
+        yield f"pooling: {POOLINGS[fields['pooling']].title}"
+
+
+def _argument(mask: str) -> str:
+    argument = mask.partition(":")[2]
+    return f" {argument}" if argument and len(argument) < 10 else ""
+
+
+def provenance_arrays(fields: Provenance) -> dict[str, np.ndarray]:
+    """The fields as plain arrays, for an .npz file: lists of texts, of positions, and of heads [head, 2]."""
+    return {
+        name: np.array(value) if value or isinstance(value, str) else _empty_array(name)
+        for name, value in fields.items()
+    }
+
+
+def _empty_array(name: str) -> np.ndarray:
+    """An empty list, in the shape and type that its entries would have."""
+    return next((array for field, array in _EMPTY.items() if name.endswith(field)), np.zeros(0, np.str_))
+
+
+def provenance_lines(fields: Provenance) -> list[str]:
+    """A line for each field; each begins with #, so that no spreadsheet takes it for a formula."""
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
+    return [f"# {name}: {' '.join(text.splitlines())}" for name, text in texts.items()]

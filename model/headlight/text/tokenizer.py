@@ -1,0 +1,298 @@
+"""Tokenizers: text to token ids and back, on the `tokenizers` library."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+
+from headlight.errors import CheckpointError, TextError, wrap_errors
+from headlight.paths import MAX_JSON_BYTES, read_regular
+from headlight.text.tokenizer_limits import TextLimit, check_growth, check_tokenizer, component_steps, step_state
+
+TOKENIZER_FILE = "tokenizer.json"
+END_OF_TEXT = "<|endoftext|>"  # in front of every text: it ends one and begins the next
+MASK_TOKENS = ("[MASK]", "<mask>")  # the names of the mask token in models
+REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A text as tokens; every field but `text` has one entry per token.
+
+    `tokens` are the vocabulary's entries ("Ġcat"), `token_texts` the text they stand for (" cat"; parts of one
+    character are numbered, "é₁", "é₂", and a byte that belongs to none here is "byte C3"), `offsets` the characters of
+    `text` they come from ((0, 0) for tokens that the tokenizer adds, which `special_mask` marks).
+    """
+
+    text: str
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    token_texts: tuple[str, ...]
+    offsets: tuple[tuple[int, int], ...]
+    special_mask: tuple[bool, ...]
+
+
+class Tokenizer:
+    """Text to token ids and back, without padding or truncation."""
+
+    def __init__(self, backend: tokenizers.Tokenizer) -> None:
+        backend.no_padding()
+        backend.no_truncation()
+        self.backend = backend
+        vocabulary = backend.get_vocab(with_added_tokens=True)
+        self.vocabulary_size = max(vocabulary.values(), default=-1) + 1
+        self.longest_token = max(map(len, vocabulary), default=0)  # in characters
+        added = backend.get_added_tokens_decoder()
+        self.special_ids = frozenset(token_id for token_id, token in added.items() if token.special)
+        self.mask_id = self._first_known_id(*MASK_TOKENS)
+        self.start_id = self._first_known_id(
+            "[CLS]", "<s>", "<bos>", END_OF_TEXT, "<|begin_of_text|>", "<|startoftext|>", "[BOS]"
+        )
+        self.end_id = self._first_known_id("[SEP]", "</s>", "<eos>", END_OF_TEXT, "<|end_of_text|>", "[EOS]")
+        self.pad_id = self._first_known_id("[PAD]", "<pad>", "<|padding|>")
+        self.unknown_id = self._first_known_id("[UNK]", "<unk>")
+        self._decoder_steps = component_steps("decoder", step_state(backend.decoder) if backend.decoder else None)
+        check_growth("decoder", self._decoder_steps)
+        self._limit = TextLimit(backend.normalizer, backend.pre_tokenizer)
+        self.target_tokenizer: Tokenizer = self  # of the decoder's text; another one in Marian models
+
+    @classmethod
+    def load(cls, folder: str | Path, name: str = "") -> Tokenizer:
+        """From a folder's tokenizer.json. Raises CheckpointError if there is none or it cannot be read."""
+        path = Path(folder) / TOKENIZER_FILE
+        name = name or path.parent.name
+        if not path.is_file():
+            raise CheckpointError(f"{name} holds no {TOKENIZER_FILE}.")
+        with wrap_errors(CheckpointError, f"{name}: its {TOKENIZER_FILE} is not a tokenizer that can be read"):
+            text = read_regular(path, MAX_JSON_BYTES).decode("utf-8")
+            check_tokenizer(json.loads(text), name)
+            return cls(tokenizers.Tokenizer.from_str(text))
+
+    def save(self, folder: str | Path) -> None:
+        """Write tokenizer.json into the folder."""
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        (Path(folder) / TOKENIZER_FILE).write_text(self.backend.to_str(), encoding="utf-8")
+
+    def encode(self, text: str, add_special_tokens: bool = True) -> Encoded:
+        """The text's tokens, with the tokenizer's special tokens around them unless told otherwise.
+
+        Lone surrogates are read as U+FFFD. Raises TextError if the tokenizer fails.
+        """
+        text = sanitize_surrogates(text)
+        with wrap_errors(TextError, "This model's tokenizer fails at this text"):
+            self._limit.check(text)
+            encoding = self.backend.encode(text, add_special_tokens=add_special_tokens)
+        special_mask = tuple(flag == 1 for flag in encoding.special_tokens_mask)
+        offsets = tuple(
+            (0, 0) if is_special else span for is_special, span in zip(special_mask, encoding.offsets, strict=True)
+        )
+        return Encoded(
+            text=text,
+            ids=tuple(encoding.ids),
+            tokens=tuple(encoding.tokens),
+            token_texts=_token_names([self._text_and_bytes(token_id) for token_id in encoding.ids], offsets, text),
+            offsets=offsets,
+            special_mask=special_mask,
+        )
+
+    def from_ids(self, ids: Sequence[int], text: str, offsets: Sequence[tuple[int, int]] = ()) -> Encoded:
+        """An Encoded for given token ids (generated, masked); offsets are (0, 0) unless given."""
+        offsets = tuple(offsets) or ((0, 0),) * len(ids)
+        return Encoded(
+            text=text,
+            ids=tuple(ids),
+            tokens=tuple(self.backend.id_to_token(token_id) or f"[{token_id}]" for token_id in ids),
+            token_texts=_token_names([self._text_and_bytes(number) for number in ids], offsets, text),
+            offsets=offsets,
+            special_mask=tuple(number in self.special_ids for number in ids),
+        )
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The token ids of many texts, without special tokens: fast, for training."""
+        encodings = self.backend.encode_batch_fast(
+            [sanitize_surrogates(text) for text in texts], add_special_tokens=False
+        )
+        return [encoding.ids for encoding in encodings]
+
+    def normalize(self, text: str) -> str:
+        """The text after the tokenizer's normalizer."""
+        text = sanitize_surrogates(text)
+        with wrap_errors(TextError, "This model's tokenizer fails at this text"):
+            return text if self.backend.normalizer is None else self.backend.normalizer.normalize_str(text)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of token ids, without special tokens. Raises TextError for an id that is not in the vocabulary."""
+        token_ids = [int(number) for number in ids]
+        for token_id in token_ids:
+            if not 0 <= token_id < self.vocabulary_size:
+                raise TextError(
+                    f"There is no token {token_id}: this vocabulary has the numbers 0 to {self.vocabulary_size - 1}."
+                )
+        with wrap_errors(TextError, "This model's tokenizer fails at these tokens"):
+            return self.backend.decode(token_ids, skip_special_tokens=True)
+
+    def token_text(self, token_id: int) -> str:
+        """The text of one token by itself, spaces included; part of a character is "byte E2", an unused id "[id]"."""
+        return _name_bytes(self._text_and_bytes(token_id))
+
+    def join_tokens(self, ids: Iterable[int]) -> str:
+        """The text of tokens in a row, special ones as they are written; bytes that make no character are U+FFFD."""
+        return _to_bytes("".join(map(self._text_and_bytes, ids))).decode("utf-8", errors="replace")
+
+    def _text_and_bytes(self, token_id: int) -> str:
+        """The text of one token; bytes that are part of a character stay what they are, each as a lone surrogate."""
+        token_id = int(token_id)
+        token = self.backend.id_to_token(token_id) if 0 <= token_id < self.vocabulary_size else None
+        if token is None:
+            return f"[{token_id}]"
+        if token_id in self.special_ids:
+            return token
+        return reduce(
+            lambda text, step: _TOKEN_DECODERS.get(step["type"], _unchanged)(text, step), self._decoder_steps, token
+        )
+
+    def stripped_token_text(self, token_id: int) -> str:
+        """The text of one token without spaces around it."""
+        return self.token_text(token_id).strip()
+
+    def _first_known_id(self, *names: str) -> int | None:
+        ids = (self.backend.token_to_id(name) for name in names)
+        return next((token_id for token_id in ids if token_id is not None), None)
+
+
+def sanitize_surrogates(text: str) -> str:
+    """The text with U+FFFD in place of lone surrogates."""
+    return re.sub("[\ud800-\udfff]", REPLACEMENT_CHARACTER, text)
+
+
+# A byte that is only part of a character stands in a string as the lone surrogate that Python's error handler
+# "surrogateescape" makes of it.
+_NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
+_BYTES = re.compile("[\udc80-\udcff]+")
+_BYTES_OR_TEXT = re.compile("[\udc80-\udcff]+|[^\udc80-\udcff]+")
+
+
+def _to_bytes(text: str) -> bytes:
+    return text.encode("utf-8", errors="surrogateescape")
+
+
+def _from_bytes(raw: bytes) -> str:
+    return raw.decode("utf-8", errors="surrogateescape")
+
+
+def _name_bytes(text: str) -> str:
+    """The text with its lone bytes in words: "byte E2", " bytes E2 80", "byte 80 + a"; within those no space breaks.
+
+    The no-break spaces tell them apart from the spaces of the token itself, which are shown.
+    """
+    if not _BYTES.search(text):
+        return text
+    rest = text.lstrip(" ")
+    parts = [_byte_words(part) if _BYTES.match(part) else part for part in _BYTES_OR_TEXT.findall(rest)]
+    return text[: len(text) - len(rest)] + f"{_NO_BREAK_SPACE}+{_NO_BREAK_SPACE}".join(parts)
+
+
+def _byte_words(part: str) -> str:
+    raw = _to_bytes(part)
+    words = f"byte{'s' if len(raw) > 1 else ''} {raw.hex(' ').upper()}"
+    return words.replace(" ", _NO_BREAK_SPACE)
+
+
+def _token_names(token_texts: Sequence[str], offsets: Sequence[tuple[int, int]], text: str) -> tuple[str, ...]:
+    """The texts; a token that is only some bytes of a character reads as that character with a number.
+
+    Where the other bytes are masked, `offsets` tell the character of `text`.
+    """
+    if not any(map(_BYTES.search, token_texts)):
+        return tuple(token_texts)
+    names, part, previous_end = _number_parts(token_texts), 0, 0
+    for index, (start, end) in enumerate(offsets):
+        part = part + 1 if start < previous_end else 1
+        previous_end = end
+        if end > start and _BYTES.search(names[index]):
+            names[index] = _part_name(text[start:end], part)
+    return tuple(map(_name_bytes, names))
+
+
+def _number_parts(token_texts: Sequence[str]) -> list[str]:
+    """The texts, with the characters that the bytes of several tokens make together as numbered parts."""
+    owners = [index for index, token_text in enumerate(token_texts) for _ in _to_bytes(token_text)]
+    names, start = [""] * len(token_texts), 0
+    for character in _from_bytes(_to_bytes("".join(token_texts))):
+        end = start + len(_to_bytes(character))
+        tokens = dict.fromkeys(owners[start:end])
+        for part, index in enumerate(tokens, 1):
+            names[index] += _part_name(character, part) if len(tokens) > 1 else character
+        start = end
+    return names
+
+
+def _part_name(character: str, part: int) -> str:
+    return _visible_character(character) + str(part).translate(_SUBSCRIPTS)
+
+
+def _visible_character(character: str) -> str:
+    """The character; a combining or joining one is shown on a dotted circle."""
+    return f"◌{character}" if unicodedata.category(character[-1]) in ("Mn", "Me", "Cf") else character
+
+
+_SUBSCRIPTS = {ord("0") + digit: 0x2080 + digit for digit in range(10)}
+
+
+# The effect of each kind of decoder step on one token; its effect between tokens does not matter here.
+
+
+def _unchanged(token: str, step: dict[str, Any]) -> str:
+    return token
+
+
+def _decode_byte_level(token: str, step: dict[str, Any]) -> str:
+    """Byte-level vocabularies write each byte as one printable character; an entry may be part of a character."""
+    try:
+        raw = bytes(_byte_level_value(character) for character in token)
+    except ValueError:  # an added token, written as it is
+        return token
+    return _from_bytes(raw)
+
+
+def _byte_level_value(character: str) -> int:
+    """The byte behind a character of GPT-2's byte alphabet: printable Latin-1 is itself, the rest is shifted."""
+    code = ord(character)
+    if 33 <= code <= 126 or 161 <= code <= 172 or 174 <= code <= 255:
+        return code
+    shifted = code - 256
+    if 0 <= shifted <= 32:
+        return shifted
+    if 33 <= shifted <= 66:
+        return shifted + 94  # 127 to 160
+    if shifted == 67:
+        return 173
+    raise ValueError(f"{character!r} is not in the byte alphabet")
+
+
+def _decode_byte_fallback(token: str, step: dict[str, Any]) -> str:
+    match = re.fullmatch("<0x([0-9A-Fa-f]{2})>", token)
+    return _from_bytes(bytes([int(match[1], 16)])) if match else token
+
+
+def _decode_replace(token: str, step: dict[str, Any]) -> str:
+    pattern = step["pattern"]
+    return token.replace(pattern["String"], step["content"]) if "String" in pattern else token
+
+
+_TOKEN_DECODERS: dict[str, Callable[[str, dict[str, Any]], str]] = {
+    "ByteLevel": _decode_byte_level,
+    "ByteFallback": _decode_byte_fallback,
+    "WordPiece": lambda token, step: token.removeprefix(step["prefix"]),
+    "Metaspace": lambda token, step: token.replace(step["replacement"], " "),
+    "BPEDecoder": lambda token, step: token.replace(step["suffix"], " "),
+    "Replace": _decode_replace,
+}

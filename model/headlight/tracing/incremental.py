@@ -1,0 +1,148 @@
+"""continue_run(): continue an earlier run, so that a letter typed at the end of a text costs its own tokens alone.
+
+In a causal model the beginning of a text has the same values as before: its keys and values are cached, its rows of the
+trace are reused, and only the tokens after it are read. Where a token may depend on later ones, the whole text is read
+(`FinishedRun.shared_length`).
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from weakref import ReferenceType, ref
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headlight.config import Config
+from headlight.nn.hook_points import QUERY_KEY_HOOK_POINTS, hook_point_of
+from headlight.nn.kv_cache import KeyValues, KVCache, common_prefix_length, truncate_key_values
+from headlight.nn.masks import is_causal
+from headlight.nn.transformer import Transformer
+from headlight.tasks import task_of
+from headlight.tracing.interventions import Intervention, InterventionHook, is_source_axis, token_axes
+from headlight.tracing.recompute import recompute_attention
+from headlight.tracing.run import RecordingHook, RunRequest, to_numpy
+from headlight.tracing.trace import Trace
+
+# These hold a number for each later key, too; mask and weights of a causal model are 0 there.
+_WITH_LATER_KEYS = tuple(name for name in QUERY_KEY_HOOK_POINTS if name not in ("mask", "weights"))
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedRun:
+    """A run's trace, and the cache from which a run on a text with the same beginning continues.
+
+    Keys and values are by the path of their attention, empty where a token may depend on later ones; `memory` is the
+    encoder's output. All of it is immutable; the model is not kept in memory.
+    """
+
+    request: RunRequest
+    trace: Trace
+    model: ReferenceType[Transformer]
+    key_values: KeyValues
+    memory: Tensor | None
+
+    @property
+    def bytes(self) -> int:
+        """The size in memory; an array that repeats one part (one mask for all heads) counts the part once."""
+        tensors = [tensor for pair in self.key_values.values() for tensor in pair]
+        if self.memory is not None:
+            tensors.append(self.memory)
+        return sum(tensor.nbytes for tensor in tensors) + sum(map(_bytes_of, self.trace.values.values()))
+
+    def shared_length(self, model: Transformer, request: RunRequest) -> int:
+        """How many tokens at the beginning another run can skip: at most all but its last.
+
+        0 where anything but the text differs, or where a token may depend on later ones: a mask that is not causal, an
+        edit, rotary frequencies that depend on the length, the label of a whole text, an image, scores whose attention
+        input is not recorded.
+        """
+        config, length = model.config, len(request.text.ids)
+        can_continue = (
+            self.model() is model
+            and replace(self.request, text=request.text) == request
+            and not looks_ahead(config, request.edits)
+            and not (task_of(config).whole_text and request.wants_logits)
+            and not config.predicts_from_image
+            and all(f"{_attention_of(path)}.input" in self.trace.values for path in self._paths_with_later_keys())
+            and encodes_alike(model, len(self.trace.text.ids), length)
+        )
+        return common_prefix_length(self.trace.text.ids, request.text.ids[:-1]) if can_continue else 0
+
+    def extended_trace(
+        self, model: Transformer, request: RunRequest, new: Mapping[str, np.ndarray], start: int
+    ) -> Trace:
+        """The trace of the whole text, from this one's first `start` tokens and the recorded values of those after."""
+        recomputed = self._paths_with_later_keys()
+        values = {
+            path: _extended(path, value, new[path], start) if path in new else value
+            for path, value in self.trace.values.items()
+        }
+        trace = request.trace(model, values)
+        for attention in dict.fromkeys(map(_attention_of, recomputed)):
+            rows = recompute_attention(model, trace, attention).compute(slice(0, start))
+            for name in _WITH_LATER_KEYS:
+                if (path := f"{attention}.{name}") in recomputed:
+                    values[path] = np.concatenate((to_numpy(rows[name]), new[path]), axis=1)
+        return request.trace(model, values) if recomputed else trace
+
+    def _paths_with_later_keys(self) -> list[str]:
+        """The recorded values that have numbers for the keys after each query."""
+        attentions = f"{self.trace.config.stacks[-1]}.*.self."
+        return [path for name in _WITH_LATER_KEYS for path in fnmatch.filter(self.trace.values, attentions + name)]
+
+
+@torch.inference_mode()
+def continue_run(previous: FinishedRun | None, model: Transformer, request: RunRequest) -> FinishedRun:
+    """What `run` gives for a request, without reading again the beginning that a previous run has read."""
+    start = previous.shared_length(model, request) if previous else 0
+    if previous is None or start == 0:
+        cache = None if looks_ahead(model.config, request.edits) else KVCache()
+        trace, memory = request.run(model, cache)
+    else:
+        cache = KVCache(start, truncate_key_values(previous.key_values, start))
+        record = RecordingHook(InterventionHook(request.edits, start, len(request.text.ids)), request.keep)
+        memory = request.read(model, record, cache, previous.memory)
+        trace = previous.extended_trace(model, request, record.arrays(), start)
+    return FinishedRun(request, trace, ref(model), cache.key_values if cache else {}, memory)
+
+
+def looks_ahead(config: Config, edits: Sequence[Intervention]) -> bool:
+    """Whether a token's values may depend on a later one's, so that its keys and values hold for one text alone."""
+    return not is_causal(config.masks) or not all(edit.row_local for edit in edits)
+
+
+def encodes_alike(model: Transformer, length: int, other_length: int) -> bool:
+    """Whether the predicting stack encodes positions in the same way in texts of two lengths."""
+    return model.stack(model.config.stacks[-1]).same_for_lengths(length, other_length)
+
+
+def _extended(path: str, earlier: np.ndarray, new: np.ndarray, start: int) -> np.ndarray:
+    """A value of the whole text: its rows of the first `start` tokens from an earlier run, and those after them."""
+    hook_point = hook_point_of(path)
+    token_axis = next((axis - 1 for axis in token_axes(hook_point)), None)
+    if token_axis is None or is_source_axis(path, hook_point, hook_point.axes[token_axis]):
+        return new
+    repeats = token_axis > 0 and new.strides[0] == earlier.strides[0] == 0  # one mask for all heads
+    first, last = (value[:1] if repeats else value for value in (earlier, new))
+    rows = (slice(None),) * token_axis
+    shape = (*last.shape[:token_axis], start + last.shape[token_axis], *last.shape[token_axis + 1 :])
+    whole = np.zeros(shape, last.dtype)  # at the keys after a query, mask and weights are 0
+    known = first[(*rows, slice(start))]
+    known = known[..., :start] if hook_point.axes[-1] == "key" and ".self." in path else known
+    whole[tuple(slice(size) for size in known.shape)] = known
+    whole[(*rows, slice(start, None))] = last
+    return np.broadcast_to(whole, (new.shape[0], *shape[1:])) if repeats else whole
+
+
+def _attention_of(path: str) -> str:
+    return path.rpartition(".")[0]
+
+
+def _bytes_of(array: np.ndarray) -> int:
+    sizes: list[int] = [size for size, stride in zip(array.shape, array.strides, strict=True) if stride]
+    return array.itemsize * prod(sizes)

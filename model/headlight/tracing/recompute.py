@@ -1,0 +1,176 @@
+"""Recompute what the trace of a long text leaves out: one head of an attention, a region of it, the logits of a token.
+
+Scores and weights grow with the square of the text. Past a budget `run` keeps only what each attention read
+(RECOMPUTE_FROM); the network's own functions, with the same edits, compute from it the values that are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headlight.array_types import Bool, Float, Shaped
+from headlight.errors import EditError
+from headlight.nn.attention import ALL_HEADS, Attention, AttentionContext, query_chunks
+from headlight.nn.hook_points import QUERY_KEY_HOOK_POINTS
+from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, with_prefix
+from headlight.nn.masks import QueryKeyPositions
+from headlight.nn.transformer import Transformer, attention_at
+from headlight.tracing.interventions import InterventionHook
+from headlight.tracing.max_pool import block_starts, max_pool_axis
+from headlight.tracing.run import parse_interventions, to_numpy, token_tensor
+from headlight.tracing.trace import Trace
+
+
+@dataclass(frozen=True)
+class RecomputedAttention:
+    """One attention of a trace with its recorded input projected to q, k and v, ready to compute scores and weights."""
+
+    attention: Attention
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    scale: Tensor
+    context: AttentionContext
+    hook: Hook
+
+    def compute(self, queries: slice, heads: slice = ALL_HEADS) -> dict[str, Shaped[Tensor, "head query key"]]:
+        """The values of every hook point of QUERY_KEY_HOOK_POINTS for some queries and heads.
+
+        Where an edit applies, all heads are computed, because its index counts them.
+        """
+        values: dict[str, Tensor] = {}
+        row_hook = hook_for_rows(self.hook, queries.start, self.q.shape[2])
+
+        def record(name: str, value: Tensor) -> Tensor:
+            values[name] = row_hook(name, value)
+            return values[name]
+
+        has_edits = max(hook_scope(self.hook, name) for name in QUERY_KEY_HOOK_POINTS) is not HookScope.NONE
+        q, context = self.q[:, :, queries], self.context.for_queries(queries)
+        self.attention.weighted_sum(q, self.k, self.v, self.scale, context, record, ALL_HEADS if has_edits else heads)
+        return {name: value[0][heads] if has_edits else value[0] for name, value in values.items()}
+
+    def chunks(self, queries: range) -> Iterator[slice]:
+        """Some of the queries, few enough at a time to compute all heads at once."""
+        for chunk in query_chunks(len(queries), self.attention.heads * self.k.shape[2]):
+            yield slice(queries.start + chunk.start, queries.start + chunk.stop)
+
+
+@torch.inference_mode()
+def recompute_attention(model: Transformer, trace: Trace, path: str) -> RecomputedAttention:
+    """The attention at `path` (`decoder.3.self`). Raises EditError where the trace lacks its input."""
+    attention, _ = attention_at(model, path)
+    name, layer, kind = path.split(".")
+    x = traced_tensor(model, trace, f"{path}.input")[None]
+    memory = traced_tensor(model, trace, "encoder.final_residual")[None] if kind == "cross" else None
+    edits = intervention_hook(trace)
+    contexts, cross_context = attention_contexts(model, trace, name, edits)
+    context = contexts[int(layer)] if cross_context is None or kind == "self" else cross_context
+    hook = with_prefix(edits, path)
+    q, k, v = attention.project(x, memory, context, hook)
+    return RecomputedAttention(attention, q, k, v, hook("scale", attention.score_scales(q)), context, hook)
+
+
+def attention_contexts(
+    model: Transformer, trace: Trace, stack_name: str, hook: Hook
+) -> tuple[list[AttentionContext], AttentionContext | None]:
+    """Positions and masks of a stack that reads the whole text: of self-attention by layer, and of cross-attention."""
+    stack, device = model.stack(stack_name), model.device
+    tokens = torch.arange(len(trace.text_of_stack(stack_name).ids), device=device)
+    position_ids = stack.position_ids(tokens, with_prefix(hook, stack_name))
+    contexts = stack.attention_contexts(
+        QueryKeyPositions(tokens, tokens), None, QueryKeyPositions(position_ids, position_ids)
+    )
+    if not model.config.has_cross_attention or stack_name == "encoder":
+        return contexts, None
+    source_tokens = torch.arange(len(trace.text_of_stack("encoder").ids), device=device)
+    return contexts, stack.cross_attention_context(QueryKeyPositions(tokens, source_tokens))
+
+
+@torch.inference_mode()
+def recompute_value(
+    model: Transformer, trace: Trace, path: str, heads: range, queries: range, keys: range
+) -> Shaped[np.ndarray, "head query key"]:
+    """The value at `path` (`decoder.3.self.weights`) for some heads, queries and keys: from the trace, or recomputed.
+
+    Besides one chunk of queries (`query_chunks`), no array is larger than the result.
+    """
+    cells = tuple(slice(part.start, part.stop) for part in (heads, queries, keys))
+    if path in trace.values:
+        return np.asarray(trace[path][cells])
+    attention_path, _, hook_point = path.rpartition(".")
+    attention = recompute_attention(model, trace, attention_path)
+    parts = [
+        to_numpy(attention.compute(chunk, cells[0])[hook_point][:, :, cells[2]]) for chunk in attention.chunks(queries)
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+@torch.inference_mode()
+def max_pooled_value(
+    model: Transformer,
+    trace: Trace,
+    path: str,
+    side: int,
+    heads: slice = ALL_HEADS,
+    queries: range | None = None,
+    keys: range | None = None,
+) -> tuple[Float[np.ndarray, "head row column"], Bool[np.ndarray, "head row column"]]:
+    """The largest number of each block of cells of a value, at most `side` blocks a side, and whether any is allowed.
+
+    For some heads, queries and keys of the value at `path` (`decoder.3.self.weights`), None: for all.
+    """
+    attention_path, _, hook_point = path.rpartition(".")
+    attention = recompute_attention(model, trace, attention_path)
+    queries, keys = queries or range(attention.q.shape[2]), keys or range(attention.k.shape[2])
+    starts = block_starts(len(queries), side)
+    rows, allowed_rows = [], []
+    for first, end in pairwise(starts):
+        largest, allowed = [], []
+        for chunk in attention.chunks(queries[first:end]):
+            values = attention.compute(chunk, heads)
+            largest.append(values[hook_point][:, :, keys.start : keys.stop].amax(1))
+            allowed.append(values["mask"][:, :, keys.start : keys.stop].any(1))
+        rows.append(max_pool_axis(to_numpy(torch.stack(largest).amax(0)), side, -1))
+        allowed_rows.append(max_pool_axis(to_numpy(torch.stack(allowed).any(0)), side, -1))
+    return np.stack(rows, axis=1), np.stack(allowed_rows, axis=1)
+
+
+@torch.inference_mode()
+def trace_logits(model: Transformer, trace: Trace, positions: slice = slice(None)) -> Float[Tensor, "*shape token"]:
+    """The logits at some positions, [pos token]: recorded, or from the residual stream after the final norm.
+
+    [label] of the whole text where that is what is classified. Raises EditError for a model without an output head.
+    """
+    if trace.logits is not None:
+        logits = torch.tensor(trace.logits, device=model.device)
+        return logits if logits.dim() == 1 else logits[positions]
+    final = traced_tensor(model, trace, f"{model.config.stacks[-1]}.final_residual")[None]
+    answerable = model.answerable(token_tensor(trace.text, model))
+    found = model.logits(final, answerable, intervention_hook(trace), positions)
+    if found is None:
+        raise EditError("This model ends without a head, so it has no logits.")
+    return found[0].float()
+
+
+def logits_at(model: Transformer, trace: Trace, position: int) -> Float[np.ndarray, " token"]:
+    """The logits at one position (of the whole text, where that is what is classified), as `trace_logits`."""
+    index = position % len(trace.text.ids)
+    logits = trace_logits(model, trace, slice(index, index + 1))
+    return to_numpy(logits if logits.dim() == 1 else logits[0])
+
+
+def traced_tensor(model: Transformer, trace: Trace, path: str) -> Tensor:
+    """A recorded value on the model's device, in the type of its weights."""
+    return torch.tensor(trace[path], device=model.device, dtype=model.embedding.weight.dtype)
+
+
+def intervention_hook(trace: Trace) -> InterventionHook:
+    """A hook that applies the edits of a trace again."""
+    return InterventionHook(parse_interventions(trace.interventions))

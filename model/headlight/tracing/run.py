@@ -1,0 +1,350 @@
+"""run(): one forward pass over a text or an image, recorded as a Trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import lru_cache, partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headlight.config import Config
+from headlight.errors import EditError, ImageError, TextError, shortened
+from headlight.nn.hook_points import QUERY_KEY_HOOK_POINTS
+from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, no_hook
+from headlight.nn.kv_cache import KVCache
+from headlight.nn.transformer import Transformer
+from headlight.tasks import label_text, task_of
+from headlight.text.tokenizer import Encoded, Tokenizer
+from headlight.tracing.interventions import Intervention, InterventionHook
+from headlight.tracing.trace import Trace
+from headlight.vision.image import ProcessedImage
+from headlight.vision.patches import EncodedImage, encode_image, input_ids, pixel_values
+
+MAX_CHARACTERS = 200_000  # longer texts take the tokenizer too long
+# Of a longer text the beginning is tokenized first: at least so many characters, and so many for each token that fits.
+BEGINNING_CHARACTERS, CHARACTERS_PER_TOKEN = 8_000, 8
+WORD_CHARACTERS = 100  # at the end of a beginning; a word that is cut may have more tokens than the whole word
+ATTENTION_BYTES_BUDGET = 512 << 20  # for the query x key values of a trace, unless they are asked for by name
+# What is kept of a long text: enough to recompute everything else (model/headlight/tracing/recompute.py).
+RECOMPUTE_FROM = ("*.self.input", "*.cross.input", "*.residual", "*.final_residual")
+_IMAGE_WANTED = "This model reads images, not texts; give it one (on the command line: --image FILE)."
+InterventionLike = Intervention | str
+
+
+class RecordingHook:
+    """A hook that records the values whose path matches one of the patterns `keep` (all values if None).
+
+    `hook` is called first: its replacements are recorded.
+    """
+
+    def __init__(self, hook: Hook, keep: Sequence[str] | None) -> None:
+        self.hook, self.keep = hook, None if keep is None else _compile_patterns(tuple(keep))
+        self.values: dict[str, Tensor] = {}
+
+    def __call__(self, path: str, value: Tensor) -> Tensor:
+        """The value as the inner hook leaves it, recorded where it is to be kept."""
+        value = self.hook(path, value)
+        if self._keeps(path):
+            self.values[path] = value
+        return value
+
+    def scope(self, path: str) -> HookScope:
+        """All of a recorded value; of any other value as much as the inner hook needs."""
+        return HookScope.ALL if self._keeps(path) else hook_scope(self.hook, path)
+
+    def for_rows(self, start: int, total: int) -> Hook:
+        """The inner hook alone: a value that comes some rows at a time is not recorded."""
+        return hook_for_rows(self.hook, start, total)
+
+    def _keeps(self, path: str) -> bool:
+        return self.keep is None or self.keep.match(path) is not None
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The recorded values without their batch axis, by path."""
+        return {path: to_numpy(value.detach()[0]) for path, value in self.values.items()}
+
+
+@lru_cache(maxsize=256)
+def _compile_patterns(keep: tuple[str, ...]) -> re.Pattern[str]:
+    """One expression for all patterns, since every value of every forward pass is matched against it."""
+    return re.compile("|".join(map(translate, keep)) or r"(?!)")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One possible token or label: its display text, its id, and its probability among all."""
+
+    token: str
+    id: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What a run reads, the edits, and the patterns of the paths to record (None: all)."""
+
+    text: Encoded
+    source: Encoded | None
+    edits: tuple[Intervention, ...]
+    keep: tuple[str, ...] | None
+
+    @classmethod
+    def encode(
+        cls,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        text: str | ProcessedImage,
+        interventions: Sequence[InterventionLike] = (),
+        source: str | ProcessedImage | None = None,
+        masked_positions: Sequence[int] = (),
+        keep: Sequence[str] | None = None,
+    ) -> RunRequest:
+        """The arguments of `run`, encoded and checked."""
+        if task_of(model.config).whole_text and isinstance(source, str):
+            text = text or source
+        encoded = apply_mask_tokens(encode_input(model, tokenizer, text), masked_positions, tokenizer)
+        source_encoded = encode_source(model, tokenizer, source)
+        if keep is None and attention_bytes(model.config, encoded, source_encoded) > ATTENTION_BYTES_BUDGET:
+            keep = RECOMPUTE_FROM
+        edits = parse_interventions(interventions)
+        return cls(encoded, source_encoded, edits, None if keep is None else tuple(keep))
+
+    def run(self, model: Transformer, cache: KVCache | None = None) -> tuple[Trace, Tensor | None]:
+        """The trace of one forward pass over the whole text, and the encoder's output; fills an empty cache."""
+        edits = InterventionHook(self.edits)
+        record = RecordingHook(edits, self.keep)
+        memory = self.read(model, record, cache)
+        edits.require_all_applied()
+        return self.trace(model, record.arrays()), memory
+
+    def read(
+        self, model: Transformer, record: RecordingHook, cache: KVCache | None = None, memory: Tensor | None = None
+    ) -> Tensor | None:
+        """One forward pass over the tokens that the cache does not hold; gives the encoder's output (`memory`)."""
+        memory = encode_memory(model, self.source, record) if memory is None else memory
+        ids, start = token_tensor(self.text, model), cache.length if cache else 0
+        pixels = pixel_tensor(self.text, model)
+        final = model.encode_hidden(ids[:, start:], pixels=pixels, memory=memory, hook=record, cache=cache)
+        # The logits of a long text are larger than all other values: they are computed only where they are recorded.
+        if self.wants_logits:
+            model.logits(final, model.answerable(ids), record)
+        return memory
+
+    @property
+    def wants_logits(self) -> bool:
+        """Whether logits are recorded or edited."""
+        return hook_scope(RecordingHook(InterventionHook(self.edits), self.keep), "logits") is not HookScope.NONE
+
+    def trace(self, model: Transformer, values: Mapping[str, np.ndarray]) -> Trace:
+        """The trace of a run that recorded these values."""
+        return Trace(model.config, self.text, self.source, values, tuple(map(str, self.edits)), model.origin)
+
+
+@torch.inference_mode()
+def run(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str | ProcessedImage,
+    interventions: Sequence[InterventionLike] = (),
+    *,
+    source: str | ProcessedImage | None = None,
+    masked_positions: Sequence[int] = (),
+    keep: Sequence[str] | None = None,
+) -> Trace:
+    """One forward pass over a text or a processed image, with edits, as a trace of its intermediate values.
+
+    An encoder-decoder reads `source`, a text or an image, with its encoder and `text` (which may be empty) with its
+    decoder; one that labels whole texts reads the source with both where there is no text. `masked_positions` get the
+    mask token. `keep` lists patterns of paths to record; without any, everything is recorded, or for a text whose query
+    x key values would exceed ATTENTION_BYTES_BUDGET what they can be recomputed from (RECOMPUTE_FROM). Raises TextError
+    for a text, ImageError for an image, EditError for an edit that cannot be.
+    """
+    return RunRequest.encode(model, tokenizer, text, interventions, source, masked_positions, keep).run(model)[0]
+
+
+def attention_bytes(
+    config: Config, target: Encoded, source: Encoded | None, arrays: int = len(QUERY_KEY_HOOK_POINTS)
+) -> int:
+    """How many bytes `arrays` query x key values would take in every layer and head, in 32 bits."""
+    source_length, length = len(source.ids) if source else 0, len(target.ids)
+    cells = config.heads * config.layers * length * (length + source_length)
+    encoder_cells = config.for_stack("encoder").heads * config.num_layers("encoder") * source_length**2 if source else 0
+    return 4 * arrays * (cells + encoder_cells)
+
+
+def encode_input(model: Transformer, tokenizer: Tokenizer, text: str | ProcessedImage) -> Encoded:
+    """The text, or the patches of an image, as the stack reads it that makes the prediction.
+
+    Raises TextError where a text is empty or too long or the model reads images, ImageError where it reads texts.
+    """
+    if isinstance(text, ProcessedImage):
+        if not model.config.reads_image:
+            raise ImageError("This model reads texts, not images.")
+        if not model.config.predicts_from_image:
+            raise ImageError("This model's decoder reads a text; give its encoder the image, as the source.")
+        return encode_image(text, model.config.image, tokenizer.from_ids((model.config.start_token_id,), ""))
+    if model.config.predicts_from_image:
+        raise TextError(_IMAGE_WANTED)
+    _check_text("text", text, may_be_empty=model.config.has_cross_attention)
+    _check_beginning("text", text, model, tokenizer.target_tokenizer)
+    if not model.config.has_cross_attention:
+        return tokenizer.encode(text)
+    start = tokenizer.from_ids((model.config.start_token_id,), "")
+    if task_of(model.config).whole_text:  # its decoder reads a text as the encoder does, shifted by one position
+        return _concatenate(start, _without_last_token(tokenizer.encode(text)))
+    return _concatenate(start, tokenizer.target_tokenizer.encode(text, add_special_tokens=False))
+
+
+def candidates(trace: Trace, tokenizer: Tokenizer, position: int = -1, count: int = 5) -> tuple[Candidate, ...]:
+    """The most probable tokens at a position, or labels where the model predicts these, best first."""
+    probabilities = trace.probabilities(position)
+    best = np.argsort(-probabilities, kind="stable")[:count]
+    config = trace.config
+    in_words = partial(label_text, config) if task_of(config).predicts_labels else tokenizer.stripped_token_text
+    return tuple(Candidate(in_words(int(each)), int(each), float(probabilities[each])) for each in best)
+
+
+def prediction_positions(model: Transformer, tokenizer: Tokenizer, encoded: Encoded) -> tuple[int, ...]:
+    """The positions whose prediction is shown (`Task.prediction_positions`)."""
+    return task_of(model.config).prediction_positions(encoded.ids, tokenizer.mask_id)
+
+
+def parse_interventions(edits: Sequence[InterventionLike]) -> tuple[Intervention, ...]:
+    """Edits given as text or already parsed. Raises EditError or UnknownNameError for what is no edit."""
+    if isinstance(edits, str):
+        raise EditError(f"{shortened(edits)!r} is one text; give a list of edits.")
+    return tuple(map(_parse_intervention, edits))
+
+
+def _parse_intervention(edit: object) -> Intervention:
+    if isinstance(edit, Intervention):
+        return edit
+    if isinstance(edit, str):
+        return Intervention.parse(edit)
+    raise EditError(
+        f"A {type(edit).__name__} is no edit: an edit is a text such as decoder.1.self.weights[3]=set:0. A function "
+        "of a value's path and the value can be handed to a model itself: model(ids, hook=function)."
+    )
+
+
+def _check_text(what: str, text: object, may_be_empty: bool = False) -> None:
+    if not isinstance(text, str):
+        raise TextError(f"The {what} is a {type(text).__name__}; one text is read at a time, as a str.")
+    if not may_be_empty and not text.strip():
+        raise TextError("The text is empty; type a sentence.")
+    if len(text) > MAX_CHARACTERS:
+        raise TextError(f"The text has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read. Shorten it.")
+
+
+def _check_beginning(what: str, text: str, model: Transformer, tokenizer: Tokenizer) -> None:
+    """Raise TextError before a text is tokenized whole whose beginning alone has far more tokens than fit.
+
+    Beginnings are tokenized, each twice as long as the one before. A limit on characters would not do: a tokenizer may
+    drop characters, or make one token of thousands. The last tokens of a beginning do not count, and a quarter more
+    than fit is allowed, because a few tokens may change where the text continues.
+    """
+    limit = model.config.context_length
+    size = max(BEGINNING_CHARACTERS, CHARACTERS_PER_TOKEN * limit)
+    while size < len(text):
+        end = size - max(tokenizer.longest_token, WORD_CHARACTERS)
+        count = sum(last <= end for _, last in tokenizer.encode(text[:size], add_special_tokens=False).offsets)
+        if count > limit + limit // 4:
+            raise TextError(f"The {what} has more than {count} tokens; this model reads at most {limit}. Shorten it.")
+        size *= 2
+
+
+def encode_source(model: Transformer, tokenizer: Tokenizer, source: str | ProcessedImage | None) -> Encoded | None:
+    """The source as the encoder reads it, of an image its patches alone.
+
+    None for a model of one stack, for which `source` must be None. Raises TextError or ImageError for another source.
+    """
+    if not model.config.has_cross_attention:
+        if source is not None:
+            raise TextError("This model has one stack and reads one text; it takes no source.")
+        return None
+    if isinstance(source, ProcessedImage):
+        if not model.config.reads_image:
+            raise ImageError("This model reads texts, not images.")
+        return encode_image(source, model.config.image, tokenizer.from_ids((), ""))
+    if model.config.reads_image:
+        raise TextError(_IMAGE_WANTED)
+    source = "" if source is None else source
+    _check_text("source", source)
+    _check_beginning("source", source, model, tokenizer)
+    encoded = tokenizer.encode(source)
+    if len(encoded.ids) > model.config.context_length:
+        raise TextError(
+            f"The source has {len(encoded.ids)} tokens; this model reads at most "
+            f"{model.config.context_length}. Shorten it."
+        )
+    return encoded
+
+
+def apply_mask_tokens(encoded: Encoded, positions: Sequence[int], tokenizer: Tokenizer) -> Encoded:
+    """The text with mask tokens at some positions. Raises TextError, ImageError or EditError where none can be."""
+    if not positions:
+        return encoded
+    if isinstance(encoded, EncodedImage):
+        raise ImageError("Patches of an image cannot be masked: there is no mask token for them.")
+    if tokenizer.mask_id is None:
+        raise TextError("This model has no mask token, so no word of the text can be masked.")
+    ids = list(encoded.ids)
+    for position in positions:
+        if not 0 <= position < len(ids):
+            raise EditError(f"There is no token {position} to mask: the text has {len(ids)}, counted from 0.")
+        ids[position] = tokenizer.mask_id
+    return tokenizer.from_ids(ids, encoded.text, encoded.offsets)
+
+
+def _without_last_token(encoded: Encoded) -> Encoded:
+    """An encoded text without its last token; the text it came from stays."""
+    ids, tokens, pieces = encoded.ids[:-1], encoded.tokens[:-1], encoded.token_texts[:-1]
+    return Encoded(encoded.text, ids, tokens, pieces, encoded.offsets[:-1], encoded.special_mask[:-1])
+
+
+def _concatenate(first: Encoded, second: Encoded) -> Encoded:
+    """Two encoded texts one after the other; the text is the second's."""
+    return Encoded(
+        second.text,
+        first.ids + second.ids,
+        first.tokens + second.tokens,
+        first.token_texts + second.token_texts,
+        first.offsets + second.offsets,
+        first.special_mask + second.special_mask,
+    )
+
+
+def token_tensor(encoded: Encoded, model: Transformer) -> Tensor:
+    """The token ids as a batch of one on the model's device. Raises TextError for ids outside its vocabulary."""
+    ids, size = input_ids(encoded), model.config.vocabulary_size
+    if not ids and not isinstance(encoded, EncodedImage):
+        raise TextError(
+            "No token is left of this text: the model's tokenizer knows nothing of it. Type a text such as "
+            "the model was trained on."
+        )
+    if max(ids, default=0) >= size:
+        raise TextError(f"The tokenizer gave the number {max(ids)}, but the model knows {size} tokens.")
+    return torch.tensor([ids], dtype=torch.long, device=model.device)
+
+
+def encode_memory(model: Transformer, source: Encoded | None, hook: Hook = no_hook) -> Tensor | None:
+    """The encoder's output for a source, [1 key d_model]; None without a source."""
+    if source is None:
+        return None
+    return model.encode(token_tensor(source, model), hook=hook, pixels=pixel_tensor(source, model))
+
+
+def pixel_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:
+    """The pixels of an image as a batch of one on the model's device; None for a text."""
+    array = pixel_values(encoded)
+    return None if array is None else torch.tensor(array, device=model.device)[None]
+
+
+def to_numpy(value: Tensor) -> np.ndarray:
+    """The same numbers as an array; floats of any precision as float32."""
+    return (value.float() if value.is_floating_point() else value).cpu().numpy()

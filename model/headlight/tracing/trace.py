@@ -1,0 +1,92 @@
+"""Trace: the recorded values of one forward pass, frozen.
+
+A value's name is its path: `decoder.3.self.weights` are the self-attention weights of the decoder's fourth layer. The
+last part of a path is its hook point; HOOK_POINTS says which axes it has and what it means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from headlight.array_types import Float, Shaped
+from headlight.config import Config
+from headlight.errors import EditError
+from headlight.origin import Origin
+from headlight.text.tokenizer import Encoded
+from headlight.tracing.indices import position_index
+
+NOT_FINITE = "What this model says is no number (NaN or infinite), so it predicts nothing."
+
+
+@dataclass(frozen=True, eq=False)  # compared by identity: equal numbers would mean nothing
+class Trace:
+    """The recorded values of one forward pass as read-only NumPy arrays without a batch axis; safe to keep and share.
+
+    `text` is what the predicting stack read (the decoder's text of an encoder-decoder, whose encoder read `source`);
+    of an image it is an EncodedImage, which knows where the patches lie. `values` maps a path to its array, for the
+    paths that `run` was asked to keep; `interventions` are the edits in force, in their text form; `origin` is where
+    the weights were read from, None for weights that were not read from files.
+    """
+
+    config: Config
+    text: Encoded
+    source: Encoded | None
+    values: Mapping[str, np.ndarray]
+    interventions: tuple[str, ...] = ()
+    origin: Origin | None = None
+
+    def __post_init__(self) -> None:
+        for value in self.values.values():
+            value.flags.writeable = False
+        object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
+
+    def __getitem__(self, path: str) -> np.ndarray:
+        if path not in self.values:
+            known = ", ".join(sorted({name.rpartition(".")[2] for name in self.values}))
+            raise EditError(f"This trace holds no {path!r}. It holds these hook points: {known}.")
+        return self.values[path]
+
+    def stack_layers(
+        self, hook_point: str, kind: str = "self", stack: str | None = None
+    ) -> Shaped[np.ndarray, "layer head query key"]:
+        """One hook point of attention in every layer of a stack, by default the one that makes the prediction."""
+        name = stack or self.config.stacks[-1]
+        paths = [f"{name}.{layer}.{kind}.{hook_point}" for layer in range(self.config.num_layers(name))]
+        if not paths:
+            raise EditError(f"The {name} has no layers, so there is no attention to show.")
+        return np.stack([self[path] for path in paths])
+
+    def attention(self, kind: str = "self", stack: str | None = None) -> Float[np.ndarray, "layer head query key"]:
+        """The attention weights of every layer and head; a row sums to one, or to zero where no key is allowed."""
+        return self.stack_layers("weights", kind, stack).astype(np.float32, copy=False)
+
+    def text_of_stack(self, stack: str) -> Encoded:
+        """The text that a stack reads: the source for the encoder of an encoder-decoder."""
+        return self.source if stack == "encoder" and self.source is not None else self.text
+
+    @property
+    def logits(self) -> np.ndarray | None:
+        """What the output head gives: [pos token], [pos label], or [label] of the whole text; None if not recorded."""
+        return self.values.get("logits")
+
+    @property
+    def overflow_note(self) -> str:
+        """A sentence where the output is NaN or infinite, as huge weights and edits make it; else empty."""
+        last = f"{self.config.stacks[-1]}.final_residual"
+        output = self.values.get("logits", self.values.get(last))
+        return "" if output is None or np.isfinite(output).all() else NOT_FINITE
+
+    def probabilities(self, position: int = -1) -> Float[np.ndarray, " token"]:
+        """The probability of every token (or label) at one position, or of the whole text's labels: softmax."""
+        logits = self["logits"]
+        return softmax(logits if logits.ndim == 1 else logits[position_index(position, len(logits))])
+
+
+def softmax(logits: Float[np.ndarray, " token"]) -> Float[np.ndarray, " token"]:
+    """Softmax: logits as probabilities."""
+    exponentials = np.exp(logits.astype(np.float64) - logits.max())
+    return np.asarray(exponentials / exponentials.sum(), dtype=np.float32)

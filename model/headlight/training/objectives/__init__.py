@@ -1,0 +1,74 @@
+"""Training objectives: which rows of tokens a batch has, and what the targets are.
+
+Those on texts read running text, those on examples a text and its answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from headlight.data.corpus import TokenizedText
+from headlight.registry import Registry
+from headlight.text.tokenizer import Tokenizer
+from headlight.training.objectives.batch import Batch
+from headlight.training.objectives.causal import CausalLanguageModeling, UnmaskedLanguageModeling
+from headlight.training.objectives.distillation import BagOfWordsDistillation
+from headlight.training.objectives.examples import (
+    Completion,
+    ExampleObjective,
+    MaskedExamples,
+    SequenceClassification,
+    SequenceToSequence,
+    TokenClassification,
+)
+from headlight.training.objectives.masked import MaskedLanguageModeling
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """Batches of an objective; `config_values` are the Config fields that it decides."""
+
+    config_values: ClassVar[dict[str, Any]]
+
+    def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
+        """A batch to train on.
+
+        `schedule_factor` is the learning-rate schedule's value for the step, from 1 down to 0.
+        """
+        ...
+
+    def validation_batch(self, source: Any, rows: int, context: int) -> Batch:
+        """A batch to evaluate on, the same every time: of a held-out text, or of a task's held-out examples."""
+        ...
+
+
+@runtime_checkable
+class TextObjective(Objective, Protocol):
+    """An objective on texts, sampled in proportion to epochs and length."""
+
+    tokenizer_kind: ClassVar[str]
+    special_tokens: ClassVar[tuple[str, ...]]
+    separates_documents: ClassVar[bool]
+
+    def __init__(self, tokenizer: Tokenizer, texts: Sequence[TokenizedText], options: dict[str, float]) -> None: ...
+
+
+TEXT_OBJECTIVES: Registry[type[TextObjective]] = Registry(
+    "objective on texts",
+    {"causal": CausalLanguageModeling, "unmasked": UnmaskedLanguageModeling, "masked": MaskedLanguageModeling},
+)
+EXAMPLE_OBJECTIVES: Registry[type[ExampleObjective]] = Registry(
+    "objective on examples",
+    {
+        "completion": Completion,
+        "masked-examples": MaskedExamples,
+        "sequence-classification": SequenceClassification,
+        "bag-of-words-distillation": BagOfWordsDistillation,
+        "token-classification": TokenClassification,
+        "sequence-to-sequence": SequenceToSequence,
+    },
+)
+OBJECTIVES: Registry[type[Objective]] = Registry("objective", {**TEXT_OBJECTIVES, **EXAMPLE_OBJECTIVES})

@@ -1,0 +1,238 @@
+"""Objectives on examples: a text or a drawing, and the answer that a model is to give."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from tokenizers import Encoding
+from torch import Tensor
+
+from headlight.array_types import Bool, Float, Int
+from headlight.config_groups import ImageConfig
+from headlight.data.examples import Example, ExampleTask
+from headlight.data.text_tasks.words import word_spans
+from headlight.errors import DataError
+from headlight.text.tokenizer import Tokenizer
+from headlight.training.objectives.batch import IGNORE_INDEX, Batch
+from headlight.training.objectives.masked import TRAINING_REPLACEMENTS, VALIDATION_REPLACEMENTS, TokenMasker
+from headlight.vision.drawing import Drawing
+from headlight.vision.image import process_image
+
+START_ID = 0  # the token that a decoder with an encoder begins with
+
+
+class ExampleObjective(ABC):
+    """Batches of examples; what a batch of them is, an objective says in `make_batch`.
+
+    `image` is how the model reads drawings, for a task that has them.
+    """
+
+    config_values: ClassVar[dict[str, Any]]
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        task: ExampleTask,
+        options: Mapping[str, float] | None = None,
+        image: ImageConfig = ImageConfig(),
+    ) -> None:
+        self.tokenizer, self.task, self.options, self.image = tokenizer, task, options or {}, image
+
+    def batch(self, generator: np.random.Generator, rows: int, context: int, schedule_factor: float = 1.0) -> Batch:
+        """New examples to train on."""
+        examples = self.task.training_examples(int(generator.integers(2**62)), rows)
+        return self._for_training(self._checked(self.make_batch(examples), context), generator, schedule_factor)
+
+    def _for_training(self, batch: Batch, generator: np.random.Generator, schedule_factor: float) -> Batch:
+        """What of a batch is changed at random while it is trained on."""
+        return batch
+
+    def validation_batch(self, task: ExampleTask, rows: int, context: int) -> Batch:
+        """Examples that are not trained on, the same every time."""
+        return self._checked(self.make_batch(task.validation_examples(rows)), context)
+
+    @abstractmethod
+    def make_batch(self, examples: Sequence[Example]) -> Batch:
+        """The examples as one batch, padded to the longest."""
+
+    def _checked(self, batch: Batch, context: int) -> Batch:
+        longest = max(batch.ids.shape[1], 0 if batch.source is None else batch.source.shape[1])
+        if longest > context:
+            raise DataError(
+                f"An example of {self.task.name} has {longest} tokens, the model a context of {context}; "
+                "give it a longer context_length."
+            )
+        return batch
+
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Texts with the special tokens that a typed text gets, too."""
+        return [encoding.ids for encoding in self.tokenizer.backend.encode_batch(list(texts))]
+
+
+class Completion(ExampleObjective):
+    """A decoder continues the text with the answer, whose tokens alone are targets."""
+
+    config_values: ClassVar[dict[str, Any]] = {
+        "architecture": "decoder",
+        "output_head": "language-model",
+        "masks": ("causal",),
+    }
+
+    def make_batch(self, examples: Sequence[Example]) -> Batch:
+        """Text and answer in a row, shifted by one token."""
+        texts = self._encode([example.text for example in examples])
+        answers = self.tokenizer.encode_batch([example.answer for example in examples])
+        pairs = list(zip(texts, answers, strict=True))
+        ids, _ = _pad([[*text, *answer[:-1]] for text, answer in pairs], 0)
+        targets, _ = _pad([[IGNORE_INDEX] * (len(text) - 1) + answer for text, answer in pairs], IGNORE_INDEX)
+        return Batch(ids, targets)
+
+
+class EncoderObjective(ExampleObjective):
+    """An encoder reads a text, of whose tokens the fraction `token_dropout` is hidden while it is trained.
+
+    Where [MASK] stands now and then for any word, no single word can decide alone (Iyyer et al. 2015: word dropout).
+    """
+
+    @cached_property
+    def _masker(self) -> TokenMasker:
+        return TokenMasker.from_options(self.tokenizer, self.options)
+
+    def _for_training(self, batch: Batch, generator: np.random.Generator, schedule_factor: float) -> Batch:
+        rate = self.options.get("token_dropout", 0.0)
+        if not rate:
+            return batch
+        hidden, _ = self._masker.mask(batch.ids.numpy(), _is_text(batch), generator, rate, VALIDATION_REPLACEMENTS)
+        return replace(batch, ids=torch.from_numpy(hidden))
+
+
+class MaskedExamples(EncoderObjective):
+    """Masked language modeling on the texts of the examples: a model gets used to a task's words before its labels.
+
+    Gururangan et al. 2020, "Don't Stop Pretraining".
+    """
+
+    config_values: ClassVar[dict[str, Any]] = {
+        "architecture": "encoder",
+        "output_head": "masked-language-model",
+        "masks": (),
+    }
+
+    def make_batch(self, examples: Sequence[Example]) -> Batch:
+        """Texts of which nothing is hidden yet."""
+        ids, is_token = _pad(self._encode([example.text for example in examples]), 0)
+        return Batch(ids, torch.full_like(ids, IGNORE_INDEX), padding_mask=is_token)
+
+    def validation_batch(self, task: ExampleTask, rows: int, context: int) -> Batch:
+        """Examples that are not trained on, with the same tokens hidden every time."""
+        batch, rate = super().validation_batch(task, rows, context), self._masker.first_rate
+        return self._masked(batch, np.random.default_rng(1), rate, VALIDATION_REPLACEMENTS)
+
+    def _for_training(self, batch: Batch, generator: np.random.Generator, schedule_factor: float) -> Batch:
+        return self._masked(batch, generator, self._masker.rate(schedule_factor), TRAINING_REPLACEMENTS)
+
+    def _masked(
+        self, batch: Batch, generator: np.random.Generator, rate: float, replacements: tuple[float, float]
+    ) -> Batch:
+        hidden, targets = self._masker.mask(batch.ids.numpy(), _is_text(batch), generator, rate, replacements)
+        return replace(batch, ids=torch.from_numpy(hidden), targets=torch.from_numpy(targets))
+
+
+class SequenceClassification(EncoderObjective):
+    """An encoder gives the whole text one label, which is the answer."""
+
+    config_values: ClassVar[dict[str, Any]] = {
+        "architecture": "encoder",
+        "output_head": "sequence-classifier",
+        "masks": (),
+    }
+
+    def make_batch(self, examples: Sequence[Example]) -> Batch:
+        """Texts, and the label of each."""
+        ids, is_token = _pad(self._encode([example.text for example in examples]), 0)
+        targets = torch.tensor([[self.task.labels.index(example.answer)] for example in examples])
+        return Batch(ids, targets, padding_mask=is_token)
+
+
+class TokenClassification(EncoderObjective):
+    """An encoder gives each token of the text the label of its word, which is a word of the answer."""
+
+    config_values: ClassVar[dict[str, Any]] = {
+        "architecture": "encoder",
+        "output_head": "token-classifier",
+        "masks": (),
+    }
+
+    def make_batch(self, examples: Sequence[Example]) -> Batch:
+        """Texts, and the labels of their tokens."""
+        encodings = self.tokenizer.backend.encode_batch([example.text for example in examples])
+        ids, is_token = _pad([encoding.ids for encoding in encodings], 0)
+        pairs = zip(examples, encodings, strict=True)
+        targets, _ = _pad([self._token_labels(example, encoding) for example, encoding in pairs], IGNORE_INDEX)
+        return Batch(ids, targets, padding_mask=is_token)
+
+    def _token_labels(self, example: Example, encoding: Encoding) -> list[int]:
+        """The label of each token: that of the word or punctuation mark in which it ends, if there is one."""
+        spans, labels = word_spans(example.text), example.answer.split()
+        if len(spans) != len(labels):
+            raise DataError(f"An example of {self.task.name} has not as many labels as words.")
+        label_at = {
+            at: self.task.labels.index(label) for span, label in zip(spans, labels, strict=True) for at in range(*span)
+        }
+        tokens = zip(encoding.offsets, encoding.special_tokens_mask, strict=True)
+        return [IGNORE_INDEX if special else label_at.get(end - 1, IGNORE_INDEX) for (_, end), special in tokens]
+
+
+class SequenceToSequence(ExampleObjective):
+    """An encoder reads the text or drawing, and a decoder writes the answer, each token after those that are right.
+
+    The decoder begins with START_ID and ends with the tokenizer's end token.
+    """
+
+    config_values: ClassVar[dict[str, Any]] = {
+        "architecture": "encoder-decoder",
+        "output_head": "language-model",
+        "masks": ("causal",),
+        "start_token_id": START_ID,
+    }
+
+    def make_batch(self, examples: Sequence[Example]) -> Batch:
+        """Texts or drawings as sources, and the answers shifted by one token."""
+        end_id = self.tokenizer.end_id
+        if end_id is None:
+            raise DataError("An answer needs a token that ends it, such as </s>.")
+        answers = self.tokenizer.encode_batch([example.answer for example in examples])
+        ids, _ = _pad([[START_ID, *answer] for answer in answers], 0)
+        targets, _ = _pad([[*answer, end_id] for answer in answers], IGNORE_INDEX)
+        drawings = [example.drawing for example in examples if example.drawing]
+        if drawings:
+            return Batch(ids, targets, pixels=self._pixels(drawings))
+        source, is_source = _pad(self._encode([example.text for example in examples]), 0)
+        return Batch(ids, targets, source=source, source_padding_mask=is_source)
+
+    def _pixels(self, drawings: Sequence[Drawing]) -> Float[Tensor, "row color_channel pixel_row pixel_column"]:
+        """The drawings as the model reads them."""
+        images = [process_image(drawing.render(), self.image).pixel_values for drawing in drawings]
+        return torch.from_numpy(np.stack(images))
+
+
+def _is_text(batch: Batch) -> Bool[np.ndarray, "row pos"]:
+    """Where a batch is not filled up."""
+    assert batch.padding_mask is not None
+    return batch.padding_mask.numpy()
+
+
+def _pad(rows: Sequence[Sequence[int]], filler: int) -> tuple[Int[Tensor, "row pos"], Bool[Tensor, "row pos"]]:
+    """Rows as one tensor, filled up at the end, and where they are not filled up."""
+    lengths = torch.tensor([len(row) for row in rows])
+    longest = int(lengths.max())
+    table = np.full((len(rows), longest), filler, dtype=np.int64)
+    for row, numbers in enumerate(rows):
+        table[row, : len(numbers)] = numbers
+    return torch.from_numpy(table), torch.arange(longest)[None] < lengths[:, None]

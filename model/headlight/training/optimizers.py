@@ -1,0 +1,100 @@
+"""Optimizers and learning-rate schedules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import nn
+
+from headlight.errors import ConfigError
+from headlight.nn.transformer import Transformer
+from headlight.registry import Registry
+
+
+@runtime_checkable
+class OptimizerOptions(Protocol):
+    """The hyperparameters of an optimizer."""
+
+    @property
+    def learning_rate(self) -> float: ...
+
+    @property
+    def muon_learning_rate(self) -> float: ...
+
+    @property
+    def weight_decay(self) -> float: ...
+
+
+Optimizers = list[torch.optim.Optimizer]
+
+
+def _weight_decay_groups(parameters: Iterable[nn.Parameter], options: OptimizerOptions) -> list[dict[str, object]]:
+    """Matrices with weight decay; norm weights and biases without."""
+    chosen = list(parameters)
+    return [
+        {"params": [p for p in chosen if p.dim() > 1], "weight_decay": options.weight_decay},
+        {"params": [p for p in chosen if p.dim() < 2], "weight_decay": 0.0},
+    ]
+
+
+def adamw(model: Transformer, options: OptimizerOptions) -> Optimizers:
+    """AdamW for all parameters (Loshchilov and Hutter 2019)."""
+    return [_adamw(model.parameters(), options)]
+
+
+def _adamw(parameters: Iterable[nn.Parameter], options: OptimizerOptions) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(
+        _weight_decay_groups(parameters, options), lr=options.learning_rate, betas=(0.9, 0.95), fused=True
+    )
+
+
+def muon(model: Transformer, options: OptimizerOptions) -> Optimizers:
+    """Muon for the matrices inside the blocks (Jordan et al. 2024), AdamW for the other parameters.
+
+    A matrix's update is scaled to the RMS of AdamW's, so that one learning rate can serve both.
+    Raises ConfigError if the installed torch has no Muon.
+    """
+    if not hasattr(torch.optim, "Muon"):
+        raise ConfigError(
+            f"torch {torch.__version__} has no Muon (2.9 was the first); "
+            "choose the optimizer adamw, or install a newer torch."
+        )
+    matrices = {
+        id(module.weight)
+        for name in model.config.stacks
+        for module in model.stack(name).blocks.modules()
+        if isinstance(module, nn.Linear)
+    }
+    muon_parameters = [parameter for parameter in model.parameters() if id(parameter) in matrices]
+    adamw_parameters = [parameter for parameter in model.parameters() if id(parameter) not in matrices]
+    rate = options.muon_learning_rate or options.learning_rate
+    muon_optimizer: torch.optim.Optimizer = torch.optim.Muon(
+        muon_parameters, lr=rate, weight_decay=options.weight_decay, momentum=0.95, adjust_lr_fn="match_rms_adamw"
+    )
+    return [muon_optimizer, _adamw(adamw_parameters, options)]
+
+
+OPTIMIZERS: Registry[Callable[[Transformer, OptimizerOptions], Optimizers]] = Registry(
+    "optimizer", {"adamw": adamw, "muon": muon}
+)
+
+
+def cosine(fraction_done: float, cooldown_start: float, min_lr_ratio: float) -> float:
+    """A half cosine from 1 down to `min_lr_ratio` over the whole run (Loshchilov and Hutter 2017, equation 5)."""
+    return min_lr_ratio + (1 - min_lr_ratio) * 0.5 * (1 + math.cos(math.pi * min(1.0, fraction_done)))
+
+
+def wsd(fraction_done: float, cooldown_start: float, min_lr_ratio: float) -> float:
+    """Warmup-stable-decay: 1 until `cooldown_start`, then linear to `min_lr_ratio` (Hu et al. 2024, section 4).
+
+    Before the decay a run may be prolonged, or several decays may fork from it.
+    """
+    if fraction_done <= cooldown_start or cooldown_start >= 1:
+        return 1.0
+    return min_lr_ratio + (1 - min_lr_ratio) * max(0.0, (1 - fraction_done) / (1 - cooldown_start))
+
+
+SCHEDULES: Registry[Callable[[float, float, float], float]] = Registry("schedule", {"cosine": cosine, "wsd": wsd})

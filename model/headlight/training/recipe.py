@@ -1,0 +1,219 @@
+"""A recipe: everything that decides how a model is trained, from a TOML file, from flags, or both."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from headlight.checkpoints.load import DEVICE_COUNTS
+from headlight.config import Config
+from headlight.data.corpus import TextSource, expand_path
+from headlight.data.tasks import EXAMPLE_TASKS
+from headlight.errors import DataError
+from headlight.nn.output_heads import LABEL_HEADS
+from headlight.nn.transformer import Transformer
+from headlight.text.tokenizer_training import TOKENIZER_TRAINERS
+from headlight.training.hardware import PRECISIONS
+from headlight.training.objectives import EXAMPLE_OBJECTIVES, OBJECTIVES, TEXT_OBJECTIVES
+from headlight.training.optimizers import OPTIMIZERS, SCHEDULES
+from headlight.validation import from_plain
+
+# What the objective and the tokenizer decide of a config.
+DERIVED_FIELDS = ("architecture", "vocabulary_size", "masks", "output_head", "labels")
+MODEL_FIELDS = tuple(part.name for part in fields(Config) if part.name not in DERIVED_FIELDS)
+MODEL_DEFAULTS: dict[str, Any] = {"context_length": 128, "d_model": 256, "layers": 6, "heads": 8}
+Section = TypeVar("Section")
+
+
+def option(default: Any, help_text: str) -> Any:
+    """A field with a default and a line of help."""
+    return field(default=default, metadata={"help": help_text})
+
+
+@dataclass(frozen=True)
+class TokenizerOptions:
+    """How text becomes tokens."""
+
+    folder: str = option("", "a folder whose tokenizer.json to use, instead of training one")
+    kind: str = option("", f"{', '.join(TOKENIZER_TRAINERS)} (default: the objective's usual kind)")
+    vocabulary_size: int = option(8000, "entries of the vocabulary")
+    plain_typography: bool = option(False, "read curly quotes and dashes as plain ASCII ones")
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How the model is optimized. A step is one update of the weights."""
+
+    batch_size: int = option(32, "rows (of context_length tokens) per step")
+    micro_batch_size: int = option(0, "rows at a time, if a batch is too large for the memory (0: all)")
+    steps: int = option(0, "stop after so many steps (0: no limit)")
+    minutes: float = option(0.0, "stop after so many minutes (0: no limit)")
+    optimizer: str = option("adamw", ", ".join(OPTIMIZERS))
+    learning_rate: float = option(1.5e-3, "the peak learning rate")
+    muon_learning_rate: float = option(0.0, "the peak learning rate of the matrices under muon (0: learning_rate)")
+    weight_decay: float = option(0.1, "the decay of matrices, times the learning rate")
+    schedule: str = option("cosine", ", ".join(SCHEDULES))
+    warmup_steps: int = option(200, "steps until the peak learning rate")
+    cooldown_fraction: float = option(0.2, "wsd: the last fraction of the run, over which the learning rate decays")
+    cooldown_start_step: int = option(0, "wsd: the step at which the decay begins (0: as cooldown_fraction says)")
+    min_lr_ratio: float = option(0.0, "the fraction of the learning rate that is left at the end")
+    label_smoothing: float = option(0.0, "the part of each target that all tokens share (Vaswani et al. 2017: 0.1)")
+    max_grad_norm: float = option(1.0, "gradients are clipped to this norm")
+    ema_decay: float = option(
+        0.0, "evaluate and export an exponential moving average of the weights with this decay, as 0.999 (0: none)"
+    )
+    short_context_length: int = option(0, "tokens per row at first (0: the model's context length all the time)")
+    short_context_fraction: float = option(
+        0.8, "the fraction of the run after which rows have the whole context length"
+    )
+    mask_rate: float = option(0.15, "masked: the fraction of tokens that are targets")
+    final_mask_rate: float = option(
+        0.0, "masked: that fraction at the run's end; it falls with the learning rate (0: mask_rate)"
+    )
+    token_dropout: float = option(
+        0.0, "sequence- and token-classification: the fraction of the tokens that [MASK] hides in training"
+    )
+    line_start_probability: float = option(
+        0.2, "causal: the probability that a row begins with the start token and a line, as a typed text does"
+    )
+    evaluate_every: int = option(500, "steps between evaluations on the validation texts")
+    evaluate_rows: int = option(64, "rows of each validation text")
+    save_minutes: float = option(5.0, "minutes between snapshots")
+    keep_steps: tuple[int, ...] = option((), "the steps after which the weights are kept, for good")
+    seed: int = option(1, "of weights, batches and dropout")
+    seeds: tuple[int, ...] = option((), "one run with each, from the same start; the mean of their weights is exported")
+    precision: str = option("auto", f"auto, {', '.join(PRECISIONS)}")
+    device: str = option("auto", f"auto, {', '.join(DEVICE_COUNTS)}")
+    threads: int = option(0, "processor threads (0: as torch chooses)")
+    compile: bool = option(False, "use torch.compile")
+    train_head_only: bool = option(False, "all but the output head stays as it was initialized")
+    init_from: str = option(
+        "",
+        "a model's folder to start from, or a recipe that is trained first: its weights if names and shapes agree, its "
+        "embeddings by token",
+    )
+
+    def check(self) -> None:
+        """Raise DataError for a number out of range or an unknown name."""
+        if self.steps <= 0 and self.minutes <= 0:
+            raise DataError("When should training end? Give --steps or --minutes, or put one under [training].")
+        for name in ("batch_size", "evaluate_rows", "evaluate_every"):
+            if getattr(self, name) < 1:
+                raise DataError(f"{name} is {getattr(self, name)}; it must be at least 1.")
+        rates = {"mask_rate": self.mask_rate, "final_mask_rate": self.final_mask_rate or self.mask_rate}
+        for name, rate in rates.items():
+            if not 0 < rate < 1:
+                raise DataError(f"{name} is {rate}; it must lie between 0 and 1.")
+        for name in ("label_smoothing", "token_dropout"):
+            if getattr(self, name) >= 1:
+                raise DataError(f"{name} is {getattr(self, name)}; it must be below 1.")
+        for name, value in asdict(self).items():
+            if isinstance(value, int | float) and not 0 <= value < math.inf:
+                raise DataError(f"{name} is {value}; it must be a number from 0 on.")
+        self._check_seeds()
+        OPTIMIZERS[self.optimizer], SCHEDULES[self.schedule]
+
+    def _check_seeds(self) -> None:
+        if self.seeds and (not self.init_from or self.keep_steps or len({*self.seeds}) < len(self.seeds)):
+            raise DataError(
+                "seeds are different numbers, one for each run whose weights are averaged; the runs need the same "
+                "start, init_from, and keep no steps."
+            )
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What to train, on which texts or for which task, and how."""
+
+    objective: str = "causal"
+    task: str = ""
+    texts: tuple[TextSource, ...] = ()
+    validation: tuple[Path, ...] = ()
+    tokenizer: TokenizerOptions = field(default_factory=TokenizerOptions)
+    model: Mapping[str, Any] = field(default_factory=lambda: dict(MODEL_DEFAULTS))
+    training: TrainingOptions = field(default_factory=TrainingOptions)
+
+    def check(self) -> Recipe:
+        """The recipe itself. Raises DataError if something needed is missing, and for what cannot be built."""
+        if self.task:
+            EXAMPLE_OBJECTIVES[self.objective], EXAMPLE_TASKS[self.task]
+            if self.texts or self.validation:
+                raise DataError(f"The task {self.task} has its own examples; leave out the texts, or the task.")
+        else:
+            TEXT_OBJECTIVES[self.objective]
+            if not self.texts:
+                raise DataError(
+                    "There is no text to train on; give one with --text FILE, or under [texts] in a recipe."
+                )
+        self.training.check()
+        TOKENIZER_TRAINERS[self.tokenizer.kind or "bpe"]
+        with torch.device("meta"):  # builds every part without a weight
+            Transformer(self.config(max(1, self.tokenizer.vocabulary_size)))
+        return self
+
+    def config(self, vocabulary_size: int) -> Config:
+        """The model's config: the [model] section, and what the objective, the task and the vocabulary decide."""
+        derived = {"vocabulary_size": vocabulary_size, **OBJECTIVES[self.objective].config_values}
+        if self.task and derived["output_head"] in LABEL_HEADS:
+            derived["labels"] = EXAMPLE_TASKS[self.task].labels
+        return Config.from_dict({**self.model, **derived})
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What must not change when a run is resumed, as plain JSON values."""
+        return {
+            "objective": self.objective,
+            **({"task": self.task} if self.task else {}),
+            "texts": {str(source.path): source.epochs for source in self.texts},
+            "tokenizer": asdict(self.tokenizer),
+            "model": dict(self.model),
+        }
+
+
+@dataclass(frozen=True)
+class RecipeFile:
+    """The tables of a recipe's TOML file."""
+
+    objective: str = "causal"
+    task: str = ""
+    texts: dict[str, float] = field(default_factory=dict)
+    validation: tuple[str, ...] = ()
+    tokenizer: TokenizerOptions = field(default_factory=TokenizerOptions)
+    model: dict[str, Any] = field(default_factory=dict)
+    training: TrainingOptions = field(default_factory=TrainingOptions)
+
+
+def load_recipe(path: Path) -> Recipe:
+    """A recipe from a TOML file. Raises DataError if it cannot be read, and as `parse_recipe` does."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"The recipe {path} cannot be read: {error}.") from error
+    return parse_recipe(table)
+
+
+def parse_recipe(table: Mapping[str, Any]) -> Recipe:
+    """A recipe from the tables of a TOML file. Raises DataError for unknown keys and values of another type."""
+    file = from_plain(RecipeFile, table, "recipe", DataError)
+    OBJECTIVES[file.objective]
+    return Recipe(
+        file.objective,
+        file.task,
+        tuple(TextSource.parse(f"{path}={epochs}") for path, epochs in file.texts.items()),
+        tuple(map(expand_path, file.validation)),
+        file.tokenizer,
+        override_model(MODEL_DEFAULTS, file.model),
+        file.training,
+    )
+
+
+def override_model(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The [model] section with some fields replaced. Raises DataError for fields that it does not have."""
+    if unknown := sorted(set(changes) - set(MODEL_FIELDS)):
+        raise DataError(f"Unknown model fields: {', '.join(unknown)}. Known: {', '.join(MODEL_FIELDS)}.")
+    return {**base, **changes}

@@ -1,0 +1,131 @@
+"""A training run's folder: tokenizer, encoded texts and snapshots, beside the checkpoint that the run exports."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from headlight.data.corpus import Log, TextSource, TokenizedText, require_files, text_mixture, tokenize_cached
+from headlight.data.examples import ExampleTask
+from headlight.data.tasks import EXAMPLE_TASKS
+from headlight.errors import DataError
+from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer
+from headlight.text.tokenizer_training import train_tokenizer
+from headlight.training import snapshots
+from headlight.training.objectives import EXAMPLE_OBJECTIVES, TEXT_OBJECTIVES, Objective
+from headlight.training.recipe import Recipe
+
+RUN_FOLDER = "run"  # inside the checkpoint's folder: what only training needs
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder of one recipe's run; what is slow to compute is kept in it for when the run is resumed."""
+
+    recipe: Recipe
+    checkpoint_folder: Path
+    log: Log
+
+    def __post_init__(self) -> None:
+        path, fingerprint = self.path / "recipe.json", self.recipe.fingerprint()
+        require_files([*(source.path for source in self.recipe.texts), *self.recipe.validation])
+        if self.checkpoint_folder.exists() and not self.checkpoint_folder.is_dir():
+            raise DataError(f"{self.checkpoint_folder} is a file; give --out a folder, which may be new.")
+        if path.is_file():
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            different = [name for name, value in fingerprint.items() if value != stored.get(name)]
+            if different:
+                raise DataError(
+                    f"{self.checkpoint_folder} holds a run of another recipe ({', '.join(different)}); "
+                    "give another --out, or delete that folder to start again."
+                )
+        self.path.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(fingerprint, indent=2) + "\n", encoding="utf-8")
+
+    @property
+    def path(self) -> Path:
+        """The folder of what only training needs."""
+        return self.checkpoint_folder / RUN_FOLDER
+
+    @property
+    def start_folder(self) -> Path:
+        """The folder of the run that this one starts from, where its recipe names another recipe."""
+        return self.path / "start"
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is a snapshot to resume from."""
+        return (self.path / snapshots.LATEST).is_file()
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The run's tokenizer: the task's, or trained on the mixture of texts, unless the recipe names a folder."""
+        if (self.path / TOKENIZER_FILE).is_file():
+            return Tokenizer.load(self.path)
+        if self.recipe.tokenizer.folder:
+            tokenizer = Tokenizer.load(self.recipe.tokenizer.folder)
+        else:
+            tokenizer = self.task.make_tokenizer() if self.task else self._train_tokenizer()
+        tokenizer.save(self.path)
+        return tokenizer
+
+    def _train_tokenizer(self) -> Tokenizer:
+        self.log("Training the tokenizer ...")
+        options, objective = self.recipe.tokenizer, TEXT_OBJECTIVES[self.recipe.objective]
+        return train_tokenizer(
+            options.kind or objective.tokenizer_kind,
+            text_mixture(self.recipe.texts),
+            options.vocabulary_size,
+            objective.special_tokens,
+            options.plain_typography,
+        )
+
+    @cached_property
+    def task(self) -> ExampleTask | None:
+        """The task whose examples are read; None where running text is."""
+        return EXAMPLE_TASKS[self.recipe.task].open() if self.recipe.task else None
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The objective over the training texts, or over a task's examples."""
+        training = self.recipe.training
+        option_names = ("mask_rate", "final_mask_rate", "token_dropout", "line_start_probability")
+        options = {name: getattr(training, name) for name in option_names}
+        if self.task:
+            image = self.recipe.config(self.tokenizer.vocabulary_size).image
+            return EXAMPLE_OBJECTIVES[self.recipe.objective](self.tokenizer, self.task, options, image)
+        texts = [self._tokenized(source) for source in self.recipe.texts]
+        return TEXT_OBJECTIVES[self.recipe.objective](self.tokenizer, texts, options)
+
+    @cached_property
+    def validation_sources(self) -> tuple[TokenizedText | ExampleTask, ...]:
+        """The validation texts, or the task with its held-out examples."""
+        return (
+            (self.task,) if self.task else tuple(self._tokenized(TextSource(path)) for path in self.recipe.validation)
+        )
+
+    def _tokenized(self, source: TextSource) -> TokenizedText:
+        separated = TEXT_OBJECTIVES[self.recipe.objective].separates_documents
+        separator = self.tokenizer.start_id if separated else None
+        return tokenize_cached(source, self.tokenizer, separator, self.path / "tokens", self.log)
+
+    def write_metrics(self, entry: dict[str, object]) -> None:
+        """Append a line to the run's log."""
+        with open(self.path / "log.jsonl", "a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+
+def fork_run(parent: Path, folder: Path) -> None:
+    """Copy another run's snapshots, tokenizer and encoded texts, unless this run has its own.
+
+    The other run may go on. Raises DataError if it has no snapshot.
+    """
+    source, target = parent / RUN_FOLDER, folder / RUN_FOLDER
+    if (target / snapshots.LATEST).is_file():
+        return
+    if not (source / snapshots.LATEST).is_file():
+        raise DataError(f"{parent} has no snapshot to fork from (no {RUN_FOLDER}/{snapshots.LATEST}).")
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.part", "log.jsonl"), dirs_exist_ok=True)

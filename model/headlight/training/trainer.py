@@ -1,0 +1,243 @@
+"""The training loop: updates, evaluations, snapshots, and resuming from them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from headlight.checkpoints import save
+from headlight.checkpoints.files.file_rules import CONFIG
+from headlight.checkpoints.kept_steps import save_step
+from headlight.checkpoints.load import choose_device
+from headlight.data.corpus import TokenizedText, expand_path
+from headlight.errors import DataError
+from headlight.nn.transformer import Transformer
+from headlight.training import snapshots
+from headlight.training.hardware import retain_freed_memory
+from headlight.training.model_card import draft_model_card
+from headlight.training.optimizers import SCHEDULES
+from headlight.training.run_dir import RunFolder
+from headlight.training.train_step import TrainState, ValidationMetrics
+from headlight.training.warm_start import warm_start
+
+REPORT_INTERVAL_SECONDS = 20.0
+
+
+@dataclass
+class Trainer:
+    """A training run in its folder, started or resumed from its latest snapshot.
+
+    `should_stop` is called before every step; once it returns True the run writes a snapshot and ends.
+    """
+
+    run_folder: RunFolder
+    should_stop: Callable[[], bool] = lambda: False
+    progress: snapshots.Progress = field(default_factory=snapshots.Progress)
+
+    def __post_init__(self) -> None:
+        retain_freed_memory()
+        self.recipe, self.training = self.run_folder.recipe, self.run_folder.recipe.training
+        if self.training.threads:
+            torch.set_num_threads(self.training.threads)
+        self.schedule = SCHEDULES[self.training.schedule]
+        self.objective = self.run_folder.objective
+        torch.manual_seed(self.training.seed)
+        model = Transformer(self.recipe.config(self.run_folder.tokenizer.vocabulary_size)).train()
+        if self.training.init_from and not self.run_folder.is_begun:
+            warm_start(expand_path(self.training.init_from), model, self.run_folder.tokenizer, self.run_folder.log)
+        self.train_state = TrainState(model, self.training, choose_device(self.training.device))
+        self._resume()
+
+    def _resume(self) -> None:
+        """Restore the latest snapshot or, if the schedule no longer decays there, the one from before the cooldown."""
+        path = self.run_folder.path / snapshots.LATEST
+        if not path.is_file():
+            return
+        progress, state = snapshots.read(path)
+        if progress.cooldown_began and not self._in_cooldown(*progress.cooldown_began):
+            path = self.run_folder.path / snapshots.BEFORE_COOLDOWN  # written when the cooldown began
+            progress, state = snapshots.read(path)
+        if not (self.run_folder.checkpoint_folder / CONFIG).is_file():
+            progress.best_score = None  # the best model was exported elsewhere
+        self.progress = progress
+        self.train_state.load_state_dict(state)
+        self.run_folder.log(
+            f"Resumed at step {progress.step}, after {progress.seconds / 60:.1f} minutes ({path.name})."
+        )
+
+    def save_snapshot(self, name: str = snapshots.LATEST) -> None:
+        """Write a snapshot into the run's folder."""
+        snapshots.write(self.run_folder.path / name, self.progress, self.train_state.state_dict())
+
+    def keep_weights(self) -> None:
+        """Write the weights of this step beside the checkpoint, if the recipe keeps them."""
+        if self.progress.step in self.training.keep_steps:
+            with self.train_state.use_ema_weights():
+                save_step(self.run_folder.checkpoint_folder, self.train_state.model, self.progress.step)
+
+    def fraction_done(self, step: int, seconds: float) -> float:
+        """The fraction of the run that is done at a step and a time, by the limit that is nearer."""
+        fractions = [step / self.training.steps] if self.training.steps else []
+        fractions += [seconds / (60 * self.training.minutes)] if self.training.minutes else []
+        return min(1.0, max(fractions))
+
+    def _in_cooldown(self, step: int, seconds: float) -> bool:
+        """Whether a wsd schedule decays at this step and time."""
+        if self.training.schedule != "wsd":
+            return False
+        if self.training.cooldown_start_step:
+            return step >= self.training.cooldown_start_step
+        return self.fraction_done(step, seconds) >= 1 - self.training.cooldown_fraction
+
+    @property
+    def schedule_factor(self) -> float:
+        """The schedule's value for the next step, from 1 down to min_lr_ratio, without warmup."""
+        cooldown_start = self.fraction_done(*self.progress.cooldown_began) if self.progress.cooldown_began else 1.0
+        return self.schedule(
+            self.fraction_done(self.progress.step, self.progress.seconds), cooldown_start, self.training.min_lr_ratio
+        )
+
+    @property
+    def lr_factor(self) -> float:
+        """The fraction of the full learning rate for the next step."""
+        return self.schedule_factor * min(1.0, (self.progress.step + 1) / max(1, self.training.warmup_steps))
+
+    @property
+    def context(self) -> int:
+        """Tokens per row for the next step."""
+        full = self.train_state.model.config.context_length
+        early = self.fraction_done(self.progress.step, self.progress.seconds) < self.training.short_context_fraction
+        return min(self.training.short_context_length, full) if self.training.short_context_length and early else full
+
+    def train(self) -> bool:
+        """Train to the end of the recipe; False if the run was stopped before."""
+        self.keep_weights()
+        meter = ProgressMeter(self.progress.tokens, self.fraction_done(self.progress.step, self.progress.seconds))
+        last_step = last_save = time.monotonic()
+        while self.fraction_done(self.progress.step, self.progress.seconds) < 1.0:
+            if self.should_stop():
+                self.save_snapshot()
+                self.run_folder.log(
+                    f"Stopped at step {self.progress.step} and saved; the same command resumes from there."
+                )
+                return False
+            meter.losses.append(self.train_step())
+            self.keep_weights()
+            if meter.is_due:
+                self._report_progress(meter)
+            if self.progress.step % self.training.evaluate_every == 0:
+                self.evaluate()
+            now = time.monotonic()
+            self.progress.seconds, last_step = self.progress.seconds + now - last_step, now
+            if now - last_save > 60 * self.training.save_minutes:
+                self.save_snapshot()
+                last_save = now
+        self.evaluate()
+        self.save_snapshot()
+        return True
+
+    def train_step(self) -> float:
+        """One update; returns its loss in nats per target."""
+        progress, training = self.progress, self.training
+        if not progress.cooldown_began and self._in_cooldown(progress.step, progress.seconds):
+            self.save_snapshot(snapshots.BEFORE_COOLDOWN)
+            progress.cooldown_began = (progress.step, progress.seconds)
+        rows = max(1, training.batch_size * self.train_state.model.config.context_length // self.context)
+        generator = np.random.default_rng((training.seed, progress.step))
+        batch = self.objective.batch(generator, rows, self.context, self.schedule_factor)
+        loss = self.train_state.train_step(batch, self.lr_factor, training.seed * 1_000_003 + progress.step)
+        if not math.isfinite(loss):
+            raise DataError(f"The loss is {loss} at step {progress.step}; try a smaller --learning-rate.")
+        progress.step += 1
+        progress.tokens += batch.ids.numel()
+        return loss
+
+    def evaluate(self) -> dict[str, ValidationMetrics]:
+        """Evaluate on the validation texts, and export the model if its mean score is the lowest so far."""
+        rows, scores = self.training.evaluate_rows, {}
+        rows = max(1, rows * self.train_state.model.config.context_length // self.context)
+        with self.train_state.use_ema_weights():
+            for source in self.run_folder.validation_sources:
+                batch = self.objective.validation_batch(source, rows, self.context)
+                scores[source.name] = self.train_state.measure(batch)
+            mean = sum(map(self._to_minimize, scores.values())) / max(1, len(scores))
+            if self.context != self.progress.best_context:  # losses in rows of another length say nothing about these
+                self.progress.best_score, self.progress.best_context = None, self.context
+            if not scores or self.progress.best_score is None or mean < self.progress.best_score:
+                self.progress.best_score = mean if scores else None
+                card_text = draft_model_card(
+                    self.recipe, self.train_state.model, self.progress, self._metrics_table(scores)
+                )
+                save(
+                    self.run_folder.checkpoint_folder, self.train_state.model, self.run_folder.tokenizer, card=card_text
+                )
+        for name, numbers in self._metrics_table(scores).items():
+            metrics = ", ".join(f"{what} {number:.3f}" for what, number in numbers.items())
+            self.run_folder.log(f"  {name:24} {metrics}")
+        self.run_folder.write_metrics(
+            {
+                "step": self.progress.step,
+                "seconds": self.progress.seconds,
+                "tokens": self.progress.tokens,
+                "validation": self._metrics_table(scores),
+            }
+        )
+        return scores
+
+    def _to_minimize(self, metrics: ValidationMetrics) -> float:
+        """The loss; of a classifier the fraction it has wrong, for its loss grows with its certainty."""
+        return 1 - metrics.accuracy if self.train_state.model.config.labels else metrics.loss
+
+    def _metrics_table(self, scores: dict[str, ValidationMetrics]) -> dict[str, dict[str, float]]:
+        """The metrics of each validation text, or of the held-out examples, that are logged."""
+        table = {}
+        for source in self.run_folder.validation_sources:
+            if source.name in scores:
+                score = scores[source.name]
+                row = table[source.name] = {"nats per token": score.loss, "accuracy": score.accuracy}
+                if not isinstance(source, TokenizedText):
+                    row["exact"] = score.exact
+                elif self.recipe.objective == "causal":
+                    row["bits per byte"] = score.bits_per_byte(len(source.ids), source.byte_count)
+        return table
+
+    def _report_progress(self, meter: ProgressMeter) -> None:
+        """Log a line with loss, learning rate and speed."""
+        progress, fraction_done = self.progress, self.fraction_done(self.progress.step, self.progress.seconds)
+        loss, speed, left = meter.update(progress.tokens, fraction_done)
+        line = (
+            f"step {progress.step}  loss {loss:.3f}  learning rate {self.lr_factor * self.training.learning_rate:.2e}"
+        )
+        self.run_folder.log(f"{line}  {speed:,.0f} tokens/s  {left / 60:.1f} minutes left")
+        self.run_folder.write_metrics(
+            {"step": progress.step, "seconds": progress.seconds, "loss": loss, "tokens_per_second": speed}
+        )
+
+
+class ProgressMeter:
+    """Loss and speed since the last report, and the time that is left at the mean speed of the run."""
+
+    def __init__(self, tokens: int, fraction_done: float) -> None:
+        self.losses: list[float] = []
+        self.tokens = tokens
+        self.first_fraction = fraction_done
+        self.started = self.last_report = time.monotonic()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the next report is due."""
+        return time.monotonic() - self.last_report >= REPORT_INTERVAL_SECONDS
+
+    def update(self, tokens: int, fraction_done: float) -> tuple[float, float, float]:
+        """Mean loss, tokens per second, and seconds left; starts the next interval."""
+        now = time.monotonic()
+        loss = sum(self.losses) / len(self.losses)
+        speed = (tokens - self.tokens) / (now - self.last_report)
+        left = (now - self.started) * (1 - fraction_done) / max(1e-9, fraction_done - self.first_fraction)
+        self.losses, self.tokens, self.last_report = [], tokens, now
+        return loss, speed, left

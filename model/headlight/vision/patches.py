@@ -1,0 +1,93 @@
+"""An image as patches, described the way tokens are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import tokenizers
+from tokenizers import models
+
+from headlight.array_types import Float, Shaped
+from headlight.config_groups import ImageConfig
+from headlight.text.tokenizer import Encoded, Tokenizer
+from headlight.vision.image import Box, ProcessedImage
+
+CLASS_TOKEN = "[CLS]"
+
+
+@dataclass(frozen=True)
+class EncodedImage(Encoded):
+    """An image's patches as tokens, named "row,column", counted from 0 at the top left, after the class token if any.
+
+    `covered_region` is what the patches cover, in pixels of the original image; `patch_size` is the height and width of
+    a patch, in pixels of what the model reads.
+    """
+
+    patch_rows: int
+    patch_columns: int
+    covered_region: Box
+    image: ProcessedImage
+    patch_size: tuple[int, int]
+
+    @property
+    def first_patch(self) -> int:
+        """The index of the patch at the top left: how many tokens stand before the patches."""
+        return len(self.ids) - self.patch_rows * self.patch_columns
+
+    def patch_boxes(self) -> tuple[Box, ...]:
+        """Where each patch lies, in pixels of the original image."""
+        left, top, right, bottom = self.covered_region
+        width, height = (right - left) / self.patch_columns, (bottom - top) / self.patch_rows
+        return tuple(
+            (left + column * width, top + row * height, left + (column + 1) * width, top + (row + 1) * height)
+            for row in range(self.patch_rows)
+            for column in range(self.patch_columns)
+        )
+
+    def covered_pixels(self) -> Shaped[np.ndarray, "covered_height covered_width 3"]:
+        """The part of the preprocessed image that the patches cover, as RGB bytes."""
+        height, width = self.patch_size
+        return self.image.rgb[: self.patch_rows * height, : self.patch_columns * width]
+
+
+def encode_image(image: ProcessedImage, config: ImageConfig, start: Encoded) -> EncodedImage:
+    """The tokens of `start` followed by the patches, with ids that go on counting."""
+    patch_names = tuple(f"{row},{column}" for row in range(config.patch_rows) for column in range(config.patch_columns))
+    left, top, right, bottom = image.crop_region
+    covered_region = (
+        left,
+        top,
+        left + (right - left) * config.patch_columns * config.patch_width / config.width,
+        top + (bottom - top) * config.patch_rows * config.patch_height / config.height,
+    )
+    return EncodedImage(
+        text=start.text,
+        ids=start.ids + tuple(range(len(start.ids), len(start.ids) + len(patch_names))),
+        tokens=start.tokens + patch_names,
+        token_texts=start.token_texts + patch_names,
+        offsets=start.offsets + ((0, 0),) * len(patch_names),
+        special_mask=start.special_mask + (False,) * len(patch_names),
+        patch_rows=config.patch_rows,
+        patch_columns=config.patch_columns,
+        covered_region=covered_region,
+        image=image,
+        patch_size=(config.patch_height, config.patch_width),
+    )
+
+
+def input_ids(text: Encoded) -> tuple[int, ...]:
+    """The token ids that a model is given: all of a text, and of an image those before its patches."""
+    return text.ids[: text.first_patch] if isinstance(text, EncodedImage) else text.ids
+
+
+def pixel_values(text: Encoded) -> Float[np.ndarray, "color_channel height d_model"] | None:
+    """The pixel values that a model is given in addition; None for a text."""
+    return text.image.pixel_values if isinstance(text, EncodedImage) else None
+
+
+def class_token_tokenizer() -> Tokenizer:
+    """The tokenizer of a model that reads images: its vocabulary is the class token."""
+    backend = tokenizers.Tokenizer(models.WordLevel({CLASS_TOKEN: 0}, CLASS_TOKEN))
+    backend.add_special_tokens([CLASS_TOKEN])
+    return Tokenizer(backend)

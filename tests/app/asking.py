@@ -1,0 +1,67 @@
+"""Requests in the words of a test: each field goes to the part of the request that has it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+from starlette.testclient import TestClient
+
+from headlight_app.contract.question import Question, Variant
+from headlight_app.contract.request import Request
+from headlight_app.contract.state import HeadChoice, State
+from headlight_app.engine.job import EngineRequest
+from headlight_app.engine.requests import decode_request
+from headlight_app.worker.serve import answer
+from headlight_app.worker.table import ANSWERS
+
+PARTS: dict[str, type[msgspec.Struct]] = {"question": Question, "choice": HeadChoice, "state": State}
+
+
+def body(route: str, **fields: Any) -> dict[str, Any]:
+    """The JSON of a request: a field that the request itself lacks is its question's, its choice's or its state's."""
+    known = set(ANSWERS[route][0].__struct_fields__)
+    found: dict[str, Any] = {part: {} for part in PARTS if part in known}
+    for name, value in fields.items():
+        holder = next((part for part, kind in PARTS.items() if part in known and name in kind.__struct_fields__), "")
+        if name in known or not (holder or name in Variant.__struct_fields__):
+            found[name] = value
+        elif name in Variant.__struct_fields__:
+            found["question"].setdefault("variant", {})[name] = value
+        else:
+            found[holder][name] = value
+    return found
+
+
+def make_request(route: str, **fields: Any) -> Request[Any]:
+    """The same as a request."""
+    return msgspec.convert(body(route, **fields), ANSWERS[route][0])
+
+
+def make_question(model: str, text: str = "", **fields: Any) -> Question:
+    """A question, the parts of its variant among the fields."""
+    variant = {name: fields.pop(name) for name in Variant.__struct_fields__ if name in fields}
+    return Question(model=model, text=text, variant=Variant(**variant), **fields)
+
+
+def unpack(encoded: bytes) -> tuple[dict[str, Any], bytes]:
+    """What a reply says, and its numbers, as the browser reads them."""
+    end = 4 + int.from_bytes(encoded[:4], "little")
+    return json.loads(encoded[4:end]), encoded[end + -end % 4 :]
+
+
+def ask_worker(route: str, **fields: Any) -> tuple[dict[str, Any], bytes]:
+    """What a worker answers. Raises HeadlightError with the sentence of the server, or of the worker."""
+    content = json.dumps(body(route, **fields)).encode()  # as JavaScript writes it
+    decode_request(msgspec.json.Decoder(ANSWERS[route][0]), content)
+    return unpack(answer(EngineRequest(route, content)))
+
+
+def ask_route(client: TestClient, route: str = "trace", **fields: Any) -> tuple[dict[str, Any], bytes]:
+    """What the server answers to a component."""
+    headers = {"Content-Type": "application/json"}
+    content = json.dumps(body(route, **fields))  # as JavaScript writes it
+    reply = client.post(f"/api/{route}", content=content, headers=headers)
+    assert reply.status_code == 200
+    return unpack(reply.content)

@@ -1,0 +1,129 @@
+"""The cache, and what the page knows about models."""
+
+from pathlib import Path
+
+import numpy as np
+
+from headlight.config import Config
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.nn.masks import MASKS
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.tracing.incremental import FinishedRun, continue_run
+from headlight.tracing.run import RunRequest
+from headlight.tracing.trace import Trace
+from headlight_app.contract.question import Question
+from headlight_app.inference.attention_payload import predictions, variant_differences
+from headlight_app.inference.resolved_question import resolve
+from headlight_app.inference.source_code import code_sections
+from headlight_app.inference.trace_cache import TraceCache, trace_cache
+from tests.app.asking import make_question
+
+
+def test_equal_questions_share_one_trace() -> None:
+    assert resolve(make_question("next", "the cat")).trace is resolve(make_question("next", "the cat")).trace
+    assert resolve(make_question("next", "the cat")).trace is not resolve(make_question("next", "the dog")).trace
+
+
+def test_what_a_model_does_not_read_is_not_kept() -> None:
+    large = "x" * (1 << 20)
+    asked = resolve(make_question("next", "the cat", source=large, image=large))
+    assert asked.trace is resolve(make_question("next", "the cat")).trace
+    assert large not in repr(asked.question)
+
+
+def test_a_value_that_was_not_kept_is_made_again() -> None:
+    question = make_question("next", "the cat")
+    scores = resolve(question).value("decoder.0.self.scores")
+    assert scores.shape == resolve(question).trace["decoder.0.self.weights"].shape
+    assert not scores.flags.writeable
+
+
+def finished(question: Question) -> FinishedRun:
+    resolved = resolve(question)
+    request = RunRequest.encode(resolved.model, resolved.tokenizer, question.text, keep=("*.weights",))
+    return continue_run(None, resolved.model, request)
+
+
+def test_the_cache_gives_the_oldest_away() -> None:
+    questions = [make_question("next", f"the cat{' sat' * count}") for count in range(4)]
+    runs = [finished(question) for question in questions]
+    cache = TraceCache(budget=runs[2].bytes + runs[3].bytes)
+    for question, made in zip(questions, runs, strict=True):
+        cache.get((question, (), Path(), 0), lambda previous, made=made: made)  # type: ignore[misc]
+    assert [key[0] for key in cache.runs] == questions[2:]
+    assert cache.runs.currsize == runs[2].bytes + runs[3].bytes
+
+
+def test_a_run_goes_on_from_the_last_one_that_differs_in_its_text_alone() -> None:
+    cache, edited = TraceCache(), ("decoder.0.self.weights[0]=set:0",)
+    offered: list[str] = []
+
+    def ask(text: str, edits: tuple[str, ...] = ()) -> Trace:
+        question = make_question("next", text, edits=edits)
+
+        def compute(previous: FinishedRun | None) -> FinishedRun:
+            offered.append(previous.trace.text.text if previous else "")
+            return finished(question)
+
+        return cache.get((question, (), Path(), 0), compute)
+
+    first = ask("the cat")
+    ask("the cat sat")
+    ask("the dog", edited)
+    assert ask("the cat") is first
+    ask("the cat lay")
+    assert offered == ["", "the cat", "", "the cat"]
+
+
+def test_a_letter_at_the_end_shows_what_the_whole_text_shows() -> None:
+    typed = ["the c", "the ca", "the cat", "the cat s", "the cat sat", "the cat sa"]
+    one_by_one = [resolve(make_question("next", text)).trace for text in typed]
+    trace_cache.cache_clear()
+    for text, before in zip(reversed(typed), reversed(one_by_one), strict=True):
+        trace_cache.cache_clear()
+        whole = resolve(make_question("next", text)).trace
+        assert whole.values.keys() == before.values.keys()
+        for path, value in whole.values.items():
+            np.testing.assert_allclose(before[path], value, atol=1e-5)
+
+
+def test_a_label_belongs_to_the_whole_text_whatever_token_is_looked_at() -> None:
+    resolved = resolve(make_question("mood", "the cat sat"))
+    (label,) = predictions(resolved)
+    assert (label.preposition, label.token_text) == ("of the whole text", None)
+    assert predictions(resolved, query=1) == (label,)
+
+
+def test_only_what_differs_is_called_exchanged() -> None:
+    config = Config(vocabulary_size=5, context_length=4, d_model=8, layers=1, heads=2)
+    assert variant_differences(config, config) == []
+    other = config.replace(attention_function="hardmax", masks=())
+    assert variant_differences(config, other) == [
+        ("Mask", "Causal", "Bidirectional"),
+        ("Attention function", "Softmax", "Hard (argmax)"),
+    ]
+    ((_, _, masks),) = variant_differences(config, config.replace(masks=("causal", "window:3")))
+    assert masks == "Causal + sliding window (3)"
+    ((_, _, masks),) = variant_differences(config, config.replace(masks=("custom:10/11",)))
+    assert masks == "Custom matrix"
+    ((_, _, masks),) = variant_differences(config, config.replace(masks=("causal", "painted:1-3")))
+    assert masks == "Causal + custom"
+
+
+def test_the_code_of_every_part_can_be_shown() -> None:
+    for position in POSITIONAL_ENCODINGS:
+        for kernel in ATTENTION_FUNCTIONS:
+            masks = tuple(
+                {"window": "window:2", "custom": "custom:1", "painted": "painted:3-1"}.get(mask, mask) for mask in MASKS
+            )
+            config = Config(
+                vocabulary_size=5,
+                context_length=4,
+                d_model=8,
+                layers=1,
+                heads=2,
+                positional_encoding=position,
+                attention_function=kernel,
+                masks=masks,
+            )
+            assert all(part.code.startswith(("class ", "def ")) for part in code_sections(config))

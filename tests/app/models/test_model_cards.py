@@ -1,0 +1,95 @@
+"""What the Models page is told of a checkpoint: right words and right numbers."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from headlight_app.engine import contract
+from headlight_app.engine.contract import ModelsRequest
+from headlight_app.inference.model_listing import ListedModel, listed_models
+from headlight_app.inference.model_pool import ModelPool
+from headlight_app.models.answers import cards as subject
+from headlight_app.models.answers.cards import (
+    MODEL_TASKS,
+    answer_model_card,
+    answer_models,
+    format_bytes,
+    format_count,
+    model_task,
+    opening_problem,
+)
+from headlight_app.models.contract import ModelCardRequest
+
+
+def listed(name: str) -> ListedModel:
+    return next(card for card in listed_models() if card.name == name)
+
+
+def told(name: str) -> contract.ListedModel:
+    """What the page is told of a model."""
+    return next(model for model in answer_models(ModelsRequest()).answer.models if model.name == name)
+
+
+def card_text(name: str) -> str:
+    return answer_model_card(ModelCardRequest(model=name)).answer.text
+
+
+@pytest.mark.parametrize("name", ["next", "masked", "both", "mood"])
+def test_every_kind_of_model_opens_and_has_a_task(name: str) -> None:
+    assert opening_problem(listed(name)) == "" and model_task(listed(name)) in MODEL_TASKS
+
+
+def test_a_model_is_told_by_its_norm_feed_forward_and_pooling() -> None:
+    config = listed("mood").metadata.config
+    assert config is not None
+    parts = {
+        "norm": "layernorm",
+        "norm_placement": "sandwich",
+        "feed_forward": "geglu",
+        "d_ff": 1_200,
+        "pooling": "max",
+    }
+    details = subject._details(listed("mood"), config.replace(**parts))
+    for name, value in {
+        "Norm": "LayerNorm",
+        "Norm placement": "Before and after each sublayer",
+        "Feed-forward": "GEGLU, 1,200 neurons",
+        "Pooling": "Maximum over all tokens",
+    }.items():
+        assert details[name] == value
+    assert "Pooling" in told("mood").details and "Pooling" not in told("next").details
+
+
+def test_a_model_that_needs_too_much_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    models = ModelPool(10_000)
+    monkeypatch.setattr(subject, "model_pool", lambda: models)
+    assert "10.0 kB are allowed here" in opening_problem(listed("next"))
+    assert told("next").problem == opening_problem(listed("next"))
+
+
+def test_the_card_of_a_model_comes_as_its_author_wrote_it(
+    toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(toys / "next", tmp_path / "next")
+    (tmp_path / "next" / "README.md").write_text("# A <b>toy</b>")
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+    assert card_text("next") == "# A <b>toy</b>"
+    assert card_text(str(toys / "next")) == "", "no path opens anything"
+
+
+@pytest.mark.parametrize(
+    ("number", "words", "bytes_"),
+    [
+        (0, "0", "0 B"),
+        (999, "999", "999 B"),
+        (9_230, "9.23 k", "9.23 kB"),
+        (13_249_999, "13.2 M", "13.2 MB"),
+        (124_439_808, "124 M", "124 MB"),
+        (7_000_000_000, "7.00 B", "7.00 GB"),
+    ],
+)
+def test_large_numbers_have_three_digits(number: int, words: str, bytes_: str) -> None:
+    assert (format_count(number), format_bytes(number)) == (words, bytes_)

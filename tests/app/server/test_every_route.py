@@ -1,0 +1,231 @@
+"""Every route with all that a visitor may name: the right lane, the right answer, and nothing for a stranger."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from headlight.errors import HeadlightError
+from headlight_app.access.images import image_store
+from headlight_app.access.uploads import upload_store
+from headlight_app.access.visitor import CURRENT_VISITOR
+from headlight_app.contract.request import Lane
+from headlight_app.engine import client
+from headlight_app.engine.client import submit
+from headlight_app.engine.job import EngineRequest, Job, Stream
+from headlight_app.engine.requests import decode_request
+from headlight_app.worker.table import ANSWERS
+from tests.app.asking import body, unpack
+from tests.app.conftest import LocalEngine
+
+OWNER, STRANGER = "owner", "stranger"
+TEXT = "the cat sat on the mat"
+TABLE = {"name": "table", "axes": ["query"], "labels": [["0", "1"]], "values": base64.b64encode(bytes(8)).decode()}
+# What each request needs besides a model. A model is named by its question, by each of two, or by itself.
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "trace": {},
+    "head_matrix": {"path": "decoder.1.self.weights"},
+    "head_view": {},
+    "thumbnails": {},
+    "qk_projection": {},
+    "head_metrics": {},
+    "query_key_weights": {"query": 2, "key": 1},
+    "walkthrough": {"attention": "decoder.1.self"},
+    "step_code": {"attention": "decoder.1.self"},
+    "logit_lens": {},
+    "residual_norms": {},
+    "negative_log_likelihood": {},
+    "logit_attribution": {},
+    "information_flow": {},
+    "head_ablation": {"attention": "decoder.1.self"},
+    "head_search": {},
+    "neurons": {},
+    "neuron": {},
+    "model_diagram": {},
+    "explore_charts": {},
+    "source_code": {},
+    "export_numbers": {"format": "csv"},
+    "export_neurons": {"format": "csv"},
+    "export_page": {},
+    "export_worksheet": {"figure": "<svg/>", "link": "http://room/?layer=1", "line": "next"},
+    "export_provenance": {},
+    "export_code": {},
+    "token_labels": {},
+    "label_effects": {},
+    "beam_search": {"source": "the dog lay"},
+    "generate": {},
+    "position_profile": {"length": 8},
+    "export_positions": {"length": 8},
+}
+SIDES: dict[str, dict[str, Any]] = {
+    "compare": {},
+    "export_origin": {},
+    "export_table": {"table": TABLE, "format": "csv"},
+}
+NAMED: dict[str, dict[str, Any]] = {
+    "explore_page": {},
+    "tasks_page": {"task": "classify"},
+    "compare_page": {},
+    "generate_page": {},
+    "model_card": {},
+    "weight_report": {},
+    "open_checkpoint": {},
+}
+INPUTS: dict[str, dict[str, Any]] = {
+    "course_screen": {"chapter": "training", "screen": "shifted-targets"},
+    "course_run": {"chapter": "training", "screen": "shifted-targets"},
+}
+WITHOUT_A_MODEL = (
+    *("link", "position_losses", "course_chapter", "export_pdf", "frame", "models", "own_models", "warm_up"),
+    *("check_image", "extract_upload", "download"),
+)
+TOYS = {"token_labels": "tags", "label_effects": "mood", "tasks_page": "mood", "beam_search": "both"}
+# Their answers tell the folder, the date, or how far they came in the time that they have.
+VARY = (
+    *("compare", "generate", "head_search", "compare_page", "model_card", "weight_report"),
+    *("export_origin", "export_code", "export_page", "export_provenance"),
+)
+ROUTES = (*QUESTIONS, *SIDES, *NAMED, *INPUTS)
+
+
+class RememberingEngine(LocalEngine):
+    """The engine of this process, which remembers what it was asked, and in which lane."""
+
+    def __init__(self) -> None:
+        self.lanes: list[Lane] = []
+        self.requests: list[EngineRequest] = []
+
+    def submit(
+        self, visitor: str, request: EngineRequest, *, lane: Lane, seconds: float, stream: Stream | None = None
+    ) -> Job:
+        self.lanes.append(lane)
+        self.requests.append(request)
+        return super().submit(visitor, request, lane=lane, seconds=seconds, stream=stream)
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[RememberingEngine]:
+    """An engine, and stores of this test's own."""
+    remembering = RememberingEngine()
+    monkeypatch.setattr(client, "engine", lambda: remembering)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for store in (upload_store, image_store):
+        store.cache_clear()
+    token = CURRENT_VISITOR.set(OWNER)
+    yield remembering
+    CURRENT_VISITOR.reset(token)
+    upload_store().close()
+    for store in (upload_store, image_store):
+        store.cache_clear()
+
+
+def upload(folder: Path) -> str:
+    """The name of an upload of the owner."""
+
+    def lay(root: Path, max_bytes: int) -> Path:
+        return Path(shutil.copytree(folder, root / "model"))
+
+    return upload_store().add_upload(OWNER, "mine", lay).name
+
+
+def opened_path(folder: Path) -> str:
+    """The name of a folder that the owner opened by its path."""
+    return upload_store().add_folder(OWNER, folder).name
+
+
+def about(route: str, model: str) -> dict[str, Any]:
+    """The JSON of a request of a route about a model."""
+    if route in QUESTIONS:
+        return body(route, model=model, text=TEXT, **QUESTIONS[route])
+    if route in SIDES:
+        sides = [{"model": name, "text": TEXT} for name in ("next", model)]
+        is_export = route != "compare"
+        return {**SIDES[route], "sides": [{"question": side} for side in sides] if is_export else sides}
+    if route in INPUTS:
+        return {**INPUTS[route], "inputs": {"model": model, "text": TEXT}, "model_inputs": ["model"]}
+    return {"model": model, **NAMED[route]}
+
+
+def send(route: str, fields: dict[str, Any]) -> bytes:
+    """What the engine answers to the JSON of a request, as the server asks it."""
+    content = json.dumps(fields).encode()
+    return submit(decode_request(msgspec.json.Decoder(ANSWERS[route][0]), content), content).future.result()
+
+
+def ask_about(route: str, model: str, *names: str) -> tuple[str, bytes]:
+    """What a route says of a model without the time it took; one of `names` stands as MODEL."""
+    told, numbers = unpack(send(route, about(route, model)))
+    text = re.sub(r'"milliseconds": [\d.e-]+', "", json.dumps(told))
+    for name in names:
+        text = text.replace(name, "MODEL")
+    return re.sub(r"\d+\.\d+(e-\d+)?", lambda number: f"{float(number[0]):.3g}", text), numbers
+
+
+def toy(route: str) -> str:
+    return TOYS.get(route, "next")
+
+
+def test_every_route_is_walked_over() -> None:
+    assert {*ROUTES, *WITHOUT_A_MODEL} == set(ANSWERS)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("bring", [upload, opened_path])
+def test_the_owner_gets_the_answer_and_a_stranger_nothing(
+    route: str, bring: Callable[[Path], str], engine: RememberingEngine, toys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if route == "thumbnails":  # which long texts alone need
+        monkeypatch.setattr("headlight_app.inference.resolved_question.MAX_WEIGHTS_BYTES", 0)
+    mine = bring(toys / toy(route))
+    names = mine, "mine", toy(route)
+    shipped = ask_about(route, toy(route), *names)
+    assert engine.lanes == [ANSWERS[route][0].lane]
+    own = ask_about(route, mine, *names)
+    assert engine.lanes[-1] is Lane.PRIVATE
+    assert own[0] == shipped[0] or route in VARY
+    assert len(own[1]) == len(shipped[1]) or route.startswith("export")
+    CURRENT_VISITOR.set(STRANGER)
+    engine.requests.clear()
+    if route == "model_card" and bring is opened_path:
+        assert ask_about(route, mine) == ('{"text": ""}', b"")
+    else:
+        with pytest.raises(HeadlightError, match=r"uploads belong to the browser|There is no model"):
+            ask_about(route, mine)
+    assert not any(request.checkpoints for request in engine.requests)
+
+
+@pytest.mark.parametrize("route", WITHOUT_A_MODEL)
+def test_a_request_without_a_model_has_no_way_to_name_one(route: str) -> None:
+    fields = set(ANSWERS[route][0].__struct_fields__)
+    assert not fields & {"model", "question", "sides", "inputs"}
+
+
+NAMES_A_PICTURE = ("trace", "head_matrix", "export_page", "generate", "compare", "export_origin", "explore_page")
+
+
+@pytest.mark.parametrize("route", (*NAMES_A_PICTURE, *INPUTS))
+def test_a_picture_or_recording_travels_with_the_request_of_its_owner_alone(
+    route: str, engine: RememberingEngine
+) -> None:
+    name = image_store().add(OWNER, b"\x89PNG of the owner")
+    fields = about(route, "next")
+    if route in INPUTS:
+        fields |= {"inputs": {"sound": name}, "model_inputs": [], "file_inputs": ["sound"]}
+    else:
+        holder = fields["sides"][1] if "sides" in fields else fields
+        holder.get("question", holder)["image"] = name
+    for visitor, files, lane in ((OWNER, {name: b"\x89PNG of the owner"}, Lane.PRIVATE), (STRANGER, {}, None)):
+        CURRENT_VISITOR.set(visitor)
+        with suppress(HeadlightError):  # no worker can read this file
+            send(route, fields)
+        assert engine.requests[-1].images == files and engine.lanes[-1] is (lane or ANSWERS[route][0].lane)

@@ -1,0 +1,260 @@
+"""A random walk through the page, the same for the same seed: `python -m tests.browser.walk --actions 2000 --seed 7`.
+
+Every few actions the page must show what it shows after a reload of its address, and predict what `headlight.run`
+computes for the state of that address.
+"""
+
+import argparse
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+from time import monotonic
+from typing import Any
+
+from playwright.sync_api import ElementHandle, sync_playwright
+from playwright.sync_api import Error as BrowserError
+
+import headlight
+from headlight.tasks import task_of
+from headlight_app.contract.question import Variant
+from headlight_app.state.url import decode_state
+from tests.browser import chromium
+from tests.browser.server import serve
+from tests.browser.visitor import PATIENCE, Visitor, address
+
+MODELS = ("stories-causal", "induction", "positions-decoder-rope", "entities", "caption")
+PATHS = ("/", "/tasks", "/compare", "/generate", "/positions", "/course", "/models")
+TEXTS = ("The dog saw the cat", "Once upon a time", "Anna and Ben had a red ball", "One two one two one", "Tom  ran.")
+ACTIONS_PER_CHECK = 25
+LONGEST_PAUSE = 0.15  # seconds between two actions
+ACTION_PATIENCE = 1_000  # milliseconds; what is covered or has gone by then was no action
+QUIET = 0.6  # seconds without a change: the address follows a choice after 0.3
+
+# What a person may use now, without what is Streamlit's own and without files, devices and minutes of work.
+CONTROLS = """() => {
+  const found = [];
+  const kinds = "button, select:has(option:not(:disabled)), "
+    + "input, textarea, summary, [role=gridcell], [data-testid=stPageLink-NavLink]";
+  const others = "[type=file], .run, [data-testid=export-menu] *, .modebar-btn, [data-testid=stSelectbox] *, "
+    + "[data-testid=stFileUploader] *, [data-testid=stBaseButton-secondary], [aria-label=Fullscreen], "
+    + "[data-testid=stExpandSidebarButton], [data-testid=stSidebar] [data-testid=stBaseButton-headerNoPadding]";
+  const seek = (root) => {
+    for (const element of root.querySelectorAll("*")) {
+      if (element.shadowRoot) seek(element.shadowRoot);
+      const usable = element.matches(kinds) && !element.matches(others) && !element.disabled && !element.readOnly;
+      if (usable && element.checkVisibility({ visibilityProperty: true })) found.push(element);
+    }
+  };
+  seek(document);
+  return found;
+}"""
+KINDS = """list => list.map((element) => [
+  element.localName, element.type, element.dataset.testid || element.className].join(" ").replace(/[0-9]+/g, "0"))"""
+# What was chosen, by the name of the control, and what the model says of it.
+SHOWN = """() => {
+  const shown = {};
+  const chosen = (element) => {
+    const aria = ["pressed", "selected", "checked"].map((name) => element.getAttribute(`aria-${name}`));
+    if (element.type === "checkbox") return element.checked;
+    if (element.matches("select, textarea, input")) return element.value;
+    return aria.find((value) => value !== null) ?? element.classList.contains("chosen");
+  };
+  const texts = ["tokens", "predictions", "chapter-title", "candidates", "attention-title", "head-title", "problem"];
+  const seek = (root) => {
+    for (const element of root.querySelectorAll("*")) {
+      if (element.shadowRoot) seek(element.shadowRoot);
+      const name = element.dataset?.testid;
+      if (!name || !element.checkVisibility({ visibilityProperty: true })) continue;
+      if (element.matches("button, select, input, textarea, [role=gridcell]")) shown[name] = String(chosen(element));
+      if (texts.includes(name)) shown[name] = element.textContent;
+    }
+  };
+  seek(document);
+  return shown;
+}"""
+BUSY = """() => {
+  const busy = ".waiting, [data-playing=true], [data-state=asking], [data-testid=instrument]:not([data-painted])"
+    + ", [data-testid=generator]:not([data-known=true]), select:empty, [data-testid=stSkeleton]";
+  const seek = (root) => [...root.querySelectorAll("*")].some((element) =>
+    (element.matches(busy) && element.checkVisibility()) || (element.shadowRoot && seek(element.shadowRoot)));
+  return !document.querySelector('[data-testid="stApp"][data-test-script-state="notRunning"]') || seek(document);
+}"""
+PREDICTED = """list => [...list.querySelectorAll(".candidate")].slice(0, 3).map(row => [
+  Number(row.querySelector("[data-target]").dataset.target), Number(row.title.match(/  ([0-9.e-]+)/)[1])])"""
+
+# What a page keeps for itself until it is left: how fast it plays, what it looked for, what may be undone.
+UNSAID = {
+    "stExpandSidebarButton",
+    "speed",
+    "use-cache",
+    "predict",
+    "undo",
+    "redo",
+    "newest",
+    "play",
+    "stTextInputField",
+    "grow",
+    "edits-as-text",
+}
+
+
+@dataclass
+class Walker:
+    """Two windows: one in which everything is used, and one that opens its address anew."""
+
+    visitor: Visitor
+    reloaded: Visitor
+    random: Random
+    done: list[str] = field(default_factory=list)
+    predictions: int = 0
+
+    def walk(self, actions: int) -> None:
+        """So many actions, with a check after each few. Raises AssertionError with the last of them."""
+        self.visitor.open("model=stories-causal")
+        self.check()  # at least one prediction, wherever the walk leads
+        self.visitor.open(f"model={self.random.choice(MODELS)}", self.random.choice(PATHS))
+        while len(self.done) < actions:
+            self.act()
+            if len(self.done) % ACTIONS_PER_CHECK == 0:
+                self.check()
+
+    def act(self) -> None:
+        """Uses one control, of a kind chosen first: else a page of many heads would hardly be left."""
+        page = self.visitor.page
+        controls = page.evaluate_handle(CONTROLS)
+        kinds: list[str] = controls.evaluate(KINDS)
+        kind = self.random.choice(sorted(set(kinds)))
+        place = self.random.choice([place for place, other in enumerate(kinds) if other == kind])
+        element = controls.get_property(str(place)).as_element()
+        assert element
+        try:
+            said = self._use(element)
+        except BrowserError:
+            page.keyboard.press("Escape")
+            said = "in vain"
+        self.done.append(f"{len(self.done)} {kind}: {said}")
+        page.wait_for_timeout(1e3 * LONGEST_PAUSE * self.random.random())
+
+    def _use(self, element: ElementHandle) -> str:
+        name, kind = element.evaluate("element => [element.localName, element.type]")
+        if name == "select":
+            options = element.evaluate("list => [...list.options].filter(o => !o.disabled).map(o => o.value)")
+            value = self.random.choice(options)
+            element.select_option(value, timeout=ACTION_PATIENCE)
+            return str(value)
+        if name == "textarea" or kind == "text":
+            text = self.random.choice(TEXTS)
+            element.fill(text, timeout=ACTION_PATIENCE)
+            return text
+        if kind in ("range", "number"):
+            element.press(self.random.choice(("ArrowLeft", "ArrowRight", "ArrowUp")), timeout=ACTION_PATIENCE)
+            return "arrow key"
+        if kind == "checkbox":  # some are drawn by what lies over them
+            element.evaluate("element => element.click()")
+        else:
+            element.click(timeout=ACTION_PATIENCE)
+        return str(element.evaluate("element => element.ariaLabel || element.textContent.trim().slice(0, 40)"))
+
+    def check(self) -> None:
+        """Page, reload and `headlight.run` agree, for one and the same address."""
+        page = self.visitor.page
+        page.keyboard.press("Escape")
+        self._come_to_rest()
+        self.reloaded.page.goto(page.url)
+        until = monotonic() + PATIENCE
+        while differing := self._differing():
+            assert monotonic() < until, f"the page and its reload differ (page, reload): {differing}\n{self._told()}"
+            page.wait_for_timeout(200)
+        instruments = page.get_by_test_id("instrument")
+        if instruments.count():
+            assert instruments.count() == 1, self._told()
+            self._check_prediction(page.get_by_test_id("sentence").input_value())
+
+    def _told(self) -> str:
+        return f"{self.visitor.page.url} after\n" + "\n".join(self.done[-2 * ACTIONS_PER_CHECK :])
+
+    def _differing(self) -> dict[str, tuple[str | None, str | None]]:
+        """What the page shows otherwise than its reload, and what of the reload it lacks."""
+        if any(visitor.page.evaluate(BUSY) for visitor in (self.visitor, self.reloaded)):
+            return {"busy": (None, None)}
+        page, reload = (visitor.page.evaluate(SHOWN) for visitor in (self.visitor, self.reloaded))
+        names = reload.keys() - UNSAID
+        return {name: (page.get(name), reload[name]) for name in names if page.get(name) != reload[name]}
+
+    def _come_to_rest(self) -> None:
+        """Waits until nothing has changed for a moment."""
+        page, until, since, last = self.visitor.page, monotonic() + PATIENCE, monotonic(), ""
+        while monotonic() - since < QUIET:
+            now = f"{page.url} {page.evaluate(SHOWN)}"
+            if now != last or page.evaluate(BUSY):
+                last, since = now, monotonic()
+            assert monotonic() < until, f"the page does not come to rest: {self._told()}"
+            page.wait_for_timeout(100)
+
+    def _check_prediction(self, sentence: str) -> None:
+        """The likeliest next tokens are those of the model, run by hand."""
+        page = self.visitor.page
+        state = decode_state(address(page))
+        shown = page.get_by_test_id("predictions").locator("ol")
+        if shown.count() != 1 or page.get_by_test_id("problem").is_visible():
+            return
+        checkpoint = _checkpoint(state.model) if state.model else None
+        if checkpoint is None or not _continues(checkpoint.model.config):
+            return
+        model = checkpoint.model
+        if state.variant:
+            model = headlight.variant(model, **_parts(state.variant))
+        trace = headlight.run(
+            model, checkpoint.tokenizer, sentence, state.edits, masked_positions=state.masked_positions
+        )
+        last = len(trace.text.ids) - 1
+        found = headlight.candidates(trace, checkpoint.tokenizer, state.query if 0 <= state.query <= last else last, 3)
+        expected = [(candidate.id, candidate.probability) for candidate in found]
+        said = [tuple(row) for row in shown.evaluate(PREDICTED)]
+        near = all(abs(one - other) < 2e-3 for (_, one), (_, other) in zip(said, expected, strict=True))
+        assert near, f"the page predicts {said}, the model {expected}: {self._told()}"
+        self.predictions += 1
+
+
+@lru_cache(maxsize=len(MODELS))
+def _checkpoint(name: str) -> headlight.Checkpoint:
+    return headlight.load(headlight.find_checkpoint(name), device="cpu")
+
+
+def _continues(config: headlight.Config) -> bool:
+    task = task_of(config)
+    return task.generates and not (task.fills_masks or config.has_cross_attention or config.reads_image)
+
+
+def _parts(variant: Variant) -> dict[str, Any]:
+    """What was exchanged, as `headlight.variant` takes it."""
+    names = ("positional_encoding", "attention_function", "masks", "pooling")
+    parts: dict[str, Any] = {name: getattr(variant, name) or None for name in names}
+    return parts | {"scale": {"on": True, "off": False}.get(variant.scale)}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Walks by hand, and says where the page disagreed or went wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.browser.walk")
+    parser.add_argument("--actions", type=int, default=2_000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium.find(), args=list(chromium.ARGUMENTS))
+        page, reloaded = (Visitor(browser.new_page(), server.url) for _ in range(2))
+        for visitor in (page, reloaded):
+            visitor.watch()
+        walker = Walker(page, reloaded, Random(options.seed))
+        walker.walk(options.actions)
+        for visitor in (page, reloaded):
+            visitor.assert_clean()
+        server.assert_no_error()
+    print(f"{options.actions} actions, {walker.predictions} predictions compared: no difference")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

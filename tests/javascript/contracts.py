@@ -1,0 +1,160 @@
+"""The types of the contracts for the browser; `python -m tests.javascript.contracts` writes them beside its modules."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from msgspec import NODEFAULT, Struct
+from msgspec import inspect as kinds
+
+import headlight_app
+from headlight_app.contract.reply import answer_type
+from headlight_app.contract.request import Request
+
+PACKAGE = Path(headlight_app.__file__).parent
+SHARED = ("question", "state", "sampling", "difference", "parts", "diagram", "arrays", "reply")
+PAGES = ("explore", "tasks", "compare", "generate", "positions", "course", "frame")
+FILES = {
+    "ui/frontend/contract.d.ts": tuple(f"headlight_app.contract.{name}" for name in SHARED),
+    "ui/frontend/export/contract.d.ts": ("headlight_app.export.contract",),
+    **{f"{page}/frontend/contract.d.ts": (f"headlight_app.{page}.contract",) for page in PAGES},
+}
+FILE_OF = {module: file for file, modules in FILES.items() for module in modules}
+WIDTH = 120
+PLAIN: dict[type, str] = {
+    kinds.IntType: "number",
+    kinds.FloatType: "number",
+    kinds.StrType: "string",
+    kinds.BoolType: "boolean",
+    kinds.NoneType: "null",
+    kinds.BytesType: "string",
+    kinds.AnyType: "unknown",
+}
+
+
+def main() -> None:
+    """Write every file."""
+    for path in FILES:
+        (PACKAGE / path).write_text(declarations(path), encoding="utf-8")
+
+
+def declarations(path: str) -> str:
+    """The text of one file."""
+    found = [kind for name in FILES[path] for kind in _structs(import_module(name))]
+    uses: set[type[Struct]] = set()
+    interfaces = [*(_interface(kind, uses) for kind in found), *_routes(found, uses)]
+    sources = "headlight_app/contract" if len(FILES[path]) > 1 else FILES[path][0].replace(".", "/") + ".py"
+    heading = f"// Written from {sources} by tests/javascript/contracts.py.\n"
+    imports = "".join(_imports(path, uses))
+    return "\n".join([heading, *filter(None, [imports]), *interfaces])
+
+
+def _structs(module: ModuleType) -> list[type[Struct]]:
+    """The structs that travel, in the order of a module; what others only inherit from is left out."""
+    found = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Struct)]
+    return [kind for kind in found if kind.__module__ == module.__name__ and not _is_base(kind)]
+
+
+def _is_base(kind: type[Struct]) -> bool:
+    """Whether nothing that travels is of this kind itself: it has parameters, or no tag of its own."""
+    return bool(getattr(kind, "__parameters__", ())) or kind.__struct_config__.tag == kind.__name__
+
+
+def _imports(path: str, uses: set[type[Struct]]) -> Iterator[str]:
+    by_file: dict[str, set[str]] = {}
+    for kind in uses:
+        target = FILE_OF[kind.__module__]
+        if target != path:
+            by_file.setdefault(target, set()).add(kind.__name__)
+    for target, names in sorted(by_file.items()):
+        where = os.path.relpath(target, os.path.dirname(path)).removesuffix(".d.ts")
+        where = where if where.startswith(".") else f"./{where}"
+        line = f'import type {{ {", ".join(sorted(names))} }} from "{where}.js";\n'
+        if len(line.rstrip()) > WIDTH:
+            listed = "".join(f"  {name},\n" for name in sorted(names))
+            line = f'import type {{\n{listed}}} from "{where}.js";\n'
+        yield line
+
+
+def _interface(kind: type[Struct], uses: set[type[Struct]]) -> str:
+    described = kinds.type_info(kind)
+    assert isinstance(described, kinds.StructType)
+    asks = issubclass(kind, Request)
+    fields = [f'  {described.tag_field}: "{described.tag}";\n'] if described.tag_field else []
+    for field in described.fields:
+        type_name = _type(field.type, uses)
+        if asks and isinstance(field.type, kinds.StructType) and not any(f.required for f in field.type.fields):
+            type_name = f"Partial<{type_name}>"
+        optional = "?" if _may_be_left_out(field, asks) else ""
+        line = f"  {field.encode_name}{optional}: {type_name};\n"
+        fields.append(line if len(line) <= WIDTH + 1 else _broken(line))
+    if not fields:
+        return f"{_comment(kind)}export type {kind.__name__} = object;\n"
+    return f"{_comment(kind)}export interface {kind.__name__} {{\n{''.join(fields)}}}\n"
+
+
+def _may_be_left_out(field: kinds.Field, asks: bool) -> bool:
+    """A request may leave out what has a default; elsewhere only that is missing which was not set."""
+    unset = field.default is field.default_factory is NODEFAULT
+    return not field.required and (asks or unset)
+
+
+def _broken(line: str) -> str:
+    """A field whose union is too long for a line, a line for each of its parts."""
+    name, union, end = re.fullmatch(r"(.*?: \()(.*)(\).*\n)", line).groups()  # type: ignore[union-attr]
+    return "".join([name, "\n", *(f"    | {part}\n" for part in union.split(" | ")), "  ", end])
+
+
+def _routes(found: list[type[Struct]], uses: set[type[Struct]]) -> Iterator[str]:
+    """One map of all requests that components send: from the name of a route to its request and its answer."""
+    asked = [kind for kind in found if issubclass(kind, Request) and kind.is_http]
+    if not asked:
+        return
+    uses.update(answer_type(kind) for kind in asked)
+    rows = (
+        f"  {kind.route}: {{ request: {kind.__name__}; answer: {answer_type(kind).__name__} }};\n" for kind in asked
+    )
+    name = f"{asked[0].__module__.split('.')[-2].title()}Routes"
+    yield f"/** What each route is asked, and what it answers. */\nexport interface {name} {{\n{''.join(rows)}}}\n"
+
+
+def _comment(kind: type[Struct]) -> str:
+    lines = (inspect.getdoc(kind) or "").splitlines()
+    if len(lines) == 1:
+        return f"/** {lines[0]} */\n"
+    return "".join(["/**\n", *(f" * {line}".rstrip() + "\n" for line in lines), " */\n"])
+
+
+def _type(kind: kinds.Type, uses: set[type[Struct]]) -> str:
+    """A type of msgspec in TypeScript; structs that it names are added to `uses`."""
+    while isinstance(kind, kinds.Metadata):
+        kind = kind.type
+    if isinstance(kind, kinds.StructType):
+        uses.add(kind.cls)
+        return kind.cls.__name__
+    if isinstance(kind, kinds.UnionType):
+        return " | ".join(_type(each, uses) for each in kind.types)
+    if isinstance(kind, kinds.LiteralType):
+        return " | ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in kind.values)
+    if isinstance(kind, kinds.EnumType):
+        return " | ".join(f'"{value.value}"' for value in kind.cls)
+    if isinstance(kind, kinds.TupleType):
+        return f"[{', '.join(_type(each, uses) for each in kind.item_types)}]"
+    if isinstance(kind, kinds.VarTupleType | kinds.ListType):
+        item, is_list = _type(kind.item_type, uses), isinstance(kind.item_type, kinds.VarTupleType | kinds.ListType)
+        return f"({item})[]" if " | " in item and not is_list else f"{item}[]"
+    if isinstance(kind, kinds.DictType):
+        return f"Record<{_type(kind.key_type, uses)}, {_type(kind.value_type, uses)}>"
+    found: Any = PLAIN[type(kind)]
+    return str(found)
+
+
+if __name__ == "__main__":
+    main()

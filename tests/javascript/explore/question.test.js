@@ -1,0 +1,70 @@
+// What Explore asks: the question as the page's fields name it, and the details of each request beside it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HttpServer } from "../../../app/headlight_app/explore/frontend/server.js";
+import { withVariant } from "../../../app/headlight_app/ui/frontend/address.js";
+import { Questions } from "../../../app/headlight_app/ui/frontend/questions.js";
+import { packed } from "../packed.js";
+import { AS_TRAINED, createPage } from "./page.js";
+
+const VARIANT = { ...AS_TRAINED, scale: "off" };
+
+/** What was sent, from then on. @param {import("node:test").TestContext} context */
+function requests(context) {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const fetched = context.mock.method(globalThis, "fetch", async () => packed('{"superseded":true}'));
+  return () =>
+    fetched.mock.calls.map(({ arguments: [address, options] }) => [address, JSON.parse(String(options?.body))]);
+}
+
+test("a question has the fields that the page names, and nothing of what is looked at", () => {
+  const { state } = createPage({ text: "The dog", variant: VARIANT, tab: "layers", query: 1 });
+  assert.deepEqual(state.question, {
+    image: "",
+    variant: VARIANT,
+    device: "cpu",
+    edits: [],
+    masked_positions: [],
+    model: "tiny",
+    text: "The dog",
+    source: "",
+  });
+});
+
+test("the model is asked anew by a change of the question or its query, and by no other", () => {
+  const { state } = createPage();
+  assert.ok(state.asks({ variant: VARIANT }) && state.asks({ query: 1 }) && state.asks({ edits: [] }));
+  assert.ok(!state.asks({ tab: "layers", head: 1, key: 2 }));
+});
+
+test("all heads are asked for with a number, of which the newest is answered", async (context) => {
+  const sent = requests(context);
+  const { state } = createPage({ text: "The dog" });
+  assert.equal(await new Questions("/api").ask("trace", state.traceRequest), null);
+  const [[address, { client_id, ...request }]] = sent();
+  assert.equal(address, "/api/trace");
+  assert.match(client_id, /^[\da-f]+$/);
+  assert.deepEqual(request, { question: state.question, query: -1, writes_target: false, request_number: 1 });
+});
+
+test("whatever else is asked is about the answer on the screen, with details beside the question", (context) => {
+  const sent = requests(context);
+  const { state } = createPage({ text: "The dog sits" });
+  const server = new HttpServer("/api", state, () => {});
+  assert.equal(server.get("residual_norms", {}), null);
+  assert.equal(server.get("logit_lens", { first: 32 }), null);
+  context.mock.timers.tick(1);
+  const { question } = state.answer;
+  assert.equal(question.text, "The dog sat");
+  assert.deepEqual(sent(), [
+    ["/api/residual_norms", { question }],
+    ["/api/logit_lens", { question, first: 32 }],
+  ]);
+});
+
+test("a state that an earlier version has saved keeps its variant", () => {
+  const saved = { text: "The dog", masks: "none", scale: "off" };
+  assert.deepEqual(withVariant(saved).variant, { masks: "none", scale: "off" });
+  assert.deepEqual(withVariant({ text: "", variant: VARIANT }).variant, VARIANT);
+});

@@ -1,0 +1,23 @@
+// The size of the grid's thumbnails.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { gridCells } from "../../../app/headlight_app/ui/frontend/heads/measurements.js";
+
+const EDGES = 38; // pixels beside the thumbnails of a row
+
+/** @param {number} width @param {{ layers: number, heads: number }} shape */
+function rowWidth(width, shape) {
+  const { size, gap } = gridCells(width, shape);
+  return EDGES + shape.heads * (size + gap);
+}
+
+test("twelve heads fit into the narrowest grid that a window of 1280 pixels and a phone have", () => {
+  for (const width of [301, 316, 340]) assert.ok(rowWidth(width, { layers: 12, heads: 12 }) <= width, String(width));
+});
+
+test("few heads are large, and as many as never fit stay large enough to be told apart", () => {
+  assert.deepEqual(gridCells(301, { layers: 6, heads: 8 }), { size: 28, gap: 4 });
+  assert.equal(gridCells(900, { layers: 2, heads: 2 }).size, 92);
+  assert.equal(gridCells(301, { layers: 32, heads: 32 }).size, 16);
+});

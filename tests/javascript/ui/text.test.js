@@ -1,0 +1,84 @@
+// Tokens and numbers as a reader sees them.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  divergingColour,
+  extentOf,
+  formatNumber,
+  formatShort,
+  formatSigned,
+  tokenOptions,
+} from "../../../app/headlight_app/ui/frontend/charts/charts.js";
+import {
+  formatPercent,
+  inlineText,
+  truncateText,
+  visibleText,
+} from "../../../app/headlight_app/ui/frontend/dom/dom.js";
+
+test("white space and control characters are visible", () => {
+  assert.equal(visibleText(" the cat\n\t"), "·the cat⏎→");
+  assert.equal(visibleText("chess board"), "chess board");
+  assert.equal(visibleText("a  b "), "a··b·");
+  assert.equal(visibleText("\0\x1b"), "␀␛");
+  assert.equal(visibleText(""), "∅");
+});
+
+test("in running text a leading space is left out, unless it is all", () => {
+  assert.equal(inlineText(" cat"), "cat");
+  assert.equal(inlineText("  cat"), "·cat");
+  assert.equal(inlineText(" "), "·");
+});
+
+test("shares are percent; very small ones are said to be so", () => {
+  assert.deepEqual([0, 0.0001, 0.0005, 0.1234, 1, Number.NaN, Infinity].map(formatPercent), [
+    "0 %",
+    "<0.1 %",
+    "0.1 %",
+    "12.3 %",
+    "100.0 %",
+    "–",
+    "–",
+  ]);
+});
+
+test("numbers are short, with a true minus, and infinite where they are", () => {
+  assert.deepEqual(
+    [0, 2.34567, -2.5, 0.00001, 123456, Number.NaN, -Infinity].map((number) => formatNumber(number)),
+    ["0", "2.346", "−2.5", "1.00e−5", "1.23e+5", "–", "−∞"],
+  );
+  assert.deepEqual([0.5, -0.5, 0].map(formatSigned), ["+0.5", "−0.5", "0"]);
+  assert.deepEqual([0.5, -0.126, 0.001].map(formatShort), ["+0.50", "−0.13", "·"]);
+});
+
+test("a scale holds all numbers and zero, but nothing infinite", () => {
+  assert.deepEqual(
+    extentOf([
+      [1, 3],
+      [-2, Infinity],
+    ]),
+    { low: -2, high: 3 },
+  );
+  assert.deepEqual(extentOf([[0, 0]]), { low: 0, high: 1 });
+  assert.deepEqual(extentOf([]), { low: 0, high: 1 });
+});
+
+test("both sides of zero have a colour, as strong for the same size", () => {
+  assert.equal(divergingColour(0.5).replace("beam", "minus"), divergingColour(-0.5));
+  assert.equal(divergingColour(3), divergingColour(1));
+  assert.match(divergingColour(0), / 0%/);
+});
+
+test("equal tokens are kept apart by their number", () => {
+  assert.deepEqual(tokenOptions([{ text: " a" }, { text: " a" }]), [
+    [0, "0  a"],
+    [1, "1  a"],
+  ]);
+});
+
+test("a text is cut between whole signs", () => {
+  const context = /** @type {CanvasRenderingContext2D} */ ({ measureText: (text) => ({ width: [...text].length }) });
+  assert.equal(truncateText(context, "😀😀😀", 3), "😀😀😀");
+  assert.equal(truncateText(context, "😀😀😀😀", 3), "😀😀…");
+});
