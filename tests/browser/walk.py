@@ -163,10 +163,12 @@ class Walker:
         page = self.visitor.page
         page.keyboard.press("Escape")
         self._come_to_rest()
-        self.reloaded.page.goto(page.url)
-        until = monotonic() + PATIENCE
-        while differing := self._differing():
-            assert monotonic() < until, f"the page and its reload differ (page, reload): {differing}\n{self._told()}"
+        until, opened = monotonic() + PATIENCE, ""
+        while page.url != opened or self._differing():
+            assert monotonic() < until, f"page, reload: {self._differing()}\n{self._told()}"
+            if page.url != opened:  # a busy server writes the address late
+                opened = page.url
+                self.reloaded.page.goto(opened)
             page.wait_for_timeout(200)
         instruments = page.get_by_test_id("instrument")
         if instruments.count():
