@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,10 +55,10 @@ class Session:
     edits: list[str] = field(default_factory=list)
     asked: int = 0
 
-    @property
+    @cached_property
     def headers(self) -> dict[str, str]:
         """Of each request: the cookie tells one visitor from another."""
-        return {"Content-Type": "application/json", "Cookie": f"headlight_visitor=visitor-{self.number}"}
+        return self.server.new_visitor()
 
     def live(self) -> None:
         """A minute of typing and switching; what goes wrong is noted."""
@@ -151,13 +152,13 @@ class Attacker:
             ("trace", {"text": (words * 8)[:1_000]}),
             ("information_flow", {"text": words, "threshold": 1e-4}),
         )
+        headers = self.server.new_visitor()
         while time.monotonic() < until:
             route, question = random.choice(questions)
-            body = json.dumps({"model": MODEL, "query": -1, "layer": 0, "head": 0} | question)
-            headers = {"Content-Type": "application/json", "Cookie": "headlight_visitor=attacker"}
+            content = json.dumps(body(route, model=MODEL, **question))
             line = HTTPConnection("127.0.0.1", self.server.port, timeout=600)
             try:
-                line.request("POST", f"/api/{route}", body, headers)
+                line.request("POST", f"/api/{route}", content, headers)
                 line.getresponse().read()
                 self.answered += 1
             except OSError:

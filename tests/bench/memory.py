@@ -62,7 +62,7 @@ def ask(server: Server, number: int) -> None:
     """A visitor's question about a text of some length, whose answer must be one."""
     content = json.dumps(body("trace", model=MODEL, text=f"{number} " + "the cat sat on the mat " * 20))
     line = HTTPConnection("127.0.0.1", server.port, timeout=120)
-    headers = {"Content-Type": "application/json", "Cookie": f"headlight_visitor=visitor-{number}"}
+    headers = server.new_visitor()
     line.request("POST", "/api/trace", content, headers)
     meta, _ = unpack(line.getresponse().read())
     assert "tokens" in meta, meta

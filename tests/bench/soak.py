@@ -95,7 +95,7 @@ def _ask_every_route(server: Server, minute: int, wrong: list[str]) -> None:
     """One who asks everything once, about a text of this minute."""
     question = {"model": MODEL, "text": f"{minute} {STORY}"}
     details = {"path": "decoder.1.self.weights", "layer": 1, "head": 2, "neuron": 3, "threshold": 0.01, "format": "csv"}
-    headers = {"Content-Type": "application/json", "Cookie": f"headlight_visitor=curious-{minute}"}
+    headers = server.new_visitor()
     for kind in http_requests():
         name, taken = kind.route, {key: value for key, value in details.items() if key in kind.__struct_fields__}
         about = question if "question" in kind.__struct_fields__ else {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import SystemRandom
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 PATIENCE = 180.0  # seconds until the page must answer; the first import of torch on a cold, busy disk is slow
 STOPPING = 60.0  # seconds in which it tidies up
@@ -33,6 +33,12 @@ class Server:
     def log(self) -> str:
         """Everything written so far."""
         return self.log_file.read_text(errors="replace")
+
+    def new_visitor(self) -> dict[str, str]:
+        """Headers with which JSON is sent in the name of a visitor who has just opened the page."""
+        with urlopen(Request(self.url, headers={"Accept": "text/html"})) as page:
+            cookie = page.headers["Set-Cookie"].partition(";")[0]
+        return {"Content-Type": "application/json", "Cookie": cookie}
 
     def assert_no_traceback(self, since: int = 0) -> None:
         """Fails with the log where it holds a traceback after the first `since` characters."""

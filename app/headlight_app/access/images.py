@@ -52,7 +52,7 @@ class ImageStore:
         Raises ImageError for what is too large, or comes without a cookie.
         """
         if visitor == UNKNOWN_VISITOR:
-            raise ImageError("Your browser sends no cookie to this page, so nothing could be kept for you alone.")
+            raise ImageError("Your browser sends no cookie of this server, so nothing could be kept for you alone.")
         if len(data) > MAX_FILE_BYTES:
             raise ImageError(TOO_LARGE)
         name = OWN_IMAGE_PREFIX + secrets.token_urlsafe(16)

@@ -246,7 +246,7 @@ def describe_ownership(name: str) -> str:
 def _require_visitor(visitor: str) -> None:
     if visitor == UNKNOWN_VISITOR:
         raise CheckpointError(
-            "Your browser sends no cookie to this page, so nothing could be kept for you alone. "
+            "Your browser sends no cookie of this server, so nothing could be kept for you alone. "
             "Allow cookies here (an embedded page may need a window of its own), and reload."
         )
 

@@ -1,20 +1,24 @@
-"""Who is asking: a cookie that tells one visitor's browser from another's, and nothing else about anybody.
+"""Who is asking: a signed cookie tells one visitor's browser from another's.
 
-What is private to a visitor is found by it alone, so a link or a request from somebody else never opens it. The cookie
-holds 256 random bits, ends with the browser's session, and no script can read it.
+What is private to a visitor is found by the cookie alone, so a link or a request of another visitor never opens it. The
+cookie holds 256 random bits and this server's signature, ends with the browser's session, and no script can read it.
+A request without a valid cookie has no visitor; such requests wait in one queue for each network address.
 """
 
 from __future__ import annotations
 
+import secrets
 from contextvars import ContextVar
+from functools import lru_cache
 from hashlib import sha256
 
 import streamlit as st
+from itsdangerous import BadSignature, Signer
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-COOKIE_NAME = "headlight_visitor"
 UNKNOWN_VISITOR = ""
 CURRENT_VISITOR: ContextVar[str] = ContextVar("visitor", default=UNKNOWN_VISITOR)
+CURRENT_ADDRESS: ContextVar[str] = ContextVar("address", default="")
 
 
 def current_visitor() -> str:
@@ -22,9 +26,34 @@ def current_visitor() -> str:
     known = CURRENT_VISITOR.get()
     if known or get_script_run_ctx(suppress_warning=True) is None:
         return known
-    return visitor_id(str(st.context.cookies.get(COOKIE_NAME, "")))
+    return visitor_id(str(st.context.cookies.get(cookie_name(), "")))
+
+
+def current_queue() -> str:
+    """Whose turn a question of this thread waits for: its visitor's, or its network address's where it has none."""
+    in_script = get_script_run_ctx(suppress_warning=True) is not None
+    return current_visitor() or f"at {(st.context.ip_address if in_script else None) or CURRENT_ADDRESS.get()}"
+
+
+def cookie_name() -> str:
+    """The cookie's name. Browsers send cookies to all ports of a host, so it holds the port of this server."""
+    return f"headlight_visitor_{st.get_option('server.port')}"
+
+
+def new_cookie() -> str:
+    """A cookie for a new visitor."""
+    return _signer().sign(secrets.token_urlsafe(32)).decode()
 
 
 def visitor_id(cookie: str) -> str:
-    """What a visitor is called here: what the server keeps would not let anybody pass for them."""
-    return sha256(cookie.encode()).hexdigest()[:32] if cookie else UNKNOWN_VISITOR
+    """The hash of a cookie that this server signed; leaking it does not allow impersonation. Else UNKNOWN_VISITOR."""
+    try:
+        return sha256(_signer().unsign(cookie)).hexdigest()[:32]
+    except BadSignature:
+        return UNKNOWN_VISITOR
+
+
+@lru_cache(maxsize=1)
+def _signer() -> Signer:
+    """With a key of this process: a visitor of an earlier one has nothing here, because uploads end with the server."""
+    return Signer(secrets.token_bytes(32), digest_method=sha256)

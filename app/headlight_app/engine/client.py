@@ -14,7 +14,7 @@ from cachetools import LRUCache, cached
 from headlight_app.access.images import image_store
 from headlight_app.access.settings import settings
 from headlight_app.access.uploads import upload_store
-from headlight_app.access.visitor import current_visitor
+from headlight_app.access.visitor import current_queue, current_visitor
 from headlight_app.contract.reply import Reply, answer_type, decode_reply
 from headlight_app.contract.request import LONG_TEXT, Answer, Lane, Request
 from headlight_app.engine.contract import CheckImageRequest
@@ -79,11 +79,11 @@ def submit(request: Request[Any], body: bytes = b"") -> Job:
     asked = EngineRequest(request.route, body or msgspec.json.encode(request), folders, images, request.is_local)
     stream = Stream(request.client_id, request.request_number) if request.client_id else None
     lane = Lane.PRIVATE if is_private else request.wanted_lane()
-    return engine().submit(visitor, asked, lane=lane, seconds=request.seconds, stream=stream)
+    return engine().submit(current_queue(), asked, lane=lane, seconds=request.seconds, stream=stream)
 
 
 def check_image(data: bytes, *, recording: bool = False) -> None:
     """Have somebody's picture, or their recording, read. Raises HeadlightError where it is none."""
     request = CheckImageRequest(recording=recording)
     asked = EngineRequest(request.route, msgspec.json.encode(request), images={"": data})
-    engine().submit(current_visitor(), asked, lane=Lane.PRIVATE, seconds=request.seconds).future.result()
+    engine().submit(current_queue(), asked, lane=Lane.PRIVATE, seconds=request.seconds).future.result()

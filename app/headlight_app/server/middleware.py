@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import secrets
 from http import HTTPStatus
 
+from cachetools import TTLCache
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
@@ -13,10 +13,20 @@ from streamlit.runtime import exists, get_instance
 from streamlit.runtime.stats import CacheStat
 
 from headlight_app.access.settings import settings
-from headlight_app.access.visitor import COOKIE_NAME, CURRENT_VISITOR, visitor_id
+from headlight_app.access.visitor import (
+    CURRENT_ADDRESS,
+    CURRENT_VISITOR,
+    UNKNOWN_VISITOR,
+    cookie_name,
+    new_cookie,
+    visitor_id,
+)
 
 UPLOAD_PATH = "/_stcore/upload_file/"
 ROOT_ELEMENT = b'<div id="root">'  # where Streamlit draws
+COOKIES_PER_ADDRESS = 500  # in COOKIE_SECONDS; more than a lecture hall behind one router fetches
+COOKIE_SECONDS = 600
+MAX_ADDRESSES = 10_000  # that are counted
 PENDING_FACTOR = 4  # times one upload's limit that files may take in memory before they are unpacked
 
 
@@ -56,10 +66,14 @@ def _pending_bytes() -> int:
 
 
 class VisitorMiddleware:
-    """Gives each browser its cookie with the page, and tells the routes whose request they answer."""
+    """Gives each browser its cookie with the page, and tells the routes whose request they answer.
+
+    An address that has fetched too many cookies gets the page without one: all such visitors share a queue.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self.given: TTLCache[str, int] = TTLCache(MAX_ADDRESSES, COOKIE_SECONDS)  # cookies by address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on in the name of its visitor."""
@@ -67,20 +81,30 @@ class VisitorMiddleware:
             await self.app(scope, receive, send)
             return
         request = HTTPConnection(scope)
-        cookie = request.cookies.get(COOKIE_NAME, "")
+        visitor = visitor_id(request.cookies.get(cookie_name(), ""))
+        address = request.client.host if request.client else ""
 
         async def with_cookie(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"] == "http.response.start" and visitor == UNKNOWN_VISITOR:
                 headers = MutableHeaders(scope=message)
-                if not cookie and _is_page(request, message["status"], headers):
-                    headers.append("set-cookie", _new_cookie(scope))
+                if _is_page(request, message["status"], headers) and self._may_have_cookie(address):
+                    headers.append("set-cookie", _set_cookie(scope))
             await send(message)
 
-        token = CURRENT_VISITOR.set(visitor_id(cookie))
+        tokens = CURRENT_VISITOR.set(visitor), CURRENT_ADDRESS.set(address)
         try:
             await self.app(scope, receive, with_cookie)
         finally:
-            CURRENT_VISITOR.reset(token)
+            CURRENT_VISITOR.reset(tokens[0])
+            CURRENT_ADDRESS.reset(tokens[1])
+
+    def _may_have_cookie(self, address: str) -> bool:
+        """Counts a cookie for an address. A full count starts anew COOKIE_SECONDS after the last cookie."""
+        given = self.given.get(address, 0)
+        if given >= COOKIES_PER_ADDRESS:
+            return False
+        self.given[address] = given + 1
+        return True
 
 
 def _is_page(request: HTTPConnection, status: int, answer: MutableHeaders) -> bool:
@@ -89,10 +113,10 @@ def _is_page(request: HTTPConnection, status: int, answer: MutableHeaders) -> bo
     return answer.get("content-type", "").startswith("text/html")
 
 
-def _new_cookie(scope: Scope) -> str:
+def _set_cookie(scope: Scope) -> str:
     # Lax: a link from elsewhere arrives with the cookie, a request that another site's page makes does not.
     ending = "; Secure" if scope.get("scheme") == "https" else ""
-    return f"{COOKIE_NAME}={secrets.token_urlsafe(32)}; Path=/; HttpOnly; SameSite=Lax{ending}"
+    return f"{cookie_name()}={new_cookie()}; Path=/; HttpOnly; SameSite=Lax{ending}"
 
 
 class SkeletonMiddleware:

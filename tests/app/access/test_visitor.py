@@ -12,9 +12,9 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from headlight_app.access.visitor import COOKIE_NAME, UNKNOWN_VISITOR, current_visitor
+from headlight_app.access.visitor import UNKNOWN_VISITOR, cookie_name, current_queue, current_visitor, new_cookie
 from headlight_app.server import middleware
-from headlight_app.server.middleware import UploadLimiter, VisitorMiddleware
+from headlight_app.server.middleware import COOKIES_PER_ADDRESS, UploadLimiter, VisitorMiddleware
 
 MEGABYTE = 1 << 20
 
@@ -31,6 +31,10 @@ async def who(request: Request) -> JSONResponse:
     return JSONResponse(current_visitor())
 
 
+async def queue(request: Request) -> JSONResponse:
+    return JSONResponse(current_queue())
+
+
 async def take(request: Request) -> JSONResponse:
     return JSONResponse(len(await request.body()))
 
@@ -41,6 +45,7 @@ def app() -> Starlette:
         Route("/", page),
         Route("/kept", kept_page),
         Route("/who", who),
+        Route("/queue", queue),
         Route("/_stcore/upload_file/a/b", take, methods=["PUT", "GET"]),
     ]
     return Starlette(routes=routes, middleware=[Middleware(VisitorMiddleware), Middleware(UploadLimiter)])
@@ -60,7 +65,7 @@ def test_a_browser_keeps_the_cookie_it_got_with_the_page(client: TestClient) -> 
     assert one != UNKNOWN_VISITOR
     assert "set-cookie" not in client.get("/").headers
     assert client.get("/who").json() == one
-    assert client.cookies[COOKIE_NAME] not in one, "what is kept here would not let anybody pass for them"
+    assert client.cookies[cookie_name()] not in one, "what is kept here would not let anybody pass for them"
 
 
 def test_a_browser_that_kept_the_page_and_not_the_cookie_gets_one(client: TestClient) -> None:
@@ -79,11 +84,30 @@ def test_two_browsers_are_two_visitors(app: Starlette) -> None:
 
 
 def test_a_cookie_of_another_program_does_not_hide_ours(client: TestClient) -> None:
-    headers = {"Cookie": f'odd={{"a": [1]}}; broken; {COOKIE_NAME}=mine; other="x'}
-    assert (
-        client.get("/who", headers=headers).json()
-        == client.get("/who", headers={"Cookie": f"{COOKIE_NAME}=mine"}).json()
-    )
+    ours = f"{cookie_name()}={new_cookie()}"
+    alone = client.get("/who", headers={"Cookie": ours}).json()
+    assert alone != UNKNOWN_VISITOR
+    assert client.get("/who", headers={"Cookie": f'odd={{"a": [1]}}; broken; {ours}; other="x'}).json() == alone
+
+
+@pytest.mark.parametrize("made_up", ["mine", "a.b", ".", "é", new_cookie() + "x", "x" + new_cookie(), "a" * 5_000])
+def test_a_cookie_that_this_server_did_not_sign_is_nobody_and_is_replaced(client: TestClient, made_up: str) -> None:
+    headers = {"Cookie": f"{cookie_name()}={made_up}".encode("latin-1")}
+    assert client.get("/who", headers=headers).json() == UNKNOWN_VISITOR
+    assert cookie_name() in client.get("/", headers=headers).headers["set-cookie"]
+
+
+def test_unknown_visitors_of_one_address_wait_in_one_queue(client: TestClient) -> None:
+    queues = {client.get("/queue", headers={"Cookie": f"{cookie_name()}={name}"}).json() for name in "abc"}
+    assert queues == {"at testclient"}
+    client.get("/")
+    assert client.get("/queue").json() == client.get("/who").json() != UNKNOWN_VISITOR
+
+
+def test_an_address_gets_so_many_cookies_and_then_the_page_alone(app: Starlette) -> None:
+    given = [TestClient(app).get("/").headers.get("set-cookie") for _ in range(COOKIES_PER_ADDRESS + 2)]
+    assert all(given[:-2]) and given[-2:] == [None, None]
+    assert TestClient(app, client=("10.0.0.7", 1)).get("/").headers["set-cookie"], "of another address"
 
 
 def test_over_https_the_cookie_stays_on_https(app: Starlette) -> None:

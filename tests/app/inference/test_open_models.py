@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 from headlight.checkpoints import load, save
 from headlight.errors import CheckpointError
 from headlight_app.access.uploads import UploadStore, VisitorCheckpoint, upload_store
-from headlight_app.access.visitor import visitor_id
+from headlight_app.access.visitor import cookie_name, new_cookie, visitor_id
 from headlight_app.engine.job import EngineRequest, VisitorFolder
 from headlight_app.inference import model_listing, open_models
 from headlight_app.inference.context import answering
@@ -84,10 +84,11 @@ def test_a_route_finds_an_upload_by_the_cookie_of_its_request(toys: Path) -> Non
     def ask(client: TestClient, model: str) -> dict[str, Any]:
         return ask_route(client, model=model, text="the cat sat")[0]
 
-    with TestClient(app, cookies={"headlight_visitor": "a" * 40}) as anna, TestClient(app) as ben:
-        upload = bring(visitor_id("a" * 40), toys / "next")
+    cookie = new_cookie()
+    with TestClient(app, cookies={cookie_name(): cookie}) as anna, TestClient(app) as ben:
+        upload = bring(visitor_id(cookie), toys / "next")
         assert ask(anna, upload.name)["tokens"]
-        for stranger in (ben, TestClient(app, cookies={"headlight_visitor": visitor_id("a" * 40)})):
+        for stranger in (ben, TestClient(app, cookies={cookie_name(): visitor_id(cookie)})):
             assert "uploads belong to the browser" in ask(stranger, upload.name)["error"]
         assert "no model" in ask(ben, "upload")["error"]
 
