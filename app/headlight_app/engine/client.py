@@ -42,9 +42,11 @@ def ask(request: Request[A]) -> Reply[A]:
 def ask_shared(request: Request[A]) -> Reply[A]:
     """The same where everybody gets the same answer: all who ask within REFRESH_SECONDS share one.
 
-    What concerns a visitor's own models, and what is too long to keep, is answered to them alone.
+    What concerns a visitor's own models or typed texts, and what is too long to keep, is answered to them alone.
     """
-    own = any(upload_store().find(current_visitor(), name) for name in request.models())
+    own = any(question.text or question.source for question in request.questions()) or any(
+        upload_store().find(current_visitor(), name) for name in request.models()
+    )
     if own or len(msgspec.json.encode(request)) > LONG_TEXT:
         return ask(request)
     return decode_reply(answer_type(type(request)), _shared_reply(request, int(monotonic() / REFRESH_SECONDS)))
@@ -76,10 +78,11 @@ def submit(request: Request[Any], body: bytes = b"") -> Job:
     images = {name: image.data for name, image in image_store().find_own(visitor, set(request.images())).items()}
     is_private = bool(request.is_private or images or own)
     folders = tuple(VisitorFolder(one.name, one.title, str(one.folder), str(one.upload_dir or "")) for one in own)
-    asked = EngineRequest(request.route, body or msgspec.json.encode(request), folders, images, request.is_local)
+    content, queue = body or msgspec.json.encode(request), current_queue()
+    asked = EngineRequest(request.route, content, folders, images, request.is_local, visitor=queue)
     stream = Stream(request.client_id, request.request_number) if request.client_id else None
     lane = Lane.PRIVATE if is_private else request.wanted_lane()
-    return engine().submit(current_queue(), asked, lane=lane, seconds=request.seconds, stream=stream)
+    return engine().submit(queue, asked, lane=lane, seconds=request.seconds, stream=stream)
 
 
 def check_image(data: bytes, *, recording: bool = False) -> None:

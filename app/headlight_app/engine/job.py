@@ -30,7 +30,8 @@ class VisitorFolder(msgspec.Struct, frozen=True):
 class EngineRequest(msgspec.Struct, frozen=True):
     """A route, the JSON of its request, and the visitor's own models and pictures that the request names.
 
-    `images` are the pictures' files by their names. One that `is_local` is answered on the page's machine.
+    `images` are the pictures' files by their names. One that `is_local` is answered on the page's machine. What is
+    computed from a `visitor`'s texts is kept for them alone: its speed would tell others what was typed.
     """
 
     route: str
@@ -38,6 +39,7 @@ class EngineRequest(msgspec.Struct, frozen=True):
     checkpoints: tuple[VisitorFolder, ...] = ()
     images: dict[str, bytes] = {}
     is_local: bool = False
+    visitor: str = ""
 
 
 @dataclass(frozen=True)

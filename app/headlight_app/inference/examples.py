@@ -17,6 +17,7 @@ from headlight.tasks import TASKS, TRANSLATION_EXAMPLES, Example, task_of
 from headlight.text.tokenizer import Tokenizer
 from headlight.vision.image import ProcessedImage
 from headlight_app.contract.request import OpenedRequest
+from headlight_app.inference.context import current_request
 from headlight_app.inference.images import read_image
 from headlight_app.inference.open_models import ModelLocation, open_checkpoint, open_model
 
@@ -101,8 +102,31 @@ def _with_mask_token(examples: tuple[Example, ...], tokenizer: Tokenizer) -> tup
     )
 
 
-# The key holds no model, which would stay open.
-@cached(LRUCache(128), key=lambda checkpoint, location, source: (location, source))
+def cache_owner(location: ModelLocation, *texts: str) -> str:
+    """Whose cache holds what is computed from these texts: everybody's ("") where all of them ship with the model.
+
+    The speed of an answer from a shared cache would tell one visitor what another one typed.
+    """
+    return "" if _shipped_texts(location).issuperset(texts) else current_request().visitor
+
+
+@cached(LRUCache(128))
+def _shipped_texts(location: ModelLocation) -> frozenset[str]:
+    """The texts of the examples that lie beside a model, and of those of every task."""
+    try:
+        own = read_examples(location.folder)
+    except HeadlightError:
+        own = ()
+    examples = (*own, *TRANSLATION_EXAMPLES, *(example for task in TASKS.values() for example in task.examples))
+    return frozenset({"", *(text for example in examples for text in (example.text, example.source))})
+
+
+def _target_key(checkpoint: Checkpoint, location: ModelLocation, source: str | ProcessedImage) -> tuple[Any, ...]:
+    """The key holds no model, which would stay open."""
+    return location, source, cache_owner(location, source) if isinstance(source, str) else current_request().visitor
+
+
+@cached(LRUCache(128), key=_target_key)
 def write_target(checkpoint: Checkpoint, location: ModelLocation, source: str | ProcessedImage) -> str:
     """What a model as trained writes for a source with greedy decoding in MAX_WAIT_SECONDS; it may be nothing.
 

@@ -10,12 +10,12 @@ from headlight.generation.generate import Prefix, TextGenerator
 from headlight.nn.kv_cache import common_prefix_length
 from headlight.nn.transformer import Transformer
 
-RunKey = tuple[tuple[str, ...], tuple[int, ...]]
+RunKey = tuple[tuple[str, ...], tuple[int, ...], str]
 
 
 @dataclass(frozen=True, eq=False)
 class CachedPrefix:
-    """A prefix with its key/value cache, and what it belongs to: model variant, edits, and source text."""
+    """A prefix with its key/value cache, and what it belongs to: model variant, edits, source text, and whose it is."""
 
     model: ReferenceType[Transformer]
     key: RunKey
@@ -23,7 +23,7 @@ class CachedPrefix:
 
 
 class PrefixCache:
-    """Prefixes by what was read, never by who asked; the least recently used are dropped past `budget` bytes.
+    """Prefixes by what was read and by `owner`; the least recently used are dropped past `budget` bytes.
 
     A prefix of another prefix is not held twice: it is truncated from the longer one.
     """
@@ -32,12 +32,12 @@ class PrefixCache:
         self.budget = budget
         self.entries: list[CachedPrefix] = []  # the one used last comes last
 
-    def longest_prefix(self, generator: TextGenerator, ids: tuple[int, ...]) -> Prefix | None:
+    def longest_prefix(self, generator: TextGenerator, ids: tuple[int, ...], owner: str = "") -> Prefix | None:
         """The longest known beginning of a text that leaves at least its last token to read."""
         matches = [
             (common_prefix_length(entry.prefix.ids, ids[:-1]), entry)
             for entry in self.entries
-            if _belongs_to(entry, generator)
+            if _belongs_to(entry, generator, owner)
         ]
         length, best = max(matches, key=lambda pair: pair[0], default=(0, None))
         if best is None or length == 0:
@@ -46,32 +46,32 @@ class PrefixCache:
         self.entries.append(best)
         return best.prefix.truncate(length)
 
-    def store(self, generator: TextGenerator, prefix: Prefix) -> None:
+    def store(self, generator: TextGenerator, prefix: Prefix, owner: str = "") -> None:
         """Keep the prefix that a generator has read."""
         if not prefix.key_values:
             return
-        new = CachedPrefix(ref(generator.model), _run_key(generator), prefix)
-        others = [
-            entry for entry in self.entries if entry.model() is not None and not _is_prefix_of(entry, new, generator)
-        ]
+        new = CachedPrefix(ref(generator.model), _run_key(generator, owner), prefix)
+        others = [entry for entry in self.entries if entry.model() is not None and not _is_prefix_of(entry, new)]
         self.entries = [*others, new]
         while len(self.entries) > 1 and sum(held.prefix.bytes for held in self.entries) > self.budget:
             self.entries.pop(0)
 
 
-def _run_key(generator: TextGenerator) -> RunKey:
-    return tuple(map(str, generator.edits)), generator.source.ids if generator.source else ()
+def _run_key(generator: TextGenerator, owner: str) -> RunKey:
+    return tuple(map(str, generator.edits)), generator.source.ids if generator.source else (), owner
 
 
-def _belongs_to(entry: CachedPrefix, generator: TextGenerator) -> bool:
-    return entry.model() is generator.model and entry.key == _run_key(generator)
+def _belongs_to(entry: CachedPrefix, generator: TextGenerator, owner: str) -> bool:
+    return entry.model() is generator.model and entry.key == _run_key(generator, owner)
 
 
-def _is_prefix_of(entry: CachedPrefix, new: CachedPrefix, generator: TextGenerator) -> bool:
-    return _belongs_to(entry, generator) and new.prefix.ids[: len(entry.prefix.ids)] == entry.prefix.ids
+def _is_prefix_of(entry: CachedPrefix, new: CachedPrefix) -> bool:
+    return (entry.model(), entry.key) == (new.model(), new.key) and new.prefix.ids[
+        : len(entry.prefix.ids)
+    ] == entry.prefix.ids
 
 
 @lru_cache(maxsize=1)
 def prefix_cache() -> PrefixCache:
-    """The one cache of this process; a prefix never changes, so visitors may share it."""
+    """The one cache of this process."""
     return PrefixCache()

@@ -23,6 +23,7 @@ from headlight.tracing.run import RECOMPUTE_FROM, RunRequest, attention_bytes
 from headlight.tracing.trace import Trace
 from headlight.vision.image import ProcessedImage
 from headlight_app.contract.question import Question, Variant
+from headlight_app.inference.examples import cache_owner
 from headlight_app.inference.images import read_image
 from headlight_app.inference.open_models import ModelLocation, model_pool, open_model
 from headlight_app.inference.trace_cache import trace_cache
@@ -65,6 +66,11 @@ class ResolvedQuestion:
     def as_trained(self) -> ResolvedQuestion:
         """The same input to the model as it was trained."""
         return replace(self, question=self.question.as_trained, model=self.checkpoint.model)
+
+    @cached_property
+    def owner(self) -> str:
+        """Whose cache holds what is computed; see `cache_owner`."""
+        return cache_owner(self.location, self.question.text, self.question.source)
 
     def with_input(self, **changes: Any) -> ResolvedQuestion:
         """The same model, edits included, asked about another text, source or image."""
@@ -112,7 +118,8 @@ class ResolvedQuestion:
             request = RunRequest.encode(self.model, self.tokenizer, model_input, edits, source, masked_positions, keep)
             return continue_run(previous, self.model, request)
 
-        return trace_cache().get((self.question, keep, self.location.folder, self.location.modified), compute)
+        key = (self.question, keep, self.location.folder, self.location.modified, self.owner)
+        return trace_cache().get(key, compute)
 
     def value(self, path: str) -> np.ndarray:
         """One value by its path: from the trace that is there, or made again to hold just this one."""
@@ -162,8 +169,8 @@ def _build(checkpoint: Checkpoint, parts: Variant) -> Transformer:
     )
 
 
-def _logits_key(resolved: ResolvedQuestion, position: int) -> tuple[Question, ModelLocation, int]:
-    return resolved.question, resolved.location, position
+def _logits_key(resolved: ResolvedQuestion, position: int) -> tuple[Question, ModelLocation, str, int]:
+    return resolved.question, resolved.location, resolved.owner, position
 
 
 # A row for each letter typed, and those that changes are compared with. Keys hold no model, which would stay open.

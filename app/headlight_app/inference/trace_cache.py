@@ -13,7 +13,7 @@ from headlight.tracing.incremental import FinishedRun
 from headlight.tracing.trace import Trace
 from headlight_app.contract.question import Question
 
-RunKey = tuple[Question, tuple[str, ...], Path, int]
+RunKey = tuple[Question, tuple[str, ...], Path, int, str]  # the last is whose it is, empty for everybody's
 MAX_TEXTLESS = 256  # questions apart from their text of which the last run is known
 
 
@@ -38,5 +38,5 @@ class TraceCache:
 
 @lru_cache(maxsize=1)
 def trace_cache() -> TraceCache:
-    """The one cache of this process; what it holds is frozen, so visitors may share it."""
+    """The one cache of this process; what it holds is frozen."""
     return TraceCache()

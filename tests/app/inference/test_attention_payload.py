@@ -12,7 +12,11 @@ from headlight.tracing.incremental import FinishedRun, continue_run
 from headlight.tracing.run import RunRequest
 from headlight.tracing.trace import Trace
 from headlight_app.contract.question import Question
+from headlight_app.engine.job import EngineRequest
 from headlight_app.inference.attention_payload import predictions, variant_differences
+from headlight_app.inference.context import answering
+from headlight_app.inference.examples import examples_for
+from headlight_app.inference.open_models import find_model
 from headlight_app.inference.resolved_question import resolve
 from headlight_app.inference.source_code import code_sections
 from headlight_app.inference.trace_cache import TraceCache, trace_cache
@@ -49,7 +53,7 @@ def test_the_cache_gives_the_oldest_away() -> None:
     runs = [finished(question) for question in questions]
     cache = TraceCache(budget=runs[2].bytes + runs[3].bytes)
     for question, made in zip(questions, runs, strict=True):
-        cache.get((question, (), Path(), 0), lambda previous, made=made: made)  # type: ignore[misc]
+        cache.get((question, (), Path(), 0, ""), lambda previous, made=made: made)  # type: ignore[misc]
     assert [key[0] for key in cache.runs] == questions[2:]
     assert cache.runs.currsize == runs[2].bytes + runs[3].bytes
 
@@ -65,7 +69,7 @@ def test_a_run_goes_on_from_the_last_one_that_differs_in_its_text_alone() -> Non
             offered.append(previous.trace.text.text if previous else "")
             return finished(question)
 
-        return cache.get((question, (), Path(), 0), compute)
+        return cache.get((question, (), Path(), 0, ""), compute)
 
     first = ask("the cat")
     ask("the cat sat")
@@ -73,6 +77,19 @@ def test_a_run_goes_on_from_the_last_one_that_differs_in_its_text_alone() -> Non
     assert ask("the cat") is first
     ask("the cat lay")
     assert offered == ["", "the cat", "", "the cat"]
+
+
+def test_what_one_visitor_typed_answers_another_no_sooner() -> None:
+    shipped = examples_for(find_model("next"))[0].text
+
+    def traced(visitor: str, text: str) -> Trace:
+        with answering(EngineRequest("trace", b"", visitor=visitor)):
+            return resolve(make_question("next", text)).trace
+
+    for text, is_shared in (("the cat sat on", False), (shipped, True)):
+        first = traced("anna", text)
+        assert traced("anna", text) is first
+        assert (traced("ben", text) is first) == is_shared
 
 
 def test_a_letter_at_the_end_shows_what_the_whole_text_shows() -> None:

@@ -147,10 +147,12 @@ def _continue_text(
         prediction_row_only=True,
     )
     tokens = tuple(token for _, token in generated)
-    prefix = prefix_cache().longest_prefix(generator, (*generator.text.ids, *tokens)) if use_cache else None
+    prefix = (
+        prefix_cache().longest_prefix(generator, (*generator.text.ids, *tokens), resolved.owner) if use_cache else None
+    )
     step, new_prefix = generator.step(tokens, prefix)
     if use_cache:
-        prefix_cache().store(generator, new_prefix)
+        prefix_cache().store(generator, new_prefix, resolved.owner)
     return StepResult(step, new_prefix, len(step.text.ids) - step.start)
 
 

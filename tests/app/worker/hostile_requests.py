@@ -1,0 +1,217 @@
+"""Requests made to do harm, over all routes and screens: each ends in an answer or in one sentence.
+
+A case is a number, the seed of everything in it: `python -m tests.app.worker.hostile_requests --count 20000 --first 0`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+from time import process_time
+from typing import Any
+
+import msgspec
+from msgspec import inspect as kinds
+
+from headlight.course.chapters import CHAPTERS
+from headlight.course.controls import ChoiceControl, MatrixControl, ModelControl, NumberControl
+from headlight.errors import HeadlightError
+from headlight_app.engine.job import EngineRequest
+from headlight_app.engine.requests import decode_request
+from headlight_app.server.routes import http_requests
+from headlight_app.worker.serve import outcome
+from headlight_app.worker.table import ANSWERS
+
+MAX_SECONDS = 10.0
+MISFITS: tuple[Any, ...] = (
+    *(None, True, "", "x", "\0", "\ud800", "=1+1", "NaN", -1, 0, 0.5, 1e308, -1e308, 10**400, 2**63, -(2**63)),
+    *([], [0], [[]], ["\ud800"], {}, {"a": 1}, "a" * 50_000),
+)
+TEXTS = (
+    *(
+        "the cat sat on the mat",
+        "",
+        " ",
+        "\0",
+        "\ud800",
+        "e\u0301 日本 😀 [MASK] <s>x</s>\n",
+        "a" * 5_000,
+        "a b " * 3_000,
+    ),
+    *("[MASK]" * 200, "\u202e\u200d\ufeff", "</script><img src=x>", "javascript:alert(1)", "=cmd", "../../etc/passwd"),
+)
+EDITS = (
+    *("decoder.1.self.weights[0]=set:0", "decoder.0.self.scores[:]=set:nan", "decoder.*.self.output=scale:1e38"),
+    *("decoder.9.self.weights=zero", "encoder.0.self.weights[0,0,1]=set:0.5", "x", "decoder.0.self.mask[0,1]=set:0"),
+    *("decoder.0.self.weights[99999999999999999999]=set:1", "decoder.0.feed_forward.output=scale:-1e300", "\ud800=\0"),
+)
+MODELS = ("induction", "positions-decoder-rope", "sort", "sentiment", "entities", "tiny-vit", "no such model", "")
+PARTS = {
+    "text": TEXTS,
+    "source": TEXTS,
+    "other_text": TEXTS,
+    "model": MODELS,
+    "masks": ("causal", "none", "window:3", "window:-1", "custom:10/11", "custom:1/", "causal+window:2", "+"),
+    "positional_encoding": ("rope", "alibi", "none", "learned", "disentangled", "x"),
+    "attention_function": ("softmax", "hardmax", "linear", "x"),
+    "pooling": ("mean", "max", "first", "x"),
+    "path": ("decoder.1.self.weights", "*.weights", "logits", "decoder.0.self.query", "encoder.0.self.mask", "drawn"),
+    "attention": ("decoder.0.self", "encoder.1.self", "decoder.1.cross", "x"),
+    "quantity": ("weights", "scores", "rollout", "gradient", "difference", "norms", "x"),
+    "task": ("classify", "sort", "tag", "x"),
+    "edits": EDITS,
+    "image": ("", "yellow-circle-above-green-triangle", "own-x", "no such picture"),
+}  # fmt: skip
+Draw = Random
+
+
+@dataclass(frozen=True)
+class Case:
+    """One request: its route, its JSON, what came of it, and the seconds of processor time that it took."""
+
+    route: str
+    content: bytes
+    said: str
+    seconds: float
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it ended otherwise than with an answer or a sentence in time."""
+        return "Something went wrong" in self.said or self.seconds > MAX_SECONDS
+
+
+def cases(count: int, first: int = 0) -> Iterator[Case]:
+    """So many cases, from a seed on, the routes in turn."""
+    routes = http_requests()
+    for seed in range(first, first + count):
+        yield ask(Random(seed), routes[seed % len(routes)])
+
+
+def ask(draw: Draw, kind: type[msgspec.Struct]) -> Case:
+    """Make a request, and let a worker answer it in this process."""
+    value = course_request(draw) if "inputs" in kind.__struct_fields__ else _value(draw, kinds.type_info(kind), "")
+    content = json.dumps(value).encode()
+    begun, route = process_time(), kind.route  # type: ignore[attr-defined]
+    try:
+        decode_request(msgspec.json.Decoder(ANSWERS[route][0]), content)
+        _, said = outcome(EngineRequest(route, content))
+    except HeadlightError as error:
+        said = str(error).encode("utf-8", "replace")
+    return Case(route, content, said[:200].decode("utf-8", "replace"), process_time() - begun)
+
+
+def course_request(draw: Draw) -> dict[str, Any]:
+    """A screen with inputs at and past the ends of what its controls take."""
+    chapter = draw.choice([*CHAPTERS])
+    screen = draw.choice([*CHAPTERS[chapter].screens])
+    controls = CHAPTERS[chapter].screens[screen].controls
+    inputs = {name: _input(draw, control) for name, control in controls.items() if draw.random() < 0.6}
+    return {"chapter": chapter, "screen": screen, "inputs": inputs} | ({"x": 1} if draw.random() < 0.02 else {})
+
+
+def _input(draw: Draw, control: Any) -> Any:
+    if draw.random() < 0.1:
+        return draw.choice(MISFITS)
+    if isinstance(control, NumberControl):
+        return str(draw.choice((control.low, control.high, control.default, "nan", "1e999", control.high + 1)))
+    if isinstance(control, ChoiceControl):
+        return draw.choice([*control.options, "x"])
+    if isinstance(control, ModelControl):
+        return draw.choice([control.default, *MODELS])
+    if isinstance(control, MatrixControl):
+        low, high = control.low, control.high
+        cells = [str(draw.choice((low, high, 0, 1, "nan" if draw.random() < 0.1 else 0))) for _ in range(36)]
+        rows, columns = (draw.choice((axis.least, axis.most)) for axis in (control.rows, control.columns))
+        return ";".join(
+            ",".join(cells[(row * columns + column) % 36] for column in range(columns)) for row in range(rows)
+        )
+    return draw.choice((*TEXTS, control.default, control.default))
+
+
+def _value(draw: Draw, kind: Any, name: str) -> Any:
+    """A value that fits its type, or now and then one that does not."""
+    if draw.random() < 0.015:
+        return draw.choice(MISFITS)
+    if isinstance(kind, kinds.Metadata):
+        return _value(draw, kind.type, name)
+    make: Callable[[Draw, Any, str], Any] = _MAKERS.get(type(kind), lambda *_: draw.choice(MISFITS))
+    return make(draw, kind, name)
+
+
+def _struct(draw: Draw, kind: kinds.StructType, _: str) -> dict[str, Any]:
+    found = {
+        field.encode_name: _value(draw, field.type, field.name)
+        for field in kind.fields
+        if field.required or draw.random() < 0.5
+    }
+    tag = {kind.tag_field: kind.tag} if kind.tag_field else {}
+    return tag | found | ({"unknown": 1} if draw.random() < 0.01 else {})
+
+
+def _integer(draw: Draw, kind: kinds.IntType, _: str) -> int:
+    low = kind.ge if kind.ge is not None else (kind.gt or 0) + 1
+    high = kind.le if kind.le is not None else (kind.lt or 2**53) - 1
+    return draw.choice((low, high, 0, 1, 2, 3, 5, low - 1 if draw.random() < 0.1 else low))
+
+
+def _float(draw: Draw, kind: kinds.FloatType, _: str) -> float:
+    ends = [end for end in (kind.ge, kind.gt, kind.le, kind.lt) if end is not None]
+    return float(draw.choice((*ends, 0.5, 1.0, 1e-300)))
+
+
+def _string(draw: Draw, kind: kinds.StrType, name: str) -> str:
+    if kind.pattern and kind.pattern.startswith(r"\A("):
+        return draw.choice(kind.pattern[3:-3].replace("\\", "").split("|"))
+    return draw.choice(PARTS.get(name, TEXTS))
+
+
+def _list(draw: Draw, kind: Any, name: str) -> list[Any]:
+    return [_value(draw, kind.item_type, name) for _ in range(draw.choice((0, 0, 1, 2, 3, 8)))]
+
+
+def _dictionary(draw: Draw, kind: kinds.DictType, name: str) -> dict[str, Any]:
+    return {
+        str(_value(draw, kind.key_type, name)): _value(draw, kind.value_type, name)
+        for _ in range(draw.choice((0, 1, 3)))
+    }
+
+
+_MAKERS: dict[type, Callable[[Draw, Any, str], Any]] = {
+    kinds.StructType: _struct,
+    kinds.IntType: _integer,
+    kinds.FloatType: _float,
+    kinds.StrType: _string,
+    kinds.VarTupleType: _list,
+    kinds.ListType: _list,
+    kinds.TupleType: lambda draw, kind, name: [_value(draw, item, name) for item in kind.item_types],
+    kinds.DictType: _dictionary,
+    kinds.BoolType: lambda draw, *_: draw.random() < 0.5,
+    kinds.NoneType: lambda *_: None,
+    kinds.LiteralType: lambda draw, kind, _: draw.choice(kind.values),
+    kinds.UnionType: lambda draw, kind, name: _value(draw, draw.choice(kind.types), name),
+    kinds.BytesType: lambda draw, *_: draw.choice(("AAAAAAAAAAA=", "", "x", "AAAA" * 9)),
+}
+
+
+def main() -> int:
+    """Ask, and print each request that went wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument("--first", type=int, default=0)
+    options = parser.parse_args()
+    wrong = answered = 0
+    for seed, case in enumerate(cases(options.count, options.first), options.first):
+        answered += not case.said or case.said[0] not in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+        if case.is_wrong:
+            wrong += 1
+            print(f"{seed} {case.route} {case.seconds:.1f} s {case.said!r}\n    {case.content[:600]!r}", flush=True)
+    print(f"{options.count} requests, {answered} with an answer, {wrong} went wrong")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
