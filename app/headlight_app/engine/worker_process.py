@@ -11,10 +11,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
+from threading import Thread
 from time import monotonic
 
 import msgspec
@@ -27,12 +29,23 @@ POLL_SECONDS = 0.05  # between two looks at what a worker at work takes
 CANCEL_SECONDS = 1.0  # in which a worker must let go of a job that was cancelled
 START_SECONDS = 60.0  # in which a worker must be ready, on a very busy machine
 STARVED_SECONDS = 60.0  # that a question may take besides, while others have the processors
+HELD_SECONDS = 1.0  # for which a worker may be stopped, as Ctrl+Z does, before another takes its place
+PIPE_BYTES = 32 << 10  # that a pipe takes though nobody reads it
 ANSWER, SENTENCE, READY = b"A", b"S", b"R"  # the first byte of what a worker says
 ASK, CANCEL = b"Q", b"C"  # and of what it is told
 DIED = (
     "The process that was answering ended, so this has no answer. What was open is being opened again: try once more. "
     "If it happens again, the model's files are the cause."
 )
+
+HELD = (
+    "The process that was answering was stopped by somebody on the server, and so was the one in its place, so this "
+    "has no answer. Ask the person who runs the server."
+)
+
+
+class WorkerHeld(Exception):
+    """A worker was stopped, not ended: it answers nothing and does not go away."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +82,7 @@ class WorkerProcess:
 
     def start(self) -> None:
         """Make sure that it runs. Raises EngineError where it does not come up."""
-        if self.process is not None and self.process.poll() is None:
+        if self.process is not None and self.process.poll() is None and not _is_held(psutil.Process(self.process.pid)):
             return
         self.stop()
         self.connection, theirs = Pipe()
@@ -83,12 +96,16 @@ class WorkerProcess:
 
     def answer(self, job: Job) -> bytes:
         """The answer to a job. Raises HeadlightError with the sentence for the person where there is none."""
-        try:
-            self.start()
-            return self._converse(job)
-        except (EOFError, OSError) as error:
-            self.stop()
-            raise EngineError(DIED) from error
+        for _ in range(2):  # a worker that was stopped is replaced, and its question asked again
+            try:
+                self.start()
+                return self._converse(job)
+            except WorkerHeld:
+                self.stop()
+            except (EOFError, OSError) as error:
+                self.stop()
+                raise EngineError(DIED) from error
+        raise EngineError(HELD)
 
     def stop(self) -> None:
         """End it at once; it is started again when it is asked."""
@@ -110,34 +127,66 @@ class WorkerProcess:
         assert self.connection is not None and self.process is not None
         self.asked += 1
         number = self.asked.to_bytes(8, "little")
-        self.connection.send_bytes(ASK + number + msgspec.msgpack.encode(job.request))
-        begun, cancelled_at = monotonic(), 0.0
-        watched = psutil.Process(self.process.pid)
-        computed = _processor_seconds(watched)
+        _send(self.connection, ASK + number + msgspec.msgpack.encode(job.request))
+        watch, cancelled_at = Watch(psutil.Process(self.process.pid), self.limits, job.seconds), 0.0
         while True:
             if self.connection.poll(POLL_SECONDS):
                 message = self.connection.recv_bytes()
                 if message[1:9] == number:
                     break
-            elif (over := monotonic() - begun - job.seconds) > 0 and (
-                over > STARVED_SECONDS or _processor_seconds(watched) - computed > job.seconds
-            ):
+            elif problem := watch.problem():
                 self.stop()
-                raise EngineError(_too_slow(job.seconds))
+                raise EngineError(problem)
             elif cancelled_at and monotonic() - cancelled_at > CANCEL_SECONDS:
                 self.stop()
                 break
             elif job.cancelled.is_set() and not cancelled_at:
                 cancelled_at = monotonic()
                 self.connection.send_bytes(CANCEL + number)
-            elif watched.memory_info().rss > self.limits.memory_bytes:
-                self.stop()
-                raise EngineError(_too_large(self.limits.memory_bytes))
         if job.cancelled.is_set():
             raise Superseded(SUPERSEDED)
         if message[:1] == SENTENCE:
             raise EngineError(message[9:].decode("utf-8", "replace"))
         return message[9:]
+
+
+class Watch:
+    """What a worker takes for one answer, looked at from outside."""
+
+    def __init__(self, process: psutil.Process, limits: WorkerLimits, seconds: float) -> None:
+        self.process, self.limits, self.seconds = process, limits, seconds
+        self.begun = self.last_running = monotonic()
+        self.computed = _processor_seconds(process)
+
+    def problem(self) -> str:
+        """Why the worker must be ended, in a sentence, or nothing. Raises WorkerHeld for one that was stopped."""
+        if not _is_held(self.process):
+            self.last_running = monotonic()
+        elif monotonic() - self.last_running > HELD_SECONDS:
+            raise WorkerHeld
+        over = monotonic() - self.begun - self.seconds
+        if over > STARVED_SECONDS or (over > 0 and _processor_seconds(self.process) - self.computed > self.seconds):
+            return _too_slow(self.seconds)
+        is_large = self.process.memory_info().rss > self.limits.memory_bytes
+        return _too_large(self.limits.memory_bytes) if is_large else ""
+
+
+def _is_held(process: psutil.Process) -> bool:
+    """Whether a process was stopped by a signal."""
+    return bool(process.status() == psutil.STATUS_STOPPED)
+
+
+def _send(connection: Connection, message: bytes) -> None:
+    """Send without waiting for a worker that does not read, which closing the connection ends."""
+    if len(message) < PIPE_BYTES:
+        connection.send_bytes(message)
+        return
+
+    def send() -> None:
+        with suppress(OSError):  # the worker has ended, which whoever waits for its answer sees
+            connection.send_bytes(message)
+
+    Thread(target=send, daemon=True, name="sending").start()
 
 
 def _is_ready(connection: Connection) -> bool:

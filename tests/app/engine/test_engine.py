@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -84,6 +85,24 @@ def test_what_hangs_with_the_interpreter_lock_is_ended_from_outside(
     with pytest.raises(EngineError, match="took longer than the 1 seconds"):
         ask(lane, "hang", seconds=1.0)
     assert ask(lane, "echo", '{"text": "again"}') == "again"
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a worker cannot be stopped here")
+@pytest.mark.parametrize("size", [1, 1 << 20], ids=["short", "longer than a pipe"])
+def test_a_worker_that_is_stopped_is_replaced_and_its_question_answered(lane: WorkerPool, size: int) -> None:
+    question = json.dumps({"text": "x" * size})
+    for at_work in (False, True):
+        stopped = int(ask(lane, "process"))
+        job = Job("anna", request("process"), 60.0)
+        if at_work:
+            job = Job("anna", request("sleep", '{"seconds": 0.5}'), 60.0)
+            lane.queue.put(job)
+            while "anna" not in lane.queue.running:
+                pass
+        os.kill(stopped, signal.SIGSTOP)
+        assert ask(lane, "echo", question, visitor="ben") == "x" * size
+        assert not at_work or job.future.result(timeout=PATIENCE) == b"slept"
+        assert not psutil.pid_exists(stopped)
 
 
 def test_a_question_that_others_keep_from_the_processors_is_waited_for(lane: WorkerPool) -> None:
