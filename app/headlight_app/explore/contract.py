@@ -681,7 +681,7 @@ class ExportWorksheetRequest(StateRequest[FileAnswer], frozen=True, kw_only=True
     route: ClassVar[str] = "export_worksheet"
 
     figure: Annotated[str, Meta(max_length=MAX_FIGURE_LENGTH, description="a picture as SVG")]
-    link: Annotated[str, Meta(max_length=MAX_LINE_LENGTH)]
+    link: Annotated[str, Meta(max_length=MAX_LINE_LENGTH, pattern=r"\A(https?://|\Z)", description="a web address")]
     line: Annotated[str, Meta(max_length=MAX_LINE_LENGTH)]
     omitted: Annotated[str, Meta(max_length=1_000)] = ""
 

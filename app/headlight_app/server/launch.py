@@ -186,7 +186,7 @@ def _serve(host: str, port: int, browser: bool) -> int:
 
     from headlight_app.server.hosts import HostCheck, known_names
     from headlight_app.server.lifespan import lifespan, on_script_error
-    from headlight_app.server.middleware import SkeletonMiddleware, UploadLimiter, VisitorMiddleware
+    from headlight_app.server.middleware import SecurityHeaders, SkeletonMiddleware, UploadLimiter, VisitorMiddleware
     from headlight_app.server.routes import routes
 
     print(announcement(host, port, with_code=sys.stdout.isatty()), flush=True)
@@ -203,6 +203,7 @@ def _serve(host: str, port: int, browser: bool) -> int:
     hosts = known_names(settings().hosts)
     middleware = [
         Middleware(HostCheck, hosts),
+        Middleware(SecurityHeaders),
         Middleware(VisitorMiddleware),
         Middleware(SkeletonMiddleware, SKELETON.read_bytes()),
         Middleware(UploadLimiter),

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
+from collections.abc import Callable
 from http import HTTPStatus
+from time import monotonic
+from urllib.parse import parse_qs
 
 from cachetools import TTLCache
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,27 +24,45 @@ from headlight_app.access.visitor import (
     CURRENT_VISITOR,
     UNKNOWN_VISITOR,
     cookie_name,
+    current_queue,
     new_cookie,
     visitor_id,
 )
 
 UPLOAD_PATH = "/_stcore/upload_file/"
+METRICS_PATH = "/_stcore/metrics"
+# Nothing comes from elsewhere. Streamlit and Plotly make scripts and styles of text, so those are allowed.
+PAGE_POLICY = (
+    "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; connect-src 'self' ws: wss: data: blob:; "
+    "object-src 'none'; base-uri 'self'; form-action 'self'"
+)
 ROOT_ELEMENT = b'<div id="root">'  # where Streamlit draws
 COOKIES_PER_ADDRESS = 500  # in COOKIE_SECONDS; more than a lecture hall behind one router fetches
 COOKIE_SECONDS = 600
 MAX_ADDRESSES = 10_000  # that are counted
+SLOW_SECONDS = 20.0  # in which something must arrive, and for which a slow beginning is allowed
+MIN_BYTES_PER_SECOND = 32 << 10
+TAKE_SECONDS = 60.0  # after which a file that a session sent and no page took is dropped
+NO_ROOM = "There is no room for uploads now."
+TOO_SLOW = "This upload was stopped because it arrived too slowly."
+OWN_FACTOR = 2  # times one upload's limit that one visitor's files may take while they arrive
 PENDING_FACTOR = 4  # times one upload's limit that files may take in memory before they are unpacked
 
 
 class UploadLimiter:
-    """Lets a file in only while there is memory for it: Streamlit holds what is sent until the page has taken it."""
+    """Lets a file in only while there is memory for it: Streamlit holds what is sent until the page has taken it.
+
+    Room is counted as bytes arrive. A visitor may fill a part of it, what arrives too slowly is refused, and a file
+    that no page takes is dropped.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.incoming_bytes = 0
+        self.arriving: Counter[str] = Counter()  # bytes by visitor
+        self.last_sent: dict[str, float] = {}  # when a session last sent something
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer 411 or 507."""
+        """Pass a request on, or answer 408, 411 or 507."""
         if scope["type"] != "http" or scope["method"] != "PUT" or UPLOAD_PATH not in scope["path"]:
             await self.app(scope, receive, send)
             return
@@ -46,15 +70,56 @@ class UploadLimiter:
         if not length.isdecimal():
             await PlainTextResponse("Say how long the file is.", 411)(scope, receive, send)
             return
-        size = int(length)
-        if self.incoming_bytes + _pending_bytes() + size > PENDING_FACTOR * (settings().upload_limit << 20):
-            await PlainTextResponse("There is no room for uploads now.", 507)(scope, receive, send)
+        self._drop_forgotten()
+        visitor = current_queue()
+        if not self._has_room(visitor, int(length)):
+            await PlainTextResponse(NO_ROOM, 507)(scope, receive, send)
             return
-        self.incoming_bytes += size
+        counted = CountedUpload(receive, lambda size: self._arrive(visitor, size))
         try:
-            await self.app(scope, receive, send)
+            await self.app(scope, counted.receive, send)
         finally:
-            self.incoming_bytes -= size
+            self.arriving[visitor] -= counted.size
+            self.arriving += Counter()  # forgets whoever sends nothing now
+            self.last_sent[scope["path"].partition(UPLOAD_PATH)[2].partition("/")[0]] = monotonic()
+
+    def _arrive(self, visitor: str, size: int) -> None:
+        self.arriving[visitor] += size
+        if not self._has_room(visitor, 0):
+            raise HTTPException(507, NO_ROOM)
+
+    def _has_room(self, visitor: str, size: int) -> bool:
+        limit = settings().upload_limit << 20
+        own, everybodys = self.arriving[visitor] + size, self.arriving.total() + _pending_bytes() + size
+        return own <= OWN_FACTOR * limit and everybodys <= PENDING_FACTOR * limit
+
+    def _drop_forgotten(self) -> None:
+        """Drop the files of sessions that sent nothing for TAKE_SECONDS: a page takes them within moments."""
+        forgotten = [session for session, last in self.last_sent.items() if monotonic() - last > TAKE_SECONDS]
+        for session in forgotten:
+            del self.last_sent[session]
+            get_instance().uploaded_file_mgr.remove_session_files(session)
+
+
+class CountedUpload:
+    """The body of an upload. Raises HTTPException where it arrives too slowly."""
+
+    def __init__(self, receive: Receive, arrive: Callable[[int], None]) -> None:
+        self.wrapped, self.arrive = receive, arrive
+        self.size, self.begun = 0, monotonic()
+
+    async def receive(self) -> Message:
+        """The next part."""
+        try:
+            message = await asyncio.wait_for(self.wrapped(), SLOW_SECONDS)
+        except TimeoutError as error:
+            raise HTTPException(408, TOO_SLOW) from error
+        size = len(message.get("body", b""))
+        self.size += size
+        self.arrive(size)
+        if self.size < MIN_BYTES_PER_SECOND * (monotonic() - self.begun - SLOW_SECONDS):
+            raise HTTPException(408, TOO_SLOW)
+        return message
 
 
 def _pending_bytes() -> int:
@@ -63,6 +128,39 @@ def _pending_bytes() -> int:
         return 0
     stats_by_kind = get_instance().uploaded_file_mgr.get_stats()
     return sum(stat.byte_length for stats in stats_by_kind.values() for stat in stats if isinstance(stat, CacheStat))
+
+
+class SecurityHeaders:
+    """Says what a page may load and who may frame it, and keeps Streamlit's own figures about the server to itself."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; its answer gets the headers."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if scope["path"].endswith(METRICS_PATH):
+            await PlainTextResponse("There is nothing here.", 404)(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["X-Content-Type-Options"] = "nosniff"
+                if headers.get("content-type", "").startswith("text/html"):
+                    headers.update(page_headers(scope))
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+
+def page_headers(scope: Scope) -> dict[str, str]:
+    """The headers of a page. One whose address asks for it (Copy embed) may stand within any other page."""
+    if "1" in parse_qs(scope["query_string"].decode("latin-1")).get("embedded", ()):
+        return {"Content-Security-Policy": PAGE_POLICY}
+    return {"Content-Security-Policy": f"{PAGE_POLICY}; frame-ancestors 'self'", "X-Frame-Options": "SAMEORIGIN"}
 
 
 class VisitorMiddleware:

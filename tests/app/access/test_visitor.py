@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 
 from headlight_app.access.visitor import UNKNOWN_VISITOR, cookie_name, current_queue, current_visitor, new_cookie
 from headlight_app.server import middleware
@@ -134,3 +138,44 @@ def test_nothing_is_let_in_where_the_operator_wants_no_uploads(
 ) -> None:
     monkeypatch.setenv("HEADLIGHT_UPLOAD_LIMIT", "0")
     assert client.put("/_stcore/upload_file/a/b", content=b"a").status_code == 507
+
+
+def test_a_slow_upload_is_refused_and_takes_no_room_before_it_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_UPLOAD_LIMIT", "1")
+    monkeypatch.setattr(middleware, "SLOW_SECONDS", 0.05)
+
+    async def trickle() -> Message:
+        await asyncio.sleep(0 if limiter.arriving.total() == 0 else 1)
+        return {"type": "http.request", "body": b"a", "more_body": True}
+
+    async def forever(scope: Scope, receive: Receive, send: Send) -> None:
+        while True:
+            await receive()
+            assert limiter.arriving.total() == 1, "what was announced takes no room"
+
+    limiter = UploadLimiter(forever)
+    headers = [(b"content-length", str(MEGABYTE).encode())]
+    scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/a/b", "headers": headers}
+    with pytest.raises(HTTPException) as refused:
+        asyncio.run(limiter(scope, trickle, lambda message: asyncio.sleep(0)))
+    assert refused.value.status_code == 408 and limiter.arriving.total() == 0
+
+
+def test_a_visitor_fills_a_part_of_the_room(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_UPLOAD_LIMIT", "1")
+    size = middleware.OWN_FACTOR * MEGABYTE
+    address = "/_stcore/upload_file/a/b"
+    assert client.put(address, content=bytes(size)).json() == size
+    assert client.put(address, content=bytes(size + 1)).status_code == 507
+
+
+def test_a_file_that_no_page_takes_is_dropped(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    dropped: list[str] = []
+    manager = SimpleNamespace(remove_session_files=dropped.append, get_stats=dict)
+    monkeypatch.setattr(middleware, "get_instance", lambda: SimpleNamespace(uploaded_file_mgr=manager))
+    client.put("/_stcore/upload_file/forgotten/b", content=b"a")
+    client.put("/_stcore/upload_file/another/b", content=b"a")
+    assert dropped == []
+    monkeypatch.setattr(middleware, "TAKE_SECONDS", 0.0)
+    client.put("/_stcore/upload_file/newest/b", content=b"a")
+    assert dropped == ["forgotten", "another"]

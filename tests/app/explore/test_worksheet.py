@@ -70,6 +70,12 @@ def test_a_worksheet_asks_for_nothing_and_its_text_is_no_markup(client: TestClie
     assert not re.search(r"""(?:src)\s*=\s*["']?(?:https?:)?//|@import|\burl\(""", page)
 
 
+@pytest.mark.parametrize("link", ["javascript:alert(1)", " http://room", "data:text/html,x", "//room", "file:///etc"])
+def test_the_link_of_a_worksheet_leads_to_a_web_page(client: TestClient, link: str) -> None:
+    meta, _ = ask_route(client, "export_worksheet", **{"model": "next", "text": TEXT} | PARTS | {"link": link})
+    assert "link" in meta["error"] and "a web address" in meta["error"]
+
+
 def test_questions_begin_with_the_pattern_of_the_head(monkeypatch: pytest.MonkeyPatch) -> None:
     shares = {name: np.full((2, 4), 0.1) for name in HEAD_METRICS}
     shares["induction"] = np.full((2, 4), np.nan)

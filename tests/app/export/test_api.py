@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import io
 import json
 import shutil
@@ -24,6 +25,7 @@ from headlight_app.engine.job import EngineRequest, VisitorFolder
 from headlight_app.explore.answers.export.files import answer_export_page
 from headlight_app.explore.answers.export.worksheet import worksheet
 from headlight_app.explore.contract import ExportPageRequest, ExportWorksheetRequest
+from headlight_app.export.answers.number_files import FILE_FORMATS, LabelledArray, inert
 from headlight_app.export.contract import ExportOriginRequest, Side
 from headlight_app.inference.context import answering
 from headlight_app.inference.origin import question_provenance
@@ -170,3 +172,18 @@ def test_positions_have_an_origin_without_a_text(client: TestClient) -> None:
 def test_what_makes_no_file_gets_a_sentence(client: TestClient, route: str, body: dict[str, Any], said: str) -> None:
     meta, content = ask_route(client, route, **body)
     assert said in meta["error"] and not content
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd|'/C calc'!A0", "@SUM(A1)", "-2+3", "\t=1", "\r=1"])
+def test_a_token_is_no_formula_of_a_spreadsheet(text: str) -> None:
+    assert inert(text) == f"'{text}"
+    table = LabelledArray("t", "", ("query",), ((text,),), np.ones(1, np.float32))
+    written = (
+        FILE_FORMATS["csv"].write(table, question_provenance(resolve(make_question("next", "the")), "weights")).decode()
+    )
+    assert [row for row in csv.reader(io.StringIO(written))][-1] == [f"'{text}", "1.0"]
+
+
+@pytest.mark.parametrize("text", ["", "=", "-", "-3", "+0.5", "-1e-05", "the", "a=b"])
+def test_what_no_spreadsheet_runs_stays_as_it_is(text: str) -> None:
+    assert inert(text) == text

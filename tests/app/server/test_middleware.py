@@ -1,4 +1,4 @@
-"""Something to see at once: the outline of a page within Streamlit's empty HTML."""
+"""The outline of a page within Streamlit's empty HTML, and the headers of every answer."""
 
 import pytest
 from starlette.applications import Starlette
@@ -8,13 +8,13 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from headlight_app.server.middleware import SkeletonMiddleware
+from headlight_app.server.middleware import SecurityHeaders, SkeletonMiddleware
 
 PAGE = '<body><div id="root"></div></body>'
 
 
 async def page(request: Request) -> Response:
-    assert "accept-encoding" not in request.headers
+    assert not request.headers.get("accept-encoding")
     return HTMLResponse(PAGE, headers={"etag": "1"})
 
 
@@ -42,3 +42,21 @@ def test_a_page_holds_the_outline_before_its_root(client: TestClient, path: str)
 def test_what_is_no_page_stays_as_it_is(client: TestClient) -> None:
     assert client.get("/text", headers={"accept": "text/html"}).text == PAGE
     assert client.get("/parts", headers={"accept": "application/json"}).text == PAGE
+
+
+@pytest.mark.parametrize("query, framed_by", [("", "'self'"), ("?text=a&embedded=1", ""), ("?embedded=", "'self'")])
+def test_a_page_stands_in_a_frame_of_others_where_its_address_asks_for_it(query: str, framed_by: str) -> None:
+    secured = TestClient(Starlette(routes=[Route("/", page)], middleware=[Middleware(SecurityHeaders)]))
+    headers = secured.get(f"/{query}", headers={"accept-encoding": ""}).headers
+    policy = dict(part.strip().partition(" ")[::2] for part in headers["content-security-policy"].split(";"))
+    assert policy.get("frame-ancestors", "") == framed_by
+    assert policy["object-src"] == "'none'" and "http" not in policy["default-src"]
+    assert headers.get("x-frame-options", "") == ("SAMEORIGIN" if framed_by else "")
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_what_streamlit_measures_of_the_server_is_not_told() -> None:
+    routes = [Route("/_stcore/metrics", text), Route("/_stcore/health", text)]
+    secured = TestClient(Starlette(routes=routes, middleware=[Middleware(SecurityHeaders)]))
+    assert secured.get("/_stcore/metrics").status_code == 404
+    assert secured.get("/_stcore/health").text == PAGE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
@@ -16,6 +17,8 @@ from headlight.errors import EditError
 from headlight.registry import Registry
 from headlight.rendering.provenance import Provenance, provenance_arrays, provenance_lines
 from headlight_app.contract.reply import FileAnswer, Reply
+
+NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,19 +66,26 @@ def _write_csv(array: LabelledArray, made_from: Provenance) -> bytes:
     digits = array.values.astype(str)
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerows([line] for line in provenance_lines(made_from))
+    writer.writerows([inert(line)] for line in provenance_lines(made_from))
+    labels = tuple(tuple(map(inert, names)) for names in array.labels)
     if digits.ndim == 1:
         writer.writerow((array.axes[0], "value"))
-        writer.writerows(zip(array.labels[0], digits, strict=True))
+        writer.writerows(zip(labels[0], digits, strict=True))
     elif digits.ndim == 2:
-        writer.writerow((f"{array.axes[0]} / {array.axes[1]}", *array.labels[1]))
-        writer.writerows((label, *line) for label, line in zip(array.labels[0], digits, strict=True))
+        writer.writerow((f"{array.axes[0]} / {array.axes[1]}", *labels[1]))
+        writer.writerows((label, *line) for label, line in zip(labels[0], digits, strict=True))
     else:
         writer.writerow((*array.axes, "value"))
         writer.writerows(
-            (*labels, digit_text) for labels, digit_text in zip(product(*array.labels), digits.ravel(), strict=True)
+            (*names, digit_text) for names, digit_text in zip(product(*labels), digits.ravel(), strict=True)
         )
     return out.getvalue().encode("utf-8", "replace")
+
+
+def inert(text: str) -> str:
+    """A text that no spreadsheet takes for a formula: an apostrophe stands before one that begins like a formula."""
+    begins = len(text) > 1 and text[0] in "=+-@\t\r"
+    return f"'{text}" if begins and not NUMBER.fullmatch(text) else text
 
 
 def _write_json(array: LabelledArray, made_from: Provenance) -> bytes:
