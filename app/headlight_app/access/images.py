@@ -7,7 +7,7 @@ disk, and are dropped when there are too many bytes.
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -39,7 +39,10 @@ class StoredImage:
 
 
 class ImageStore:
-    """Images by visitor and name; the oldest are dropped past MAX_PER_VISITOR each or `max_bytes` of all."""
+    """Images by visitor and name. A visitor's oldest are dropped past MAX_PER_VISITOR.
+
+    Past `max_bytes` of all, the oldest of the visitor who holds most bytes are dropped.
+    """
 
     def __init__(self, max_bytes: int = MAX_TOTAL_BYTES) -> None:
         self.max_bytes = max_bytes
@@ -61,9 +64,19 @@ class ImageStore:
             own_keys = [key for key in self.uploaded if key[0] == visitor]
             for key in own_keys[:-MAX_PER_VISITOR]:
                 del self.uploaded[key]
-            while sum(len(image.data) for image in self.uploaded.values()) > self.max_bytes:
-                self.uploaded.popitem(last=False)
+            while (sizes := self._sizes()).total() > self.max_bytes:
+                del self.uploaded[self._oldest_of(sizes.most_common(1)[0][0])]
         return name
+
+    def _sizes(self) -> Counter[str]:
+        """The bytes of each visitor's pictures."""
+        sizes: Counter[str] = Counter()
+        for (visitor, _), image in self.uploaded.items():
+            sizes[visitor] += len(image.data)
+        return sizes
+
+    def _oldest_of(self, visitor: str) -> tuple[str, str]:
+        return next(key for key in self.uploaded if key[0] == visitor)
 
     def find(self, visitor: str, name: str) -> StoredImage:
         """An image by its name; the empty name is the first shipped one. Raises ImageError for an unknown name."""

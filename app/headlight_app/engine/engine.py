@@ -18,6 +18,7 @@ from headlight_app.engine.worker_process import WorkerLimits, WorkerProcess
 
 WARM_UP = "warm-up"  # in whose name workers start: no visitor's
 VISITOR_WORKERS = 4  # that open what visitors brought, each for one visitor at a time
+KEEP_SECONDS = 120.0  # after its last answer in which a visitor keeps such a worker
 GRACE_SECONDS = 0.5  # in which workers let go of what they answer, before they are killed
 END_SECONDS = 0.5  # in which those that are killed are gone
 VISITOR_MEMORY_BYTES = 2 << 30  # of such a worker on a shared server, beside twice the largest upload
@@ -45,7 +46,7 @@ class WorkerThread(Thread):
     def __init__(self, lane: WorkerPool, worker: Worker) -> None:
         super().__init__(daemon=True, name=f"engine-{lane.name}")
         self.lane, self.worker = lane, worker
-        self.owner, self.last_used, self.is_idle = "", 0.0, True
+        self.owner, self.last_used, self.is_idle = "", -KEEP_SECONDS, True
 
     def run(self) -> None:
         """Answer until the lane is closed."""
@@ -57,13 +58,28 @@ class WorkerThread(Thread):
         self.worker.stop()
 
     def _accepts(self, visitor: str) -> bool:
-        """Whether a visitor's job is for this worker: any, or, of a worker for visitors' own files, its owner's."""
+        """Whether a visitor's job is for this worker: any, or, of a worker for visitors' own files, its owner's.
+
+        A new visitor gets the worker that has been free for longest of those that may change their owner.
+        """
         if not self.lane.is_private or visitor == self.owner:
             return True
         others = [thread for thread in self.lane.threads if thread is not self]
-        if any(thread.owner == visitor for thread in others):
+        if not self._may_change_owner() or any(thread.owner == visitor for thread in others):
             return False
-        return all(self.last_used <= thread.last_used for thread in others if thread.is_idle)
+        free = [thread for thread in others if thread.is_idle and thread._may_change_owner()]
+        return all(self._order() <= thread._order() for thread in free)
+
+    def _order(self) -> tuple[bool, float]:
+        """Of several that are free, newcomers get the first by this order."""
+        return self is self.lane.threads[-1], self.last_used
+
+    def _may_change_owner(self) -> bool:
+        """Whether its owner has not asked for a while, or it is the last worker, which all newcomers share.
+
+        Otherwise newcomers, however many, would throw out the models that others have open.
+        """
+        return self is self.lane.threads[-1] or monotonic() - self.last_used > KEEP_SECONDS
 
     def _answer(self, job: Job) -> bytes | Exception:
         if self.lane.is_private and job.visitor != self.owner:

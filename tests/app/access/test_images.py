@@ -44,6 +44,14 @@ def test_all_together_take_no_more_than_there_is_room() -> None:
     assert kept == [f"visitor{number}" for number in range(4, 9)]
 
 
+def test_pictures_of_newcomers_leave_the_pictures_of_others() -> None:
+    gallery = ImageStore(max_bytes=4 * len(photo()))
+    kept = gallery.add("anna", photo())
+    for number in range(20):
+        gallery.add(f"newcomer {number // 2}", photo() + bytes(len(photo())))
+    assert gallery.find("anna", kept).data == photo()
+
+
 def test_what_is_too_large_or_nobodys_is_not_kept() -> None:
     gallery = ImageStore()
     with pytest.raises(ImageError, match="may have 8 MB"):

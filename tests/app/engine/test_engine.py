@@ -198,7 +198,21 @@ def test_a_private_worker_serves_one_visitor_and_starts_anew_for_the_next() -> N
         assert ask(lane, "process") == anna and ask(lane, "process", visitor="ben") == ben
         cleo = ask(lane, "process", visitor="cleo")
         assert cleo not in (anna, ben), "nobody gets a process that has read somebody else's files"
-        assert ask(lane, "process", visitor="ben") == ben, "who was away longest made room"
+    finally:
+        lane.close()
+
+
+@pytest.mark.parametrize("keep_seconds, kept", [(60.0, True), (0.0, False)])
+def test_newcomers_share_one_private_worker_while_the_others_are_in_use(
+    keep_seconds: float, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subject, "KEEP_SECONDS", keep_seconds)
+    lane = WorkerPool("private", LIMITS, 2, is_private=True)
+    try:
+        anna = ask(lane, "process")
+        newcomers = {ask(lane, "process", visitor=name) for name in ("ben", "cleo", "dora")}
+        assert len(newcomers) == 3
+        assert (ask(lane, "process") == anna) == kept, "without a share of her own, who was away longest makes room"
     finally:
         lane.close()
 
