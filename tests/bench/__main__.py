@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
 
-from tests.bench import classroom, cold_start, forward, hostile, load, long, memory, page, peers, soak, typing
+from tests.bench import attack, classroom, cold_start, forward, hostile, load, long, memory, page, peers, soak, typing
 from tests.bench.measure import Ratio, table
 from tests.bench.ngrams import report
 
@@ -40,6 +40,7 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
     "cold_start": cold_start.lines,
     "memory": memory.lines,
     "classroom": classroom.lines,
+    "attack": attack.lines,
     "cluster": _cluster,
     "peers": peers.lines,
 }

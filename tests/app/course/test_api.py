@@ -59,6 +59,7 @@ def test_numbers_on_the_page_are_those_of_the_backend(client: TestClient) -> Non
     ("body", "sentence"),
     [
         ({"screen": "nothing"}, "no screen 'nothing'"),
+        ({"chapter": "block", "screen": "gradients"}, "'gradients' works for seconds. Press Run"),
         ({"chapter": "nothing"}, "no chapter 'nothing'"),
         ({"inputs": {"keys": "1,x;0,1"}}, "Row 0, column 1 of Keys is 'x'"),
         ({"inputs": {"keys": "1,2,3;0,1,1"}}, "2 channels and keys 3"),

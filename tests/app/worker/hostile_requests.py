@@ -86,16 +86,21 @@ class Case:
 
 def cases(count: int, first: int = 0) -> Iterator[Case]:
     """So many cases, from a seed on, the routes in turn."""
-    routes = http_requests()
     for seed in range(first, first + count):
-        yield ask(Random(seed), routes[seed % len(routes)])
+        yield ask(*hostile_content(seed))
 
 
-def ask(draw: Draw, kind: type[msgspec.Struct]) -> Case:
-    """Make a request, and let a worker answer it in this process."""
+def hostile_content(seed: int) -> tuple[str, bytes]:
+    """The route of a seed, and a body for it."""
+    draw, routes = Random(seed), http_requests()
+    kind = routes[seed % len(routes)]
     value = course_request(draw) if "inputs" in kind.__struct_fields__ else _value(draw, kinds.type_info(kind), "")
-    content = json.dumps(value).encode()
-    begun, route = process_time(), kind.route  # type: ignore[attr-defined]
+    return kind.route, json.dumps(value).encode()
+
+
+def ask(route: str, content: bytes) -> Case:
+    """Let a worker answer a request in this process."""
+    begun = process_time()
     try:
         decode_request(msgspec.json.Decoder(ANSWERS[route][0]), content)
         _, said = outcome(EngineRequest(route, content))

@@ -11,6 +11,7 @@ from headlight.course.controls import Control, RecordingControl
 from headlight.course.modalities.recording import decode_recording
 from headlight.course.pictures import plain
 from headlight.course.screen import Chapter, Screen
+from headlight.errors import InputError
 from headlight_app.contract.reply import Reply
 from headlight_app.course import contract
 from headlight_app.course.contract import (
@@ -42,8 +43,13 @@ def answer_chapter(request: ChapterRequest) -> Reply[ChapterAnswer]:
 
 
 def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
-    """What a screen shows for its inputs. Raises HeadlightError."""
+    """What a screen shows for its inputs. Raises HeadlightError.
+
+    The screen's own row says whether it is long work, not the route by which a client asks it.
+    """
     screen = CHAPTERS[request.chapter].screens[request.screen]
+    if screen.is_long and not isinstance(request, RunRequest):
+        raise InputError(f"The screen {request.screen!r} works for seconds. Press Run, or ask the route course_run.")
     values = screen.parse(request.inputs)
     links = screen.links(values)
     for name, control in screen.controls.items():
