@@ -16,10 +16,10 @@ from msgspec import inspect as kinds
 
 import headlight_app
 from headlight_app.contract.reply import answer_type
-from headlight_app.contract.request import Request
+from headlight_app.contract.request import Answer, Request
 
 PACKAGE = Path(headlight_app.__file__).parent
-SHARED = ("question", "state", "sampling", "difference", "parts", "diagram", "arrays", "reply")
+SHARED = ("question", "request", "state", "sampling", "difference", "parts", "diagram", "arrays", "reply")
 PAGES = ("explore", "tasks", "compare", "generate", "positions", "course", "frame")
 FILES = {
     "ui/frontend/contract.d.ts": tuple(f"headlight_app.contract.{name}" for name in SHARED),
@@ -57,14 +57,34 @@ def declarations(path: str) -> str:
 
 
 def _structs(module: ModuleType) -> list[type[Struct]]:
-    """The structs that travel, in the order of a module; what others only inherit from is left out."""
+    """The structs that travel and what they inherit fields from, in the order of a module."""
     found = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, Struct)]
-    return [kind for kind in found if kind.__module__ == module.__name__ and not _is_base(kind)]
+    return [kind for kind in found if kind.__module__ == module.__name__ and _is_told(kind)]
+
+
+def _is_told(kind: type[Struct]) -> bool:
+    """Whether the browser knows it: whatever travels, and of what others only inherit from that which has fields."""
+    is_page_question = issubclass(kind, Request) and not kind.is_http
+    return kind is not Answer and not is_page_question and (not _is_base(kind) or _adds_fields(kind))
 
 
 def _is_base(kind: type[Struct]) -> bool:
     """Whether nothing that travels is of this kind itself: it has parameters, or no tag of its own."""
     return bool(getattr(kind, "__parameters__", ())) or kind.__struct_config__.tag == kind.__name__
+
+
+def _adds_fields(kind: type[Struct]) -> bool:
+    return not set(kind.__struct_fields__) <= {name for base in _bases(kind) for name in base.__struct_fields__}
+
+
+def _bases(kind: type[Struct]) -> list[type[Struct]]:
+    """What a struct inherits fields from: of each base the next one that the browser knows and that has no tag."""
+    found: list[type[Struct]] = []
+    for base in kind.__bases__:
+        if issubclass(base, Struct) and base.__module__ in FILE_OF:
+            is_tagged = base.__struct_config__.tag not in (None, base.__name__)
+            found += _bases(base) if is_tagged or not (_is_told(base) and _adds_fields(base)) else [base]
+    return found
 
 
 def _imports(path: str, uses: set[type[Struct]]) -> Iterator[str]:
@@ -87,17 +107,24 @@ def _interface(kind: type[Struct], uses: set[type[Struct]]) -> str:
     described = kinds.type_info(kind)
     assert isinstance(described, kinds.StructType)
     asks = issubclass(kind, Request)
-    fields = [f'  {described.tag_field}: "{described.tag}";\n'] if described.tag_field else []
+    fields = [f'  {described.tag_field}: "{described.tag}";\n'] if described.tag not in (None, kind.__name__) else []
+    bases = _bases(kind)
+    uses.update(bases)
+    inherited_fields = {name for base in bases for name in base.__struct_fields__}
     for field in described.fields:
+        if field.name in inherited_fields:
+            continue
         type_name = _type(field.type, uses)
         if asks and isinstance(field.type, kinds.StructType) and not any(f.required for f in field.type.fields):
             type_name = f"Partial<{type_name}>"
         optional = "?" if _may_be_left_out(field, asks) else ""
         line = f"  {field.encode_name}{optional}: {type_name};\n"
         fields.append(line if len(line) <= WIDTH + 1 else _broken(line))
+    inherited = ", ".join(base.__name__ for base in bases)
     if not fields:
-        return f"{_comment(kind)}export type {kind.__name__} = object;\n"
-    return f"{_comment(kind)}export interface {kind.__name__} {{\n{''.join(fields)}}}\n"
+        return f"{_comment(kind)}export type {kind.__name__} = {inherited or 'object'};\n"
+    extends = f" extends {inherited}" if inherited else ""
+    return f"{_comment(kind)}export interface {kind.__name__}{extends} {{\n{''.join(fields)}}}\n"
 
 
 def _may_be_left_out(field: kinds.Field, asks: bool) -> bool:
@@ -114,7 +141,7 @@ def _broken(line: str) -> str:
 
 def _routes(found: list[type[Struct]], uses: set[type[Struct]]) -> Iterator[str]:
     """One map of all requests that components send: from the name of a route to its request and its answer."""
-    asked = [kind for kind in found if issubclass(kind, Request) and kind.is_http]
+    asked = [kind for kind in found if issubclass(kind, Request) and kind.is_http and hasattr(kind, "route")]
     if not asked:
         return
     uses.update(answer_type(kind) for kind in asked)
@@ -126,10 +153,8 @@ def _routes(found: list[type[Struct]], uses: set[type[Struct]]) -> Iterator[str]
 
 
 def _comment(kind: type[Struct]) -> str:
-    lines = (inspect.getdoc(kind) or "").splitlines()
-    if len(lines) == 1:
-        return f"/** {lines[0]} */\n"
-    return "".join(["/**\n", *(f" * {line}".rstrip() + "\n" for line in lines), " */\n"])
+    """The first line of what the contract says, which has the rest."""
+    return f"/** {(inspect.getdoc(kind) or '').partition(chr(10))[0]} */\n"
 
 
 def _type(kind: kinds.Type, uses: set[type[Struct]]) -> str:

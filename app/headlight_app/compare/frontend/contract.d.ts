@@ -7,6 +7,7 @@ import type {
   MaskArgument,
   PartChoices,
   Question,
+  Request,
   Token,
   Variant,
 } from "../../ui/frontend/contract.js";
@@ -19,11 +20,7 @@ export interface SideAnswer {
   notes: string[];
 }
 
-/**
- * Two attentions by their names in A and B, and the distance of each head, [layer][head].
- *
- * A distance is None where no query and key of the two correspond.
- */
+/** Two attentions by their names in A and B, and the distance of each head, [layer][head]. */
 export interface ComparedAttention {
   left_name: string;
   right_name: string;
@@ -38,11 +35,7 @@ export interface ComparedCandidate {
   right: number | null;
 }
 
-/**
- * What both sides predict at corresponding positions, and the Jensen-Shannon distance of that.
- *
- * A place is the words in front of a token, and the token: None where the answer is about the whole text.
- */
+/** What both sides predict at corresponding positions, and the Jensen-Shannon distance of that. */
 export interface ComparedPrediction {
   titles: [string, string];
   places: [[string, string | null], [string, string | null]];
@@ -51,11 +44,7 @@ export interface ComparedPrediction {
   candidates: ComparedCandidate[];
 }
 
-/**
- * Both sides, and how they correspond: pairs of positions in their texts, and in their sources where both have one.
- *
- * The numbers are the byte codes of all heads, those of A before those of B.
- */
+/** Both sides, and how they correspond: pairs of positions in their texts, and in their sources where both have one. */
 export interface CompareAnswer {
   sides: [SideAnswer, SideAnswer];
   alignment: string;
@@ -66,9 +55,7 @@ export interface CompareAnswer {
 }
 
 /** Two questions compared; without an `alignment` the one that suits the texts. `query` is a position in A. */
-export interface CompareRequest {
-  client_id?: string;
-  request_number?: number;
+export interface CompareRequest extends Request {
   sides: [Question, Question];
   alignment?: string;
   query?: number;
@@ -81,12 +68,7 @@ export interface Preset {
   side_b: Difference;
 }
 
-/**
- * A model to choose for side B: `kind` is what all models like it do, `purpose` what this one does.
- *
- * `trained` are the parts it was trained with; one that `has_source` has an encoder that reads a text of its own.
- * `trained_models` are, by positional encoding, models that were trained with it and are else alike.
- */
+/** A model to choose for side B: `kind` is what all models like it do, `purpose` what this one does. */
 export interface ModelRow {
   name: string;
   title: string;
@@ -97,12 +79,7 @@ export interface ModelRow {
   trained_models: Record<string, string>;
 }
 
-/**
- * What the page shows before the first answer. `parts` are those that can be replaced, by the fields of a Variant.
- *
- * `example` stands on side A until somebody types, and side B has the `default_side_b` until somebody chooses.
- * `alignments` are titles by name.
- */
+/** What the page shows before the first answer. `parts` are those that can be replaced, by the fields of a Variant. */
 export interface ComparePageAnswer {
   example: ExampleAnswer;
   default_side_b: Difference;
@@ -111,23 +88,6 @@ export interface ComparePageAnswer {
   alignments: Record<string, string>;
   mask_arguments: Record<string, MaskArgument>;
   writes_pdf: boolean;
-}
-
-/**
- * All that Compare shows before the first answer.
- *
- * `others` are names and titles of models that the open one can be compared with. `trained_models` are positional
- * encodings, each with the name of a model that was trained with it and is else like the open one.
- */
-export interface ComparePageRequest {
-  client_id?: string;
-  request_number?: number;
-  model: string;
-  device?: string;
-  source?: string | null;
-  image?: string;
-  others?: [string, string][];
-  trained_models?: [string, string][];
 }
 
 /** What each route is asked, and what it answers. */

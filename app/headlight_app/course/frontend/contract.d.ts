@@ -1,5 +1,7 @@
 // Written from headlight_app/course/contract.py by tests/javascript/contracts.py.
 
+import type { Request } from "../../ui/frontend/contract.js";
+
 /** One side of a matrix; those of one name grow and shrink together. */
 export interface Axis {
   name: string;
@@ -8,45 +10,40 @@ export interface Axis {
   labels: string[];
 }
 
-/** A table of numbers; with `switches` its cells are 0 or 1. */
-export interface MatrixControl {
-  kind: "matrix";
+/** Something that a learner can change, and the text of the value that it begins with. */
+export interface ControlRow {
   name: string;
   title: string;
   default: string;
+}
+
+/** A table of numbers; with `switches` its cells are 0 or 1. */
+export interface MatrixControl extends ControlRow {
+  kind: "matrix";
   rows: Axis;
   columns: Axis;
   switches: boolean;
 }
 
 /** A number between two others. */
-export interface NumberControl {
+export interface NumberControl extends ControlRow {
   kind: "number";
-  name: string;
-  title: string;
-  default: string;
   low: number;
   high: number;
   step: number;
 }
 
 /** A number that begins a row of random ones. */
-export interface SeedControl {
+export interface SeedControl extends ControlRow {
   kind: "seed";
-  name: string;
-  title: string;
-  default: string;
   low: number;
   high: number;
   step: number;
 }
 
 /** A layer or head of the model that the control `model` chooses. */
-export interface PartControl {
+export interface PartControl extends ControlRow {
   kind: "part";
-  name: string;
-  title: string;
-  default: string;
   low: number;
   high: number;
   step: number;
@@ -54,39 +51,27 @@ export interface PartControl {
 }
 
 /** One of several options, which have titles. */
-export interface ChoiceControl {
+export interface ChoiceControl extends ControlRow {
   kind: "choice";
-  name: string;
-  title: string;
-  default: string;
   options: Record<string, string>;
 }
 
 /** A text of several lines at most. */
-export interface TextControl {
+export interface TextControl extends ControlRow {
   kind: "text";
-  name: string;
-  title: string;
-  default: string;
   longest: number;
   lines: number;
 }
 
 /** A model that meets the requirement of the name `needs`. */
-export interface ModelControl {
+export interface ModelControl extends ControlRow {
   kind: "model";
-  name: string;
-  title: string;
-  default: string;
   needs: string;
 }
 
 /** A WAV file of the learner's own, by the name that the server has given it. */
-export interface RecordingControl {
+export interface RecordingControl extends ControlRow {
   kind: "recording";
-  name: string;
-  title: string;
-  default: string;
 }
 
 /** Another screen, and the inputs that it is to have. */
@@ -145,31 +130,18 @@ export interface ChapterAnswer {
 }
 
 /** The rows of a chapter; of the first where none is named. */
-export interface ChapterRequest {
-  client_id?: string;
-  request_number?: number;
+export interface ChapterRequest extends Request {
   chapter?: string;
 }
 
-/**
- * Rows of pictures, and the parameters of a link to each page where one can go on.
- *
- * `headlight.course.pictures` has a dataclass for each kind of picture, which nothing between it and the module that
- * draws that kind reads: the rows pass here as they are.
- */
+/** Rows of pictures, and the parameters of a link to each page where one can go on. */
 export interface ScreenAnswer {
   rows: Record<string, unknown>[];
   links: Record<string, Record<string, string>>;
 }
 
-/**
- * What a screen shows for its inputs, texts by the names of its controls.
- *
- * `model_inputs` are the names of those that name a model, `file_inputs` of those that name a file of the learner's.
- */
-export interface ScreenRequest {
-  client_id?: string;
-  request_number?: number;
+/** What a screen shows for its inputs, texts by the names of its controls. */
+export interface ScreenRequest extends Request {
   chapter: string;
   screen: string;
   inputs: Record<string, string>;
@@ -179,16 +151,7 @@ export interface ScreenRequest {
 }
 
 /** The same of a screen that runs for seconds. */
-export interface RunRequest {
-  client_id?: string;
-  request_number?: number;
-  chapter: string;
-  screen: string;
-  inputs: Record<string, string>;
-  model_inputs?: string[];
-  file_inputs?: string[];
-  device?: string;
-}
+export type RunRequest = ScreenRequest;
 
 /** What each route is asked, and what it answers. */
 export interface CourseRoutes {

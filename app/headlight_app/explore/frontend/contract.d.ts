@@ -11,16 +11,23 @@ import type {
   Patches,
   Prediction,
   Question,
+  QuestionRequest,
+  Request,
   State,
   Token,
 } from "../../ui/frontend/contract.js";
 
-/**
- * All that Explore paints at each letter; the numbers are the byte codes of each attention group in turn.
- *
- * It is `changed` where there is a before and an after. A token is `maskable` where the model has a mask token.
- * `context` is how many tokens the model reads at most.
- */
+/** A request about a question at one position; -1 is the last. */
+export interface QueryRequest extends QuestionRequest {
+  query?: number;
+}
+
+/** The same about one possible answer there, a token or a label; -1 is the likeliest. */
+export interface TargetRequest extends QueryRequest {
+  token?: number;
+}
+
+/** All that Explore paints at each letter; the numbers are the byte codes of each attention group in turn. */
 export interface TraceAnswer {
   tokens: Token[];
   source_tokens: Token[] | null;
@@ -38,11 +45,7 @@ export interface TraceAnswer {
 }
 
 /** All heads as bytes, tokens and predictions. Where it `writes_target`, the model writes the text itself. */
-export interface TraceRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  query?: number;
+export interface TraceRequest extends QueryRequest {
   writes_target?: boolean;
 }
 
@@ -53,10 +56,7 @@ export interface HeadMatrixAnswer {
 }
 
 /** The exact numbers of one head at one hook point of an attention, [query key], row by row. */
-export interface HeadMatrixRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface HeadMatrixRequest extends QuestionRequest {
   path: string;
   head?: number;
 }
@@ -67,11 +67,7 @@ export interface MatrixAxis {
   tokens: number[][];
 }
 
-/**
- * How a view is drawn, from `low` to `high`. Float32 numbers [row column] follow, `per_head` heads, then states.
- *
- * `rules` say in words how it was made.
- */
+/** How a view is drawn, from `low` to `high`. Float32 numbers [row column] follow, `per_head` heads, then states. */
 export interface HeadViewAnswer {
   rows: MatrixAxis;
   columns: MatrixAxis;
@@ -84,10 +80,7 @@ export interface HeadViewAnswer {
 }
 
 /** The view of the chosen heads; `per_head` asks for each head by itself besides. */
-export interface HeadViewRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface HeadViewRequest extends QuestionRequest {
   choice: Partial<HeadChoice>;
   per_head?: boolean;
 }
@@ -99,10 +92,7 @@ export interface ThumbnailsAnswer {
 }
 
 /** The byte codes of all heads of one layer of a long text, [head row column]. */
-export interface ThumbnailsRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface ThumbnailsRequest extends QuestionRequest {
   attention?: string;
   layer?: number;
 }
@@ -114,10 +104,7 @@ export interface QkProjectionAnswer {
 }
 
 /** Queries and then keys of a head in one plane, float32 [token axis]. */
-export interface QkProjectionRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface QkProjectionRequest extends QuestionRequest {
   attention?: string;
   layer?: number;
   head?: number;
@@ -129,10 +116,7 @@ export interface HeadMetricsAnswer {
 }
 
 /** The metrics of all heads of one attention, for texts so long that no answer carries them along. */
-export interface HeadMetricsRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface HeadMetricsRequest extends QuestionRequest {
   attention?: string;
 }
 
@@ -140,10 +124,7 @@ export interface HeadMetricsRequest {
 export type QueryKeyWeightsAnswer = object;
 
 /** The weight from one query to one key in all heads of one attention. */
-export interface QueryKeyWeightsRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface QueryKeyWeightsRequest extends QuestionRequest {
   attention?: string;
   query: number;
   key: number;
@@ -191,12 +172,7 @@ export interface WalkthroughAnswer {
 }
 
 /** The steps of one head between two tokens, then those of the prediction; a `key` of -1 is the most attended. */
-export interface WalkthroughRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  query?: number;
-  token?: number;
+export interface WalkthroughRequest extends TargetRequest {
   attention?: string;
   head?: number;
   key?: number;
@@ -214,19 +190,11 @@ export interface StepCodeAnswer {
 }
 
 /** The lines that each step of an attention and of the prediction runs. */
-export interface StepCodeRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface StepCodeRequest extends QuestionRequest {
   attention?: string;
 }
 
-/**
- * For each depth and column the likeliest answers, their probabilities, the true token's rank and its surprisal.
- *
- * A column is a token; where the whole text is labelled, that has one more in front. A target is -1 where the true
- * token is unknown.
- */
+/** For each depth and column the likeliest answers, their probabilities, the true token's rank and its surprisal. */
 export interface LogitLensAnswer {
   first: number;
   count: number;
@@ -240,10 +208,7 @@ export interface LogitLensAnswer {
 }
 
 /** The logit lens for the tokens from `first` on. */
-export interface LogitLensRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface LogitLensRequest extends QuestionRequest {
   first?: number;
 }
 
@@ -254,11 +219,7 @@ export interface ResidualNormsAnswer {
 }
 
 /** The norm of the residual stream after each layer at each token. */
-export interface ResidualNormsRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-}
+export type ResidualNormsRequest = QuestionRequest;
 
 /** Of `count` tokens from `first` on; `shifted` where the true token of a position is the one after it. */
 export interface NegativeLogLikelihoodAnswer {
@@ -268,10 +229,7 @@ export interface NegativeLogLikelihoodAnswer {
 }
 
 /** The surprisal of each true token in bits, NaN where none is known, for as many as take a moment to compute. */
-export interface NegativeLogLikelihoodRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface NegativeLogLikelihoodRequest extends QuestionRequest {
   first?: number;
 }
 
@@ -307,13 +265,7 @@ export interface LogitAttributionAnswer {
 }
 
 /** What each part adds to the logit of an answer, and what each feed-forward promotes there. */
-export interface LogitAttributionRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  query?: number;
-  token?: number;
-}
+export type LogitAttributionRequest = TargetRequest;
 
 /** The shape of the edges: layer, kind, target, source, share, and the largest heads with their shares. */
 export interface InformationFlowAnswer {
@@ -326,11 +278,7 @@ export interface InformationFlowAnswer {
 }
 
 /** The edges of the flow graph to one token that carry at least a share of `threshold`. */
-export interface InformationFlowRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  query?: number;
+export interface InformationFlowRequest extends QueryRequest {
   threshold?: number;
 }
 
@@ -346,12 +294,7 @@ export interface HeadAblationAnswer {
 }
 
 /** By how many bits the log-probability of an answer changes without each head of an attention, from `first` on. */
-export interface HeadAblationRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  query?: number;
-  token?: number;
+export interface HeadAblationRequest extends TargetRequest {
   attention?: string;
   first?: number;
 }
@@ -370,11 +313,7 @@ export interface AnswerLead {
   likeliest: number;
 }
 
-/**
- * How far a search has come: `leads` are those before all heads that are off, and after each.
- *
- * Of the present round `tested` heads are tried, and `best` leaves the smallest margin.
- */
+/** How far a search has come: `leads` are those before all heads that are off, and after each. */
 export interface HeadSearchState {
   heads: AblatedHead[];
   leads: AnswerLead[];
@@ -396,19 +335,11 @@ export interface HeadSearchAnswer {
 }
 
 /** Heads without which the likeliest answer is another one; each request goes on from what the last one found. */
-export interface HeadSearchRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  query?: number;
+export interface HeadSearchRequest extends QueryRequest {
   search?: Partial<HeadSearchState>;
 }
 
-/**
- * The neurons that add most to an answer's logit or take most from it; `sum`, `bias` and `edit` make `total`.
- *
- * Numbers: for each its number, its activation there, and what it adds.
- */
+/** The neurons that add most to an answer's logit or take most from it; `sum`, `bias` and `edit` make `total`. */
 export interface NeuronsAnswer {
   layer: number;
   position: number;
@@ -423,12 +354,7 @@ export interface NeuronsAnswer {
 }
 
 /** The neurons of one feed-forward for an answer. */
-export interface NeuronsRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  query?: number;
-  token?: number;
+export interface NeuronsRequest extends TargetRequest {
   layer?: number;
 }
 
@@ -444,21 +370,13 @@ export interface NeuronAnswer {
 }
 
 /** One neuron of a feed-forward more closely. */
-export interface NeuronRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  query?: number;
-  token?: number;
+export interface NeuronRequest extends TargetRequest {
   layer?: number;
   neuron?: number;
 }
 
 /** The diagram of the model as it is changed, with its block as it is in `layer`. */
-export interface ModelDiagramRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface ModelDiagramRequest extends QuestionRequest {
   layer?: number;
 }
 
@@ -468,12 +386,7 @@ export interface AttentionFunctionRow {
   has_temperature: boolean;
 }
 
-/**
- * What the page shows before the first answer. `images` are the names of pictures, None for a model of texts.
- *
- * `opening` stands there until somebody types: an encoder-decoder has written its text for the source. The page begins
- * with `default_head`, layer and head, of `default_attention` where that is not the first.
- */
+/** What the page shows before the first answer. `images` are the names of pictures, None for a model of texts. */
 export interface ExplorePageAnswer {
   examples: ExampleAnswer[];
   opening: ExampleAnswer;
@@ -486,16 +399,6 @@ export interface ExplorePageAnswer {
   attention_functions: AttentionFunctionRow[];
   catalogue: Catalogue;
   writes_pdf: boolean;
-}
-
-/** All that Explore shows before the first answer. */
-export interface ExplorePageRequest {
-  client_id?: string;
-  request_number?: number;
-  model: string;
-  device?: string;
-  source?: string | null;
-  image?: string;
 }
 
 /** The labels of a chart's rows or columns, and the position that each begins with. */
@@ -524,24 +427,9 @@ export interface ExploreChartsAnswer {
   head: HeadChart | null;
 }
 
-/** The chosen heads and the predictions as exact numbers. */
-export interface ExploreChartsRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  choice: Partial<HeadChoice>;
-}
-
 /** The parts that computed an answer. */
 export interface SourceCodeAnswer {
   sections: CodeSection[];
-}
-
-/** The parts of the program that compute the answer to a question. */
-export interface SourceCodeRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
 }
 
 /** The parameters of an address, and the names of what is too long to stand in one. */
@@ -551,53 +439,34 @@ export interface LinkAnswer {
 }
 
 /** The address of a state. */
-export interface LinkRequest {
-  client_id?: string;
-  request_number?: number;
+export interface LinkRequest extends Request {
+  state: Partial<State>;
+}
+
+/** A request about what is on the screen: the question, and the state in which its answer is looked at. */
+export interface StateRequest extends QuestionRequest {
   state: Partial<State>;
 }
 
 /** Numbers as a file: of the value at `path`, or, without one, of the picture itself. */
-export interface ExportNumbersRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  state: Partial<State>;
+export interface ExportNumbersRequest extends StateRequest {
   format: string;
   path?: string;
 }
 
 /** Every neuron of a feed-forward as a file: its activation, its weight towards an answer, what it adds. */
-export interface ExportNeuronsRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  query?: number;
-  token?: number;
+export interface ExportNeuronsRequest extends TargetRequest {
   layer?: number;
   format: string;
 }
 
 /** All heads, and the picture on the screen with its exact numbers, as one HTML file that needs no network. */
-export interface ExportPageRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  state: Partial<State>;
+export interface ExportPageRequest extends StateRequest {
   view_key?: string;
 }
 
-/**
- * The view as a page to print for a class.
- *
- * `figure` is the picture as SVG, `link` leads to the view, `line` says where it is from; `omitted` is a sentence on
- * what the link leaves out.
- */
-export interface ExportWorksheetRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  state: Partial<State>;
+/** The view as a page to print for a class. */
+export interface ExportWorksheetRequest extends StateRequest {
   figure: string;
   link: string;
   line: string;
@@ -611,11 +480,7 @@ export interface ProvenanceAnswer {
 }
 
 /** Where a figure is from: that of the chosen heads, or of `all_heads`. */
-export interface ExportProvenanceRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  state: Partial<State>;
+export interface ExportProvenanceRequest extends StateRequest {
   all_heads?: boolean;
 }
 
@@ -626,12 +491,7 @@ export interface CodeAnswer {
 }
 
 /** The view as Python and as lines for a shell. */
-export interface ExportCodeRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  state: Partial<State>;
-}
+export type ExportCodeRequest = StateRequest;
 
 /** What each route is asked, and what it answers. */
 export interface ExploreRoutes {

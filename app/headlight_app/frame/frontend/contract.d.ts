@@ -9,9 +9,3 @@ export interface FrameAnswer {
   mask_arguments: Record<string, MaskArgument>;
   devices: string[];
 }
-
-/** What the sidebar offers whichever model is open. */
-export interface FrameRequest {
-  client_id?: string;
-  request_number?: number;
-}

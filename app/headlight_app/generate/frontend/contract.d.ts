@@ -1,14 +1,16 @@
 // Written from headlight_app/generate/contract.py by tests/javascript/contracts.py.
 
-import type { AttentionGroupAnswer, Candidate, ExampleAnswer, Question, Sampling } from "../../ui/frontend/contract.js";
+import type {
+  AttentionGroupAnswer,
+  Candidate,
+  ExampleAnswer,
+  QuestionRequest,
+  Sampling,
+  Token,
+} from "../../ui/frontend/contract.js";
 
 /** A token of the text as it is read; `space_before`: there is a space before it that its text does not have. */
-export interface TextToken {
-  text: string;
-  id: number;
-  special: boolean;
-  masked: boolean;
-  end: number;
+export interface TextToken extends Token {
   space_before: boolean;
 }
 
@@ -35,12 +37,7 @@ export interface KvCache {
   reason: string;
 }
 
-/**
- * One step: candidates before and after the sampling settings, and the one that was `chosen`, of this `rank`.
- *
- * The settings leave `kept_count` tokens of the vocabulary, and the `random_number` chose among them; `entropy` is
- * that of the model's probabilities, in bits. `tokens_read` were read anew. The `end_token` ends a text.
- */
+/** One step: candidates before and after the sampling settings, and the one that was `chosen`, of this `rank`. */
 export interface StepAnswer {
   position: number;
   chosen: number;
@@ -60,22 +57,14 @@ export interface StepAnswer {
   milliseconds: number;
 }
 
-/**
- * The next step, or None once all masks are filled; and the tokens of the text, where they were asked for.
- *
- * The numbers are float32: for each attention group, from its `offset` on, the weights of the query that was asked,
- * [layer head key].
- */
+/** The next step, or None once all masks are filled; and the tokens of the text, where they were asked for. */
 export interface GenerateAnswer {
   step: StepAnswer | null;
   tokens: ReadTokens | null;
 }
 
 /** The step after those in `generated`; `use_cache` reads only what has not been read before. */
-export interface GenerateRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface GenerateRequest extends QuestionRequest {
   sampling?: Partial<Sampling>;
   generated?: [number, number][];
   use_cache?: boolean;
@@ -96,16 +85,6 @@ export interface GeneratePageAnswer {
   examples: ExampleAnswer[];
   default_head: [number, number];
   writes_pdf: boolean;
-}
-
-/** All that Generate shows before the first answer. */
-export interface GeneratePageRequest {
-  client_id?: string;
-  request_number?: number;
-  model: string;
-  device?: string;
-  source?: string | null;
-  image?: string;
 }
 
 /** What each route is asked, and what it answers. */

@@ -1,10 +1,9 @@
 // Written from headlight_app/positions/contract.py by tests/javascript/contracts.py.
 
-import type { Question } from "../../ui/frontend/contract.js";
+import type { ArraysAnswer, QuestionRequest } from "../../ui/frontend/contract.js";
 
 /** The arrays that an encoding has, with its formula and its code; `missing` says what was never learned. */
-export interface PositionProfileAnswer {
-  shapes: Record<string, number[]>;
+export interface PositionProfileAnswer extends ArraysAnswer {
   title: string;
   description: string;
   formula: string;
@@ -13,20 +12,8 @@ export interface PositionProfileAnswer {
   writes_pdf: boolean;
 }
 
-/** The positional encoding of a stack, by default the last one, at the positions 0 to `length` - 1. */
-export interface PositionProfileRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
-  length: number;
-  stack?: string;
-}
-
 /** The same for the browser, which lays out the page's figure and names the axes of its numbers. */
-export interface ExportPositionsRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface ExportPositionsRequest extends QuestionRequest {
   length: number;
   stack?: string;
 }
@@ -45,11 +32,7 @@ export interface LossRow {
   shuffled: MeasuredLoss;
 }
 
-/**
- * The losses of models of one architecture that differ in their encoding alone.
- *
- * Each is of `target_count` tokens; `seed_spread` is how far other seeds move each column. `command` measured them.
- */
+/** The losses of models of one architecture that differ in their encoding alone. */
 export interface LossTable {
   architecture: string;
   lengths: number[];
@@ -62,12 +45,6 @@ export interface LossTable {
 /** A table for each architecture. */
 export interface PositionLossesAnswer {
   tables: LossTable[];
-}
-
-/** What was measured of models that differ in their positional encoding alone. */
-export interface PositionLossesRequest {
-  client_id?: string;
-  request_number?: number;
 }
 
 /** What each route is asked, and what it answers. */

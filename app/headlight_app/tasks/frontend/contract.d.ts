@@ -1,7 +1,7 @@
 // Written from headlight_app/tasks/contract.py by tests/javascript/contracts.py.
 
-import type { AttentionFunctionRow } from "../../explore/frontend/contract.js";
-import type { Candidate, Catalogue, ExampleAnswer, Question } from "../../ui/frontend/contract.js";
+import type { ExplorePageAnswer } from "../../explore/frontend/contract.js";
+import type { Candidate, QuestionRequest } from "../../ui/frontend/contract.js";
 
 /** A way to make one vector of all tokens. */
 export interface PoolingRow {
@@ -10,31 +10,9 @@ export interface PoolingRow {
 }
 
 /** What Explore shows besides, the ways to pool, and the one that the model was trained with. */
-export interface TasksPageAnswer {
-  examples: ExampleAnswer[];
-  opening: ExampleAnswer;
-  default_head: [number, number];
-  default_attention: string;
-  has_source: boolean;
-  has_feed_forward: boolean;
-  writes_target: boolean;
-  images: string[] | null;
-  attention_functions: AttentionFunctionRow[];
-  catalogue: Catalogue;
-  writes_pdf: boolean;
+export interface TasksPageAnswer extends ExplorePageAnswer {
   poolings: PoolingRow[];
   trained_pooling: string;
-}
-
-/** All that Tasks shows before the first answer. */
-export interface TasksPageRequest {
-  client_id?: string;
-  request_number?: number;
-  model: string;
-  device?: string;
-  source?: string | null;
-  image?: string;
-  task: string;
 }
 
 /** The likeliest labels of each token, and which was the likeliest `as_trained`; `names` are those of all labels. */
@@ -46,18 +24,11 @@ export interface TokenLabelsAnswer {
 }
 
 /** The likeliest labels of each token; `every_label` asks for all. */
-export interface TokenLabelsRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface TokenLabelsRequest extends QuestionRequest {
   every_label?: boolean;
 }
 
-/**
- * A label, and the `positions` of the tokens that were left out.
- *
- * Its log-odds follow as float32: with all, without each token, and without each head, [layer head].
- */
+/** A label, and the `positions` of the tokens that were left out. */
 export interface LabelEffectsAnswer {
   label: number;
   text: string;
@@ -67,10 +38,7 @@ export interface LabelEffectsAnswer {
 }
 
 /** What a label of the whole text rests on; a `token` of -1 is the likeliest label. */
-export interface LabelEffectsRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface LabelEffectsRequest extends QuestionRequest {
   token?: number;
 }
 
@@ -91,10 +59,7 @@ export interface BeamSearchAnswer {
 }
 
 /** A beam search for the source of a question, whose text is written anew. */
-export interface BeamSearchRequest {
-  client_id?: string;
-  request_number?: number;
-  question: Question;
+export interface BeamSearchRequest extends QuestionRequest {
   beam_width?: number;
 }
 

@@ -1,10 +1,6 @@
 // Written from headlight_app/contract by tests/javascript/contracts.py.
 
-/**
- * The parts that replace a model's own, by their names in the registries; empty where it stays as trained.
- *
- * `masks` joins names by "+", `scale` is "on" or "off".
- */
+/** The parts that replace a model's own, by their names in the registries; empty where it stays as trained. */
 export interface Variant {
   masks: string;
   positional_encoding: string;
@@ -23,33 +19,25 @@ export interface Asked {
 }
 
 /** All that decides what a model computes; two equal ones have the same answer. */
-export interface Question {
-  image: string;
-  variant: Variant;
-  device: string;
-  edits: string[];
-  masked_positions: number[];
+export interface Question extends Asked {
   model: string;
   text: string;
   source: string;
 }
 
-/**
- * What was chosen about heads.
- *
- * `attention` names a stack and a kind ("decoder.self"); empty means the model's first. `layer` and `head` are -1
- * until somebody chose: pages begin with a head that is plain to see. `heads` are the selected ones, empty where only
- * the chosen one is looked at; `sort` is a row of HEAD_ORDERS or a head metric. `quantity` is what is shown:
- * `other_head` and `other_text` are subtracted in a difference, `target_token` (-1: the likeliest) is the gradient's.
- * `top_mass` is the share of each row, in percent, that its largest weights must make. `zoom` is what a map is zoomed
- * to: "10-20/0-30" are queries 10 to 19 and keys 0 to 29. `query` -1 means the last token, `key` -1 the most attended.
- */
-export interface HeadChoice {
-  image: string;
-  variant: Variant;
-  device: string;
-  edits: string[];
-  masked_positions: number[];
+/** Something that the engine is asked, under the name `route`, for at most `seconds`. */
+export interface Request {
+  client_id?: string;
+  request_number?: number;
+}
+
+/** A request about one question. */
+export interface QuestionRequest extends Request {
+  question: Question;
+}
+
+/** What was chosen about heads. */
+export interface HeadChoice extends Asked {
   attention: string;
   layer: number;
   head: number;
@@ -74,40 +62,8 @@ export interface HeadChoice {
   target_token: number;
 }
 
-/**
- * What is on the screen. `text` and `source` are None until somebody typed.
- *
- * `step` is shown by the tab Step by step, `analysis` by the tab Layers; there `neuron` opens the feed-forward of a
- * layer ("3"), and one neuron of it ("3.120").
- */
-export interface State {
-  image: string;
-  variant: Variant;
-  device: string;
-  edits: string[];
-  masked_positions: number[];
-  attention: string;
-  layer: number;
-  head: number;
-  heads: string[];
-  sort: string;
-  quantity: string;
-  other_head: string;
-  other_text: string;
-  head_reduction: string;
-  unit: string;
-  top_mass: number;
-  hide: string;
-  renormalize: string;
-  segments: string;
-  zoom: string;
-  plot: string;
-  panel_size: string;
-  colour_range: string;
-  query: number;
-  key: number;
-  pinned: number[];
-  target_token: number;
+/** What is on the screen. `text` and `source` are None until somebody typed. */
+export interface State extends HeadChoice {
   model: string;
   text: string | null;
   source: string | null;
@@ -147,12 +103,7 @@ export interface VariantDifference {
   pooling?: string;
 }
 
-/**
- * What side B has of its own; the rest is as in side A.
- *
- * Without an `alignment` the server chooses how tokens are matched. B shows a head of its own where it has a `layer`
- * and a `head`. `head_chosen` is "1" once somebody has chosen a head, else the one that differs most is shown.
- */
+/** What side B has of its own; the rest is as in side A. */
 export interface Difference {
   model?: string;
   text?: string;
@@ -175,13 +126,7 @@ export interface Token {
   end: number;
 }
 
-/**
- * One kind of attention in one stack. The byte codes of its heads begin at `offset`, [layer head row column].
- *
- * `ablations` are the heads, as layer and head, that each edit of the question switches off. `metrics` are of each
- * head, layer after layer: None where a text does not determine one, and as a whole while they are not measured. A
- * text `has_segments` where it is a pair of sentences. The heads of a long text are `pending`: they are sent later.
- */
+/** One kind of attention in one stack. The byte codes of its heads begin at `offset`, [layer head row column]. */
 export interface AttentionGroupAnswer {
   name: string;
   stack: string;
@@ -201,12 +146,7 @@ export interface AttentionGroupAnswer {
   pending: boolean;
 }
 
-/**
- * Where the patches of an image lie, and whether it stands for the text or the source.
- *
- * `first_token` is the position of the first patch: class tokens come before it. `region` is left, top, right, bottom
- * as shares of the image's sides.
- */
+/** Where the patches of an image lie, and whether it stands for the text or the source. */
 export interface Patches {
   side: "source" | "text";
   rows: number;
@@ -223,11 +163,7 @@ export interface Candidate {
   after: number;
 }
 
-/**
- * What the model predicts at one position; the page writes `title`, `preposition`, and the token there.
- *
- * There is no token where the answer is about the whole text.
- */
+/** What the model predicts at one position; the page writes `title`, `preposition`, and the token there. */
 export interface Prediction {
   position: number;
   title: string;
@@ -287,12 +223,7 @@ export interface ColourRangeRow {
   quantile: number | null;
 }
 
-/**
- * An operation of edits.
- *
- * `title` stands in a menu in front of the number; `description` completes a sentence about the value, with {number},
- * or {signed} for a number with its sign. It applies to `hook_points` alone; none for all.
- */
+/** An operation of edits. */
 export interface EditOperationRow {
   name: string;
   title: string;

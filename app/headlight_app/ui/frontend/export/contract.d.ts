@@ -1,12 +1,18 @@
 // Written from headlight_app/export/contract.py by tests/javascript/contracts.py.
 
-import type { EditOperationRow, FileAnswer, HookPointRow, Question } from "../contract.js";
+import type { EditOperationRow, FileAnswer, HookPointRow, Question, Request } from "../contract.js";
 
 /** One run that a page shows: its question, and which heads of which attention. */
 export interface Side {
   question: Question;
   attention_group: string;
   heads: [number, number][];
+}
+
+/** A request about what a page shows of one or two runs; `shown` says in words what that is. */
+export interface SidesRequest extends Request {
+  sides: Side[];
+  shown?: string;
 }
 
 /** What a figure says of itself: fields for its file, words for each side, and the rows that say edits in words. */
@@ -18,12 +24,7 @@ export interface ExportOriginAnswer {
 }
 
 /** Where a figure is from. */
-export interface ExportOriginRequest {
-  client_id?: string;
-  request_number?: number;
-  sides: Side[];
-  shown?: string;
-}
+export type ExportOriginRequest = SidesRequest;
 
 /** Numbers as a page shows them: `values` are float32 in the order of `axes`, and `labels` name each place. */
 export interface Table {
@@ -34,22 +35,22 @@ export interface Table {
 }
 
 /** Numbers that a page shows, as a file of a format that says where they are from. */
-export interface ExportTableRequest {
-  client_id?: string;
-  request_number?: number;
-  sides: Side[];
-  shown?: string;
+export interface ExportTableRequest extends SidesRequest {
   table: Table;
   format: string;
 }
 
-/** A rectangle that is filled, framed or both. */
-export interface Rectangle {
-  kind: "rectangle";
+/** A shape that has a place and a size. */
+export interface Box {
   x: number;
   y: number;
   width: number;
   height: number;
+}
+
+/** A rectangle that is filled, framed or both. */
+export interface Rectangle extends Box {
+  kind: "rectangle";
   fill: string;
   stroke: string;
   stroke_width: number;
@@ -90,12 +91,8 @@ export interface TextLine {
 }
 
 /** A map of byte codes, with a palette of its own where that is not the figure's. */
-export interface Heatmap {
+export interface Heatmap extends Box {
   kind: "heatmap";
-  x: number;
-  y: number;
-  width: number;
-  height: number;
   rows: number;
   columns: number;
   codes: string;
@@ -104,23 +101,15 @@ export interface Heatmap {
 }
 
 /** An image, such as one of a text in a script that the PDF's font lacks, as the browser has painted it. */
-export interface Stamp {
+export interface Stamp extends Box {
   kind: "image";
-  x: number;
-  y: number;
-  width: number;
-  height: number;
   left: number;
   top: number;
   png: string;
   rotation: number;
 }
 
-/**
- * Shapes in drawing order, in millimetres from the upper left corner; `palette` are the colours of byte codes.
- *
- * `subject` and `keywords` say where it is from: in words, and as JSON.
- */
+/** Shapes in drawing order, in millimetres from the upper left corner; `palette` are the colours of byte codes. */
 export interface Figure {
   width: number;
   height: number;
@@ -132,9 +121,7 @@ export interface Figure {
 }
 
 /** A figure that the browser has laid out, as PDF. */
-export interface ExportPdfRequest {
-  client_id?: string;
-  request_number?: number;
+export interface ExportPdfRequest extends Request {
   figure: Figure;
 }
 
