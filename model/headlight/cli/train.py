@@ -22,7 +22,6 @@ from headlight.nn.feed_forward import FEED_FORWARDS
 from headlight.nn.norms import NORMS
 from headlight.nn.output_heads import POOLINGS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
-from headlight.training.mean_of_seeds import train_mean_of_seeds
 from headlight.training.objectives import OBJECTIVES
 from headlight.training.recipe import (
     MODEL_DEFAULTS,
@@ -34,7 +33,7 @@ from headlight.training.recipe import (
     override_model,
 )
 from headlight.training.run_dir import RunFolder, fork_run
-from headlight.training.trainer import Trainer
+from headlight.training.trainer import Trainer, train_mean_of_seeds
 
 SHARED_CPU_HINT = (
     "On a processor that is shared with other programs, set OMP_WAIT_POLICY=passive in the environment: threads then "

@@ -20,7 +20,7 @@ from headlight.evaluation.cloze import (
     cloze_sentences,
     ranked_answer,
 )
-from headlight.evaluation.masked_accuracy import MaskedBatch, masked_batches, top_k_accuracy
+from headlight.evaluation.language_modeling import MaskedBatch, masked_batches, top_k_accuracy
 from headlight.evaluation.report import (
     Report,
     Row,

@@ -13,9 +13,7 @@ from headlight.text.tokenizer import Tokenizer
 from headlight.text.tokenizer_training import MASKED_SPECIAL_TOKENS, train_tokenizer
 from headlight.training.loss import cross_entropy
 from headlight.training.objectives.batch import IGNORE_INDEX
-from headlight.training.objectives.causal import CausalLanguageModeling
-from headlight.training.objectives.masked import MaskedLanguageModeling
-from headlight.training.objectives.texts import sampling_probabilities
+from headlight.training.objectives.texts import CausalLanguageModeling, MaskedLanguageModeling, sampling_probabilities
 from tests.model.training.conftest import story
 
 
