@@ -10,10 +10,9 @@ from headlight.array_types import Float
 from headlight.errors import EditError, TextError
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
-from headlight.tracing.indices import require_position
 from headlight.tracing.recompute import intervention_hook
 from headlight.tracing.run import pixel_tensor, token_tensor
-from headlight.tracing.trace import Trace
+from headlight.tracing.trace import Trace, require_position
 
 
 def attention_gradient(

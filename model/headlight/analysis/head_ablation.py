@@ -18,10 +18,9 @@ from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, with_
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
-from headlight.tracing.indices import position_index
 from headlight.tracing.recompute import attention_contexts, intervention_hook, logits_at, traced_tensor
 from headlight.tracing.run import token_tensor
-from headlight.tracing.trace import Trace
+from headlight.tracing.trace import Trace, position_index
 
 TOKENS_PER_BATCH = 1024  # a larger batch is no faster and takes longer to cancel
 SMALLEST_CHANGE = 1e-3  # of a margin of logits; what is smaller may be rounding

@@ -16,8 +16,7 @@ import numpy as np
 from headlight.analysis import patch_metrics
 from headlight.analysis.patch_metrics import QueryKeyMask
 from headlight.array_types import Bool, Float
-from headlight.exercise import Exercise
-from headlight.registry import Registry
+from headlight.registry import Exercise, Registry
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.trace import Trace
 from headlight.vision.patches import EncodedImage

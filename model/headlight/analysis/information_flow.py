@@ -18,9 +18,8 @@ from headlight.errors import TextError
 from headlight.nn.attention import repeat_key_values
 from headlight.nn.block import Block
 from headlight.nn.transformer import Transformer
-from headlight.tracing.indices import position_index
 from headlight.tracing.recompute import RecomputedAttention, recompute_attention
-from headlight.tracing.trace import Trace
+from headlight.tracing.trace import Trace, position_index
 
 KEEP = (
     "*.residual",

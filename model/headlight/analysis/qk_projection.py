@@ -8,8 +8,7 @@ import numpy as np
 
 from headlight.analysis.principal_components import project_to_plane
 from headlight.array_types import Float
-from headlight.tracing.indices import require_head
-from headlight.tracing.trace import Trace
+from headlight.tracing.trace import Trace, require_head
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,9 @@ from headlight.cancellation import check_cancelled
 from headlight.errors import ConfigError
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
-from headlight.tracing.indices import require_position
 from headlight.tracing.recompute import intervention_hook
 from headlight.tracing.run import token_tensor
-from headlight.tracing.trace import Trace
+from headlight.tracing.trace import Trace, require_position
 
 TOKENS_PER_BATCH = 2048
 

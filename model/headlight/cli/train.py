@@ -10,7 +10,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from headlight.cli.parser import CommandParser
+from headlight.cli.common import CommandParser
 from headlight.config import Config
 from headlight.data.corpus import TextSource, expand_path
 from headlight.data.tasks import EXAMPLE_TASKS

@@ -5,7 +5,7 @@ A TextGenerator's step depends on its arguments alone, so that a generation can 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from secrets import randbelow
@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from headlight.errors import TextError
-from headlight.generation.sampling import SamplingConfig
-from headlight.generation.step import GenerationStep, StepRecorder
+from headlight.generation.step import GenerationStep, SamplingConfig, StepRecorder
 from headlight.nn.kv_cache import KeyValues, KVCache, truncate_key_values
 from headlight.nn.masks import extend_mask
 from headlight.nn.transformer import Transformer
@@ -26,6 +25,7 @@ from headlight.tracing.incremental import encodes_alike, looks_ahead
 from headlight.tracing.interventions import Intervention
 from headlight.tracing.run import (
     InterventionLike,
+    apply_mask_tokens,
     encode_input,
     encode_memory,
     encode_source,
@@ -215,3 +215,54 @@ def with_extended_masks(model: Transformer, prompt_length: int, length: int) -> 
     """The model with its custom masks extended from the prompt's length to the text's."""
     masks = tuple(extend_mask(mask, prompt_length, length) for mask in model.config.masks)
     return model if masks == model.config.masks else variant(model, masks=masks)
+
+
+def remaining_masks(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    masked_positions: Sequence[int] = (),
+    filled: Mapping[int, int] | None = None,
+) -> tuple[Encoded, tuple[int, ...]]:
+    """A text with some of its masks `filled` (tokens by position), and the positions of the masks that remain."""
+    if not task_of(model.config).fills_masks:
+        raise TextError("This model has no masked-language head, so it cannot fill masks.")
+    encoded, filled = apply_mask_tokens(encode_input(model, tokenizer, text), masked_positions, tokenizer), filled or {}
+    mask_positions = [position for position, token in enumerate(encoded.ids) if token == tokenizer.mask_id]
+    if set(filled) - set(mask_positions):
+        raise TextError(
+            f"Token {min(set(filled) - set(mask_positions))} is not masked, so nothing can be filled in there."
+        )
+    text_of_tokens(model, tokenizer, tuple(filled.values()))
+    ids = [filled.get(position, token) for position, token in enumerate(encoded.ids)]
+    return tokenizer.from_ids(ids, encoded.text, encoded.offsets), tuple(
+        position for position in mask_positions if position not in filled
+    )
+
+
+@torch.inference_mode()
+def fill_mask(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    interventions: Sequence[InterventionLike] = (),
+    *,
+    masked_positions: Sequence[int] = (),
+    filled: Mapping[int, int] | None = None,
+    sampling: SamplingConfig = SamplingConfig(),
+    keep: Sequence[str] | None = None,
+    prediction_row_only: bool = False,
+) -> GenerationStep:
+    """Fill one mask: the one whose most probable token is the most certain (Chang et al. 2022, section 3.2).
+
+    `filled` are the tokens of earlier steps, by position. With `prediction_row_only` the step records only that mask's
+    row of query x key values. Raises TextError where no mask is left, or the model fills none.
+    """
+    encoded, remaining = remaining_masks(model, tokenizer, text, masked_positions, filled)
+    if not remaining:
+        raise TextError("No masked token is left to fill.")
+    rows = remaining if prediction_row_only else None
+    recorder = StepRecorder(model.config, parse_interventions(interventions), keep, rows)
+    logits = model(token_tensor(encoded, model), hook=recorder)
+    recorder.edits.require_all_applied()
+    return recorder.sample(encoded, None, logits[0, list(remaining)], remaining, sampling, len(filled or {}))

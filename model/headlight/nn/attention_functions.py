@@ -16,8 +16,7 @@ from torch.nn import functional
 
 from headlight.array_types import Bool, Float
 from headlight.config import Config
-from headlight.exercise import Exercise
-from headlight.registry import Registry
+from headlight.registry import Exercise, Registry
 
 
 @dataclass(frozen=True)

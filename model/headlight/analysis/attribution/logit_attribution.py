@@ -29,11 +29,10 @@ from headlight.nn.block import ResidualConnection
 from headlight.nn.norms import soft_cap
 from headlight.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead, TokenClassifier
 from headlight.nn.transformer import Transformer
-from headlight.tracing.indices import position_index
 from headlight.tracing.interventions import Intervention
 from headlight.tracing.recompute import logits_at
 from headlight.tracing.run import to_numpy
-from headlight.tracing.trace import Trace
+from headlight.tracing.trace import Trace, position_index
 
 # What a trace must hold, besides the values that edits changed; where they changed logits, "*.final_residual".
 KEEP = ("*.embedding", "*.position_embedding", "*.weighted_values", "*.feed_forward.output")

@@ -22,9 +22,8 @@ from headlight.errors import ConfigError, EditError
 from headlight.nn.attention import query_chunks
 from headlight.nn.feed_forward import MLP, GatedMLP
 from headlight.nn.transformer import Transformer
-from headlight.tracing.indices import position_index
 from headlight.tracing.interventions import Intervention
-from headlight.tracing.trace import Trace
+from headlight.tracing.trace import Trace, position_index
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,9 @@ from headlight.nn.hook_points import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
 from headlight.nn.norms import soft_cap
 from headlight.nn.positional_encodings import PositionalEncoding
 from headlight.nn.transformer import Transformer, attention_at
-from headlight.tracing.indices import require_head, require_position
 from headlight.tracing.recompute import recompute_attention
 from headlight.tracing.run import to_numpy
-from headlight.tracing.trace import Trace
+from headlight.tracing.trace import Trace, require_head, require_position
 
 
 def paths_to_keep(path: str) -> tuple[str, ...]:
