@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, urlencode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight.analysis.head_reduction import HEAD_REDUCTIONS
+from headlight.analysis.attention_maps import HEAD_REDUCTIONS
 from headlight.config import Config
 from headlight.rendering.plots import COLOUR_RANGES, PLOTS
 from headlight_app.contract.question import DEVICES, Question, Variant

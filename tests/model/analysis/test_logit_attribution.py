@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headlight import ConfigError, EditError, TextError, Trace, Transformer, variant
-from headlight.analysis.attribution.logit_attribution import (
+from headlight.analysis.attribution import (
     KEEP,
     Component,
     LogitAttribution,

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from headlight import ConfigError, EditError, TextError, Trace, Transformer
-from headlight.analysis.attribution.logit_attribution import KEEP, Component, attribute_logits
-from headlight.analysis.attribution.neuron_attribution import (
+from headlight.analysis.attribution import KEEP, Component, attribute_logits
+from headlight.analysis.neuron_attribution import (
     NeuronAttribution,
     attribute_neurons,
     neuron_vocabulary,

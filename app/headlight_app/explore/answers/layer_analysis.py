@@ -9,9 +9,10 @@ from time import monotonic
 import msgspec
 import numpy as np
 
-from headlight.analysis import head_ablation, information_flow, logit_lens
-from headlight.analysis.attribution import logit_attribution
-from headlight.analysis.head_ablation import HeadSearch
+from headlight.analysis import ablation as head_ablation
+from headlight.analysis import attribution as logit_attribution
+from headlight.analysis import information_flow, logit_lens
+from headlight.analysis.ablation import HeadSearch
 from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.config import Config

@@ -1,12 +1,17 @@
 """Direct logit attribution: how much each head, feed-forward layer, embedding and bias adds to a logit.
 
 The residual stream at one token is a sum, decomposed into one row for each component. The decomposition goes through
-the same steps as the stream, with norms and activations linearized (linearize.py), so the
-rows add up to the logit. What the encoder of an encoder-decoder contributes is inside the cross-attention heads.
+the same steps as the stream, so the rows add up to the logit. What the encoder of an encoder-decoder contributes is
+inside the cross-attention heads.
+
+On the way layers are linearized at the traced input, so that a sum of components maps to a sum of components: norms use
+the scale of the whole, activations the slope from the origin to the whole. This is a convention: without a component
+that scale and that slope would be others (Elhage et al. 2021, "Handling layer normalization").
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
 
@@ -14,25 +19,107 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from headlight.analysis.attribution.linearize import (
-    add_to_row,
-    linearize,
-    linearize_activation,
-    per_head_output,
-    through_residual,
-)
 from headlight.array_types import Float, Int
 from headlight.config import Config
 from headlight.errors import ConfigError, TextError
 from headlight.nn.attention import Attention
 from headlight.nn.block import ResidualConnection
-from headlight.nn.norms import soft_cap
+from headlight.nn.norms import GemmaRMSNorm, RMSNorm, soft_cap
 from headlight.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead, TokenClassifier
 from headlight.nn.transformer import Transformer
 from headlight.tracing.interventions import Intervention
 from headlight.tracing.recompute import logits_at
 from headlight.tracing.run import to_numpy
 from headlight.tracing.trace import Trace, position_index
+
+Decomposition = Float[Tensor, "component dim"]
+
+
+@singledispatch
+def linearize(layer: nn.Module, table: Decomposition, bias_row: int) -> Decomposition:
+    """The decomposition after a layer; what belongs to no component, such as a bias, goes to the row `bias_row`.
+
+    Raises ConfigError for a layer without a linearization.
+    """
+    raise ConfigError(f"{type(layer).__name__} cannot be linearized, so its input cannot be split into components.")
+
+
+@linearize.register
+def _(layer: nn.Identity, table: Tensor, bias_row: int) -> Tensor:
+    return table
+
+
+@linearize.register
+def _(layer: nn.Linear, table: Tensor, bias_row: int) -> Tensor:
+    return add_to_row(table @ layer.weight.to(table).T, layer.bias, bias_row)
+
+
+@linearize.register
+def _(layer: nn.LayerNorm, table: Tensor, bias_row: int) -> Tensor:
+    normed = _divide_by_rms(table - table.mean(-1, keepdim=True), layer.eps)
+    return add_to_row(normed * layer.weight.to(table), layer.bias, bias_row) if layer.elementwise_affine else normed
+
+
+@linearize.register
+def _(layer: RMSNorm, table: Tensor, bias_row: int) -> Tensor:
+    return _divide_by_rms(table, layer.eps) * layer.weight.to(table)
+
+
+@linearize.register
+def _(layer: GemmaRMSNorm, table: Tensor, bias_row: int) -> Tensor:
+    return _divide_by_rms(table, layer.eps) * (1 + layer.weight.to(table))
+
+
+def linearize_activation(activation: Callable[[Tensor], Tensor], table: Decomposition, bias_row: int) -> Decomposition:
+    """The decomposition after an activation f: channels times (f(x) - f(0)) / x, and f(0) to the row `bias_row`."""
+    total = table.sum(0)
+    at_zero = activation(torch.zeros_like(total))
+    slope = torch.where(total == 0, 0.0, (activation(total) - at_zero) / torch.where(total == 0, 1.0, total))
+    return add_to_row(table * slope, at_zero, bias_row)
+
+
+def add_to_row(table: Decomposition, value: Tensor | None, row: int) -> Decomposition:
+    """The decomposition with something added to one of its rows."""
+    if value is None:
+        return table
+    table = table.clone()
+    table[row] += value.to(table)
+    return table
+
+
+def _divide_by_rms(table: Tensor, eps: float | None) -> Tensor:
+    return table / (table.sum(0).square().mean() + (eps or 0.0)).sqrt()
+
+
+def per_head_output(
+    attention: Attention, weighted_values: Float[Tensor, "head *row value_head_dim"]
+) -> Float[Tensor, "head *row d_model"]:
+    """Each head's part of the attention output: its weighted values times its own columns of the output projection."""
+    weight = attention.output.weight.to(weighted_values)
+    head_weights = weight.view(len(weight), attention.heads, -1)
+    return torch.einsum("h...c,dhc->h...d", weighted_values, head_weights)
+
+
+def through_residual(
+    residual: ResidualConnection,
+    table: Decomposition,
+    sublayer_output: Decomposition,
+    bias_row: int,
+    onto: Decomposition | None = None,
+) -> Decomposition:
+    """The components of the residual stream after a sublayer, wherever the norms stand.
+
+    The sublayer read `table` and gave `sublayer_output`, which is added to `onto` (to `table` itself if None); what
+    norms add goes to `bias_row`.
+    """
+    return residual.apply_placement(
+        table,
+        table if onto is None else onto,
+        lambda rows: linearize(residual.norm, rows, bias_row),
+        lambda rows: sublayer_output,
+        lambda rows: linearize(residual.output_norm, rows, bias_row),
+    )
+
 
 # What a trace must hold, besides the values that edits changed; where they changed logits, "*.final_residual".
 KEEP = ("*.embedding", "*.position_embedding", "*.weighted_values", "*.feed_forward.output")

@@ -1,4 +1,4 @@
-"""Gradient of a prediction with respect to attention weights."""
+"""How much attention weights matter: the gradient of a prediction, and the norms of the weighted values."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headlight.analysis.attribution import per_head_output
 from headlight.array_types import Float
 from headlight.errors import EditError, TextError
-from headlight.nn.transformer import Transformer
+from headlight.nn.attention import repeat_key_values
+from headlight.nn.transformer import Transformer, attention_at
 from headlight.tasks import task_of
 from headlight.tracing.recompute import intervention_hook
 from headlight.tracing.run import pixel_tensor, token_tensor
@@ -58,3 +60,19 @@ def _prediction_logits(logits: Tensor | None, trace: Trace, position: int) -> Te
         return text_logits
     require_position(position, len(trace.text.ids))
     return logits[0, position]
+
+
+@torch.inference_mode()
+def weighted_value_norm(model: Transformer, trace: Trace, path: str) -> Float[np.ndarray, "head query key"]:
+    """The norm of the weighted, projected value, ||a_ij v_j W_O|| (Kobayashi et al. 2020, equation 5).
+
+    For the attention at `path` (`decoder.3.self`), whose `weights` and `v` the trace must hold; rows do not sum to one.
+    """
+    attention, _ = attention_at(model, path)
+    values = torch.from_numpy(trace[f"{path}.v"].copy())[None].to(attention.output.weight.device)
+    value_outputs = per_head_output(
+        attention, repeat_key_values(values.float(), attention.group_size)[0]
+    )  # head key d_model
+    norms: np.ndarray = value_outputs.norm(dim=-1).cpu().numpy()
+    weighted_norms: np.ndarray = trace[f"{path}.weights"] * norms[:, None, :]
+    return weighted_norms.astype(np.float32)

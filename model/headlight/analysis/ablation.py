@@ -1,10 +1,11 @@
-"""Head ablation: a model's answer with the weights of heads set to zero, several heads in one batch.
+"""Ablation: a model's answer with the weights of heads set to zero, or with a token hidden, several in one batch.
 
-One head at a time (`ablate_heads`), or as many as it takes to change the answer (`advance_search`).
-"""
+One head at a time (`ablate_heads`), as many as it takes to change the answer (`advance_search`), or one token of a text
+that is labelled as a whole (`ablate_tokens`)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from headlight.array_types import Float
 from headlight.attention_groups import attention_groups
+from headlight.cancellation import check_cancelled
 from headlight.errors import ConfigError, EditError, TextError
 from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, with_prefix
 from headlight.nn.transformer import Transformer, attention_at
@@ -20,7 +22,7 @@ from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.recompute import attention_contexts, intervention_hook, logits_at, traced_tensor
 from headlight.tracing.run import token_tensor
-from headlight.tracing.trace import Trace, position_index
+from headlight.tracing.trace import Trace, position_index, require_position
 
 TOKENS_PER_BATCH = 1024  # a larger batch is no faster and takes longer to cancel
 SMALLEST_CHANGE = 1e-3  # of a margin of logits; what is smaller may be rounding
@@ -229,3 +231,35 @@ def _end_round(search: HeadSearch) -> HeadSearch:
     if best is None or best.margin > search.leads[-1].margin - SMALLEST_CHANGE:
         return replace(search, stuck=True)
     return replace(search, heads=(*search.heads, best), tested=0, best=None)
+
+
+HIDDEN_TOKENS_PER_BATCH = 2048  # of copies of a text, each with another token hidden
+
+
+def require_text_classifier(model: Transformer) -> None:
+    """Raise ConfigError for a model that does not label whole texts."""
+    config = model.config
+    if not task_of(config).whole_text or config.image.channels or config.has_cross_attention:
+        raise ConfigError("This model labels no whole texts.")
+
+
+@torch.inference_mode()
+def ablate_tokens(model: Transformer, trace: Trace, positions: Sequence[int]) -> Float[np.ndarray, "position label"]:
+    """The logits without each of some tokens: it keeps its place, but none attends to it and it is not pooled.
+
+    Text and edits are those of the trace. Raises ConfigError for a model that does not label whole texts, TextError for
+    a position that does not exist (Li et al. 2016, "erasure", with a token as the smallest unit).
+    """
+    require_text_classifier(model)
+    length = len(trace.text.ids)
+    for position in positions:
+        require_position(position, length)
+    ids, rows, found = token_tensor(trace.text, model), max(1, HIDDEN_TOKENS_PER_BATCH // length), []
+    for first in range(0, len(positions), rows):
+        check_cancelled()
+        hidden = torch.tensor(positions[first : first + rows], device=model.device)
+        is_token = torch.arange(length, device=model.device) != hidden[:, None]
+        logits = model(ids.expand(len(hidden), -1), padding_mask=is_token, hook=intervention_hook(trace))
+        assert logits is not None  # `require_text_classifier` refuses models without an output head
+        found.append(logits.float().cpu().numpy())
+    return np.concatenate(found) if found else np.zeros((0, len(model.config.labels)), dtype=np.float32)

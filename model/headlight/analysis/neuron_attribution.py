@@ -4,7 +4,7 @@ A feed-forward writes a sum: of each neuron's activation times its output vector
 whose keys are the input weights and whose values the output vectors (Geva et al. 2021, "Transformer Feed-Forward Layers
 Are Key-Value Memories"), each of which promotes some tokens and suppresses others (Geva et al. 2022, "Transformer
 Feed-Forward Layers Build Predictions by Promoting Concepts in the Vocabulary Space"). From there to the logit
-everything is linearized as for the other components (Elhage et al. 2021): linearize.py.
+everything is linearized as for the other components (Elhage et al. 2021).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headlight.analysis.attribution.logit_attribution import attribute_probes
+from headlight.analysis.attribution import attribute_probes
 from headlight.array_types import Float
 from headlight.errors import ConfigError, EditError
 from headlight.nn.attention import query_chunks
