@@ -1,7 +1,8 @@
 """Ablation: a model's answer with the weights of heads set to zero, or with a token hidden, several in one batch.
 
 One head at a time (`ablate_heads`), as many as it takes to change the answer (`advance_search`), or one token of a text
-that is labelled as a whole (`ablate_tokens`)."""
+that is labelled as a whole (`ablate_tokens`).
+"""
 
 from __future__ import annotations
 

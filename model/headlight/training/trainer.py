@@ -12,9 +12,8 @@ import numpy as np
 import torch
 
 from headlight.checkpoints import Checkpoint, load, save
-from headlight.checkpoints.files.file_rules import CONFIG
-from headlight.checkpoints.kept_steps import save_step
-from headlight.checkpoints.load import choose_device
+from headlight.checkpoints.file_rules import CONFIG
+from headlight.checkpoints.load import choose_device, save_step
 from headlight.data.corpus import TokenizedText, expand_path
 from headlight.errors import DataError
 from headlight.nn.transformer import Transformer

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.common import MLP_ACTIVATIONS, block_rules, classifier_head
-from headlight.checkpoints.weight_mapping import ConfigValues, Family, HeadMapping, WeightRules, rule
-from headlight.checkpoints.weight_ops import flatten, skip_rows
+from headlight.checkpoints.weight_mapping import (
+    ConfigValues,
+    Family,
+    HeadMapping,
+    WeightRules,
+    flatten,
+    rule,
+    skip_rows,
+)
 from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
 
 

@@ -10,8 +10,7 @@ from headlight.checkpoints.families.common import (
     classifier_head,
     masked_language_head,
 )
-from headlight.checkpoints.weight_mapping import ConfigValues, Family, HeadMapping, WeightRules, rule
-from headlight.checkpoints.weight_ops import last_positions
+from headlight.checkpoints.weight_mapping import ConfigValues, Family, HeadMapping, WeightRules, last_positions, rule
 from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
 
 

@@ -11,8 +11,16 @@ from headlight.checkpoints.families.common import (
     language_head,
 )
 from headlight.checkpoints.families.rope import rope_config
-from headlight.checkpoints.weight_mapping import ConfigValues, Family, WeightRule, WeightRules, rule
-from headlight.checkpoints.weight_ops import chunk, per_head_qkv, transpose
+from headlight.checkpoints.weight_mapping import (
+    ConfigValues,
+    Family,
+    WeightRule,
+    WeightRules,
+    chunk,
+    per_head_qkv,
+    rule,
+    transpose,
+)
 from headlight.config_groups import PerLayerConfig, RopeConfig
 from headlight.errors import CheckpointError
 

@@ -6,8 +6,15 @@ from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.bart import BLOCK as BART_BLOCK
 from headlight.checkpoints.families.common import MLP_ACTIVATIONS, block_rules, decoder_heads, language_head
 from headlight.checkpoints.families.rope import rope_config
-from headlight.checkpoints.weight_mapping import ConfigValues, Family, WeightRules, rule
-from headlight.checkpoints.weight_ops import grouped_qkv, per_head_qkv, skip_rows
+from headlight.checkpoints.weight_mapping import (
+    ConfigValues,
+    Family,
+    WeightRules,
+    grouped_qkv,
+    per_head_qkv,
+    rule,
+    skip_rows,
+)
 from headlight.config_groups import AlibiConfig, EmbeddingConfig
 
 

@@ -11,8 +11,7 @@ from headlight.checkpoints.families.common import (
     masked_language_head,
 )
 from headlight.checkpoints.families.rope import layer_masks, rope_config
-from headlight.checkpoints.weight_mapping import ConfigValues, Family, WeightRules, rule
-from headlight.checkpoints.weight_ops import chunk, stacked_qkv
+from headlight.checkpoints.weight_mapping import ConfigValues, Family, WeightRules, chunk, rule, stacked_qkv
 from headlight.config_groups import OutputHeadConfig, PerLayerConfig
 
 POOLINGS = {"cls": "first", "mean": "mean"}

@@ -19,7 +19,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
-from headlight.checkpoints.files.file_rules import ADAPTER_CONFIG, CONFIG, SINGLE_FILES, is_checkpoint_file, is_program
+from headlight.checkpoints.file_rules import ADAPTER_CONFIG, CONFIG, SINGLE_FILES, is_checkpoint_file, is_program
 from headlight.errors import CheckpointError
 
 MAX_DIRECTORY_BYTES = 4 << 20  # of a zip's central directory
