@@ -14,7 +14,7 @@ from .generation.beam_search import Hypothesis, beam_search
 from .generation.generate import TextGenerator, fill_mask, generate
 from .generation.step import GenerationStep, SamplingConfig
 from .nn.attention_functions import ATTENTION_FUNCTIONS
-from .nn.hook_points import HOOK_POINTS, HookPoint
+from .nn.hooks import HOOK_POINTS, HookPoint
 from .nn.masks import MASKS
 from .nn.positional_encodings import POSITIONAL_ENCODINGS
 from .nn.transformer import Transformer

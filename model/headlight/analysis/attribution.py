@@ -24,7 +24,7 @@ from headlight.config import Config
 from headlight.errors import ConfigError, TextError
 from headlight.nn.attention import Attention
 from headlight.nn.block import ResidualConnection
-from headlight.nn.norms import GemmaRMSNorm, RMSNorm, soft_cap
+from headlight.nn.layers import GemmaRMSNorm, RMSNorm, soft_cap
 from headlight.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead, TokenClassifier
 from headlight.nn.transformer import Transformer
 from headlight.tracing.interventions import Intervention

@@ -20,7 +20,7 @@ from headlight.analysis.attribution import attribute_probes
 from headlight.array_types import Float
 from headlight.errors import ConfigError, EditError
 from headlight.nn.attention import query_chunks
-from headlight.nn.feed_forward import MLP, GatedMLP
+from headlight.nn.layers import MLP, GatedMLP
 from headlight.nn.transformer import Transformer
 from headlight.tracing.interventions import Intervention
 from headlight.tracing.trace import Trace, position_index

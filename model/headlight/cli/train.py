@@ -18,8 +18,7 @@ from headlight.errors import DataError
 from headlight.nn.attention import QK_NORMS
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.block import NORM_PLACEMENTS
-from headlight.nn.feed_forward import FEED_FORWARDS
-from headlight.nn.norms import NORMS
+from headlight.nn.layers import FEED_FORWARDS, NORMS
 from headlight.nn.output_heads import POOLINGS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.training.objectives import OBJECTIVES

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from headlight.errors import TextError
 from headlight.generation.step import GenerationStep, SamplingConfig, StepRecorder
-from headlight.nn.kv_cache import KeyValues, KVCache, truncate_key_values
+from headlight.nn.attention import KeyValues, KVCache, truncate_key_values
 from headlight.nn.masks import extend_mask
 from headlight.nn.transformer import Transformer
 from headlight.nn.variants import variant

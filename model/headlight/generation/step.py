@@ -11,7 +11,7 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.config import Config
 from headlight.errors import TextError
-from headlight.nn.hook_points import hook_point_of
+from headlight.nn.hooks import hook_point_of
 from headlight.rendering.notebook import Trace
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.interventions import Intervention, InterventionHook

@@ -11,9 +11,8 @@ from torch import Tensor, nn
 from headlight.array_types import Float
 from headlight.config import Config
 from headlight.nn.attention import Attention, AttentionContext, UpdateCache, no_cache
-from headlight.nn.feed_forward import FEED_FORWARDS
 from headlight.nn.hooks import Hook, with_prefix
-from headlight.nn.norms import make_norm
+from headlight.nn.layers import FEED_FORWARDS, make_norm
 from headlight.registry import Registry
 
 Sublayer = Callable[[Tensor], Tensor]

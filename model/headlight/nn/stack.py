@@ -10,12 +10,11 @@ from torch import Tensor, nn
 from headlight.array_types import Bool, Float, Int, Shaped
 from headlight.config import Config
 from headlight.errors import ConfigError, EditError
-from headlight.nn.attention import AttentionContext, no_cache
+from headlight.nn.attention import AttentionContext, KVCache, no_cache
 from headlight.nn.block import NORM_PLACEMENTS, Block
 from headlight.nn.hooks import Hook, HookScope, hook_scope, with_prefix
-from headlight.nn.kv_cache import KVCache
+from headlight.nn.layers import make_norm
 from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
-from headlight.nn.norms import make_norm
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
 
 

@@ -29,7 +29,7 @@ from headlight.analysis.head_metrics import (
 from headlight.array_types import Float
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.errors import EditError
-from headlight.nn.hook_points import HOOK_POINTS
+from headlight.nn.hooks import HOOK_POINTS
 from headlight.rendering.plots import head_orders_json, plots_json
 from headlight.rendering.provenance import provenance, provenance_json
 from headlight.text.tokenizer import Encoded

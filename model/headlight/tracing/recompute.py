@@ -17,8 +17,7 @@ from torch import Tensor
 from headlight.array_types import Bool, Float, Shaped
 from headlight.errors import EditError
 from headlight.nn.attention import ALL_HEADS, Attention, AttentionContext, query_chunks
-from headlight.nn.hook_points import QUERY_KEY_HOOK_POINTS
-from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, with_prefix
+from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_for_rows, hook_scope, with_prefix
 from headlight.nn.masks import QueryKeyPositions
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.interventions import InterventionHook

@@ -8,8 +8,7 @@ from torch import nn
 
 from headlight.analysis.attribution import linearize, linearize_activation
 from headlight.errors import ConfigError
-from headlight.nn.feed_forward import ACTIVATIONS
-from headlight.nn.norms import NORMS
+from headlight.nn.layers import ACTIVATIONS, NORMS
 
 
 def table(seed: int = 3) -> torch.Tensor:

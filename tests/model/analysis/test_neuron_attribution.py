@@ -19,8 +19,7 @@ from headlight.analysis.neuron_attribution import (
 )
 from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
 from headlight.nn.block import NORM_PLACEMENTS
-from headlight.nn.feed_forward import FEED_FORWARDS
-from headlight.nn.norms import NORMS, RMSNorm
+from headlight.nn.layers import FEED_FORWARDS, NORMS, RMSNorm
 from tests.model import toys
 from tests.model.toys import traced
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from headlight.nn.attention import Attention, merge_heads, split_heads
 from headlight.nn.block import ResidualConnection
+from headlight.nn.layers import soft_cap
 from headlight.nn.masks import MASKS
-from headlight.nn.norms import soft_cap
 from headlight.nn.output_heads import MaskedLanguageModelHead, PredictionHead, SequenceClassifier
 from headlight.nn.positional_encodings import PositionalEncoding
 from headlight.nn.stack import Stack

@@ -9,8 +9,7 @@ from threading import Thread
 from headlight.checkpoints.load import read_card
 from headlight.config import Config
 from headlight.nn.block import NORM_PLACEMENTS
-from headlight.nn.feed_forward import FEED_FORWARDS
-from headlight.nn.norms import NORMS
+from headlight.nn.layers import FEED_FORWARDS, NORMS
 from headlight.nn.output_heads import POOLINGS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.tasks import TASKS, task_of

@@ -17,8 +17,8 @@ from headlight.analysis.attribution import per_head_output
 from headlight.analysis.walkthrough.steps import StepValue, WalkthroughStep, is_edited
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import AttentionFunction
-from headlight.nn.hook_points import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
-from headlight.nn.norms import soft_cap
+from headlight.nn.hooks import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
+from headlight.nn.layers import soft_cap
 from headlight.nn.positional_encodings import PositionalEncoding
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.recompute import recompute_attention

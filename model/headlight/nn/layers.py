@@ -1,4 +1,4 @@
-"""Feed-forward networks: plain and gated, and their activation functions."""
+"""Layers besides attention: norms over the channels, feed-forward networks with their activations, patch embedding."""
 
 from __future__ import annotations
 
@@ -12,8 +12,64 @@ from torch.nn import functional
 
 from headlight.array_types import Float
 from headlight.config import Config
+from headlight.errors import ImageError
 from headlight.nn.hooks import Hook
 from headlight.registry import Registry
+
+
+class RMSNorm(nn.RMSNorm):
+    """x / sqrt(mean of x^2 + eps) * weight (Zhang and Sennrich 2019, equation 4), for mixed precision as well."""
+
+    def forward(self, x: Float[Tensor, "*shape dim"]) -> Float[Tensor, "*shape dim"]:
+        """RMS norm of x, in the precision of x."""
+        # With a weight of another precision torch would leave its fused kernel.
+        return functional.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)
+
+
+class GemmaRMSNorm(nn.RMSNorm):
+    """x / sqrt(mean of x^2 + eps) * (1 + weight), with weights that begin at 0 (Gemma Team 2024)."""
+
+    def reset_parameters(self) -> None:
+        """Weights of 0."""
+        nn.init.zeros_(self.weight)
+
+    def forward(self, x: Float[Tensor, "*shape dim"]) -> Float[Tensor, "*shape dim"]:
+        """Normalized, then scaled by 1 + weight."""
+        return functional.rms_norm(x, self.normalized_shape, 1 + self.weight, self.eps)
+
+
+@dataclass(frozen=True)
+class Norm:
+    """A kind of norm: its title, and what makes it from the number of channels, epsilon, and whether it has a bias."""
+
+    title: str
+    make: Callable[[int, float, bool], nn.Module]
+
+
+NORMS: Registry[Norm] = Registry(
+    "norm",
+    {
+        # Ba et al. 2016, equation 4
+        "layernorm": Norm("LayerNorm", lambda dim, eps, bias: nn.LayerNorm(dim, eps, bias=bias)),
+        # without weight and bias: Groeneveld et al. 2024 (OLMo), section 2.1
+        "nonparametric-layernorm": Norm(
+            "LayerNorm without weights", lambda dim, eps, bias: nn.LayerNorm(dim, eps, elementwise_affine=False)
+        ),
+        "rmsnorm": Norm("RMSNorm", lambda dim, eps, bias: RMSNorm(dim, eps)),
+        "gemma-rmsnorm": Norm("RMSNorm (Gemma)", lambda dim, eps, bias: GemmaRMSNorm(dim, eps)),
+    },
+)
+
+
+def make_norm(config: Config, dim: int) -> nn.Module:
+    """The config's norm over `dim` channels."""
+    return NORMS[config.norm].make(dim, config.norm_epsilon, config.has_bias("norm"))
+
+
+def soft_cap(x: Tensor, cap: float) -> Tensor:
+    """Smoothly limit x to (-cap, cap): cap tanh(x / cap); x itself where `cap` is 0 (Gemma Team 2024, section 2)."""
+    return cap * torch.tanh(x / cap) if cap else x
+
 
 ACTIVATIONS: Registry[Callable[[Tensor], Tensor]] = Registry(
     "activation",
@@ -101,3 +157,25 @@ FEED_FORWARDS: Registry[FeedForward] = Registry(
         "bilinear": _gated_mlp("Bilinear GLU", "linear"),
     },
 )
+
+
+class PatchEmbedding(nn.Module):
+    """An image cut into patches, each mapped to a vector (Dosovitskiy et al. 2021, section 3.1)."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        image = config.image
+        self.image_shape = (image.channels, image.height, image.width)
+        self.num_patches = image.patch_rows * image.patch_columns
+        size = (image.patch_height, image.patch_width)
+        self.projection = nn.Conv2d(image.channels, config.embedding_dim, size, stride=size)
+
+    def forward(
+        self, pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"]
+    ) -> Float[Tensor, "batch patch embedding_dim"]:
+        """The embedding of each patch, row by row. Raises ImageError for an image of another size."""
+        if pixels.shape[1:] != self.image_shape:
+            given, wanted = (" x ".join(map(str, shape)) for shape in (pixels.shape[1:], self.image_shape))
+            raise ImageError(f"The image is {given} (channels, height, width); this model reads {wanted}.")
+        vectors: Tensor = self.projection(pixels.to(self.projection.weight.dtype))
+        return vectors.flatten(2).transpose(1, 2)
