@@ -10,8 +10,7 @@ from .errors import (
     TextError,
     UnknownNameError,
 )
-from .generation.beam_search import Hypothesis, beam_search
-from .generation.generate import TextGenerator, fill_mask, generate
+from .generation.generate import Hypothesis, TextGenerator, beam_search, fill_mask, generate
 from .generation.step import GenerationStep, SamplingConfig
 from .nn.attention_functions import ATTENTION_FUNCTIONS
 from .nn.hooks import HOOK_POINTS, HookPoint

@@ -23,9 +23,9 @@ from headlight.array_types import Float, Int
 from headlight.config import Config
 from headlight.errors import ConfigError, TextError
 from headlight.nn.attention import Attention
-from headlight.nn.block import ResidualConnection
 from headlight.nn.layers import GemmaRMSNorm, RMSNorm, soft_cap
 from headlight.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead, TokenClassifier
+from headlight.nn.stack import ResidualConnection
 from headlight.nn.transformer import Transformer
 from headlight.tracing.interventions import Intervention
 from headlight.tracing.recompute import logits_at

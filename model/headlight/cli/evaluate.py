@@ -13,7 +13,7 @@ from headlight.checkpoints import Checkpoint, find_checkpoint, load
 from headlight.cli.common import CommandParser, add_device_option, add_folder_option, make_parser, positive_int
 from headlight.cli.train import log_to_stderr
 from headlight.data.corpus import TextSource, expand_path, require_files, tokenize_source
-from headlight.data.tasks import EXAMPLE_TASKS
+from headlight.data.text_tasks import EXAMPLE_TASKS
 from headlight.errors import DataError
 from headlight.evaluation.length_extrapolation import Extrapolation, Loss, ModelLosses, extrapolation, measure_losses
 from headlight.evaluation.model_card import model_card

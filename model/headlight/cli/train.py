@@ -13,14 +13,14 @@ from typing import Any
 from headlight.cli.common import CommandParser
 from headlight.config import Config
 from headlight.data.corpus import TextSource, expand_path
-from headlight.data.tasks import EXAMPLE_TASKS
+from headlight.data.text_tasks import EXAMPLE_TASKS
 from headlight.errors import DataError
 from headlight.nn.attention import QK_NORMS
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
-from headlight.nn.block import NORM_PLACEMENTS
 from headlight.nn.layers import FEED_FORWARDS, NORMS
 from headlight.nn.output_heads import POOLINGS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.training.objectives import OBJECTIVES
 from headlight.training.recipe import (
     MODEL_DEFAULTS,

@@ -15,7 +15,7 @@ from headlight.data.examples import Example, GeneratedTask, Link, joined_spans
 from headlight.registry import Registry
 from headlight.text.tokenizer import END_OF_TEXT, Tokenizer
 from headlight.text.tokenizer_training import train_tokenizer
-from headlight.vision.drawing import OUTLINES, Drawing, Figure, Shade
+from headlight.vision.image import OUTLINES, Drawing, Figure, Shade
 
 WORDS = (
     "ant", "ape", "arm", "ash", "bag", "bat", "bay", "bed", "bee", "boy", "bus", "cap", "car", "cat", "cow", "cup",

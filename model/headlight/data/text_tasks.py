@@ -17,7 +17,8 @@ import numpy as np
 
 from headlight.array_types import Int
 from headlight.data.corpus import expand_path, read_lines, require_files
-from headlight.data.examples import VALIDATION_SEED, Example
+from headlight.data.examples import VALIDATION_SEED, Example, GeneratedTask
+from headlight.data.generated import GENERATED_TASKS
 from headlight.errors import DataError
 from headlight.registry import Registry
 from headlight.text.tokenizer import Tokenizer
@@ -233,3 +234,6 @@ ENTITIES = TextTask(
 TEXT_TASKS: Registry[TextTask] = Registry(
     "task on texts", {task.name: task for task in (SENTIMENT, ENTITIES, TRANSLATE)}
 )
+
+
+EXAMPLE_TASKS: Registry[GeneratedTask | TextTask] = Registry("task", {**GENERATED_TASKS, **TEXT_TASKS})

@@ -18,9 +18,9 @@ from headlight.errors import DataError
 from headlight.generation.generate import generate
 from headlight.tasks import label_text, task_of
 from headlight.tracing.run import run
-from headlight.training.loss import logits_and_targets
 from headlight.training.objectives import EXAMPLE_OBJECTIVES
 from headlight.training.objectives.examples import ExampleObjective
+from headlight.training.train_step import logits_and_targets
 from headlight.vision.image import Box, ProcessedImage, process_image
 from headlight.vision.patches import EncodedImage
 

@@ -11,8 +11,8 @@ from headlight.analysis.head_metrics import HEAD_METRICS, head_metrics
 from headlight.array_types import Float
 from headlight.checkpoints import Checkpoint
 from headlight.data.generated import GENERATED_TASKS
-from headlight.evaluation.cloze import ClozeAnswer
 from headlight.evaluation.example_accuracy import ExampleAccuracy, answer
+from headlight.evaluation.language_modeling import ClozeAnswer
 from headlight.evaluation.report import REPORT_SEED, Report, cloze_sentence, format_markdown, task_sentences
 from headlight.evaluation.text_tasks import Sample, sample_table
 from headlight.generation.generate import generate

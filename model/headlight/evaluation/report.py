@@ -11,13 +11,14 @@ from headlight.checkpoints import Checkpoint
 from headlight.data.corpus import Log, TextSource, tokenize_source
 from headlight.data.examples import GeneratedTask
 from headlight.data.text_tasks import TextTask
-from headlight.evaluation.cloze import ClozeResult, run_cloze
 from headlight.evaluation.example_accuracy import ExampleAccuracy, example_accuracy
 from headlight.evaluation.held_out import aligned_examples, hand_written_examples
 from headlight.evaluation.language_modeling import (
+    ClozeResult,
     ModelPredictor,
     TopKAccuracy,
     masked_batches,
+    run_cloze,
     text_likelihood,
     top_k_accuracy,
 )

@@ -20,7 +20,7 @@ from headlight.data.examples import Example
 from headlight.data.text_tasks import OUTSIDE, WORD, TextExamples, split_key, word_spans
 from headlight.errors import DataError
 from headlight.evaluation.example_accuracy import link_agreement
-from headlight.generation.beam_search import beam_search
+from headlight.generation.generate import beam_search
 from headlight.tasks import label_text, task_of
 from headlight.tracing.run import run
 

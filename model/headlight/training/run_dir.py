@@ -15,7 +15,7 @@ import torch
 
 from headlight.data.corpus import Log, TextSource, TokenizedText, require_files, text_mixture, tokenize_cached
 from headlight.data.examples import ExampleTask
-from headlight.data.tasks import EXAMPLE_TASKS
+from headlight.data.text_tasks import EXAMPLE_TASKS
 from headlight.errors import DataError
 from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer
 from headlight.text.tokenizer_training import train_tokenizer

@@ -18,8 +18,8 @@ from headlight.analysis.neuron_attribution import (
     neurons_path,
 )
 from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
-from headlight.nn.block import NORM_PLACEMENTS
 from headlight.nn.layers import FEED_FORWARDS, NORMS, RMSNorm
+from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
 from tests.model.toys import traced
 

@@ -1,7 +1,6 @@
 """The hand-written sentences as examples: read as people type them, with links between the right words."""
 
-from headlight.data.tasks import EXAMPLE_TASKS
-from headlight.data.text_tasks import TEXT_TASKS, word_spans
+from headlight.data.text_tasks import EXAMPLE_TASKS, TEXT_TASKS, word_spans
 from headlight.evaluation.held_out import aligned_examples, hand_written_examples, join_french
 
 

@@ -17,8 +17,8 @@ from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.config import Config
 from headlight.errors import TextError
-from headlight.nn.block import NORM_PLACEMENTS
 from headlight.nn.output_heads import POOLINGS
+from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tasks import label_text, require_token_task, task_of
 from headlight.text.tokenizer import Tokenizer

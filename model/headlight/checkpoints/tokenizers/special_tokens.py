@@ -240,36 +240,24 @@ PRESETS: Mapping[str, TokenizerPreset] = {
     "MarianTokenizer": TokenizerPreset(special_tokens(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",)),
     "nanogpt": replace(_GPT2, adds_bos=None, adds_eos=None),
 }
-# Each family's default class; tokenizer_config.json may name another.
-DEFAULT_CLASSES: Mapping[str, str] = {
-    "nanogpt": "nanogpt",
-    "llama2.c": "LlamaTokenizer",
-    "gpt2": "GPT2Tokenizer",
-    "gpt_neo": "GPT2Tokenizer",
-    "gptj": "GPT2Tokenizer",
-    "phi": "GPT2Tokenizer",
-    "falcon": "GPT2Tokenizer",
-    "gpt_neox": "GPTNeoXTokenizer",
-    "bloom": "BloomTokenizer",
-    "opt": "OPTTokenizer",
-    "qwen2": "Qwen2Tokenizer",
-    "qwen3": "Qwen2Tokenizer",
-    "roberta": "RobertaTokenizer",
-    "bart": "RobertaTokenizer",
-    "bert": "BertTokenizer",
-    "distilbert": "BertTokenizer",
-    "electra": "BertTokenizer",
-    "albert": "AlbertTokenizer",
-    "deberta-v2": "DebertaV2Tokenizer",
-    "t5": "T5Tokenizer",
-    "llama": "LlamaTokenizer",
-    "mistral": "LlamaTokenizer",
-    "phi3": "LlamaTokenizer",
-    "gemma": "GemmaTokenizer",
-    "gemma2": "GemmaTokenizer",
-    "gemma3_text": "GemmaTokenizer",
-    "marian": "MarianTokenizer",
+# Each class's families, of which it is the default; tokenizer_config.json may name another.
+_FAMILIES_OF_CLASS: Mapping[str, tuple[str, ...]] = {
+    "nanogpt": ("nanogpt",),
+    "GPT2Tokenizer": ("gpt2", "gpt_neo", "gptj", "phi", "falcon"),
+    "GPTNeoXTokenizer": ("gpt_neox",),
+    "BloomTokenizer": ("bloom",),
+    "OPTTokenizer": ("opt",),
+    "Qwen2Tokenizer": ("qwen2", "qwen3"),
+    "RobertaTokenizer": ("roberta", "bart"),
+    "BertTokenizer": ("bert", "distilbert", "electra"),
+    "AlbertTokenizer": ("albert",),
+    "DebertaV2Tokenizer": ("deberta-v2",),
+    "T5Tokenizer": ("t5",),
+    "LlamaTokenizer": ("llama2.c", "llama", "mistral", "phi3"),
+    "GemmaTokenizer": ("gemma", "gemma2", "gemma3_text"),
+    "MarianTokenizer": ("marian",),
 }
+DEFAULT_CLASSES = {family: name for name, families in _FAMILIES_OF_CLASS.items() for family in families}
 
 
 def preset_for(model_type: str, class_name: str) -> TokenizerPreset | None:

@@ -23,8 +23,7 @@ from headlight.errors import DataError
 from headlight.text.tokenizer import Tokenizer
 from headlight.training.objectives.batch import IGNORE_INDEX, Batch
 from headlight.training.objectives.texts import TRAINING_REPLACEMENTS, VALIDATION_REPLACEMENTS, TokenMasker
-from headlight.vision.drawing import Drawing
-from headlight.vision.image import process_image
+from headlight.vision.image import Drawing, process_image
 
 START_ID = 0  # the token that a decoder with an encoder begins with
 
