@@ -10,13 +10,10 @@ from .errors import (
     TextError,
     UnknownNameError,
 )
-from .generation.beam_search import Hypothesis, beam_search
-from .generation.fill_mask import fill_mask
-from .generation.generate import TextGenerator, generate
-from .generation.sampling import SamplingConfig
-from .generation.step import GenerationStep
+from .generation.generate import Hypothesis, TextGenerator, beam_search, fill_mask, generate
+from .generation.step import GenerationStep, SamplingConfig
 from .nn.attention_functions import ATTENTION_FUNCTIONS
-from .nn.hook_points import HOOK_POINTS, HookPoint
+from .nn.hooks import HOOK_POINTS, HookPoint
 from .nn.masks import MASKS
 from .nn.positional_encodings import POSITIONAL_ENCODINGS
 from .nn.transformer import Transformer

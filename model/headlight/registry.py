@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
 from headlight.errors import UnknownNameError
@@ -38,3 +39,11 @@ class Registry(dict[str, Entry]):
 def titles(choices: Mapping[str, Choice]) -> dict[str, str]:
     """The title of each name."""
     return {name: choice.title for name, choice in choices.items()}
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A question for a class, and the answer for its teacher."""
+
+    question: str
+    answer: str

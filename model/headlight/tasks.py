@@ -11,8 +11,7 @@ from typing import Literal
 
 from headlight.config import Config
 from headlight.errors import ConfigError
-from headlight.exercise import Exercise
-from headlight.registry import Registry
+from headlight.registry import Exercise, Registry
 
 
 @dataclass(frozen=True)

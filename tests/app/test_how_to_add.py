@@ -11,7 +11,7 @@ import torch
 
 from headlight import UnknownNameError, candidates, run, variant
 from headlight.cli.main import main
-from headlight.nn.hook_points import HOOK_POINTS, EditSentence, HookPoint
+from headlight.nn.hooks import HOOK_POINTS, EditSentence, HookPoint
 from headlight.nn.masks import MASKS, Mask, MaskArgument, QueryKeyPositions
 from headlight.nn.output_heads import OUTPUT_HEADS, LanguageModelHead
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding

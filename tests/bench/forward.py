@@ -11,8 +11,8 @@ from torch.nn import functional
 
 from headlight import Config, Transformer
 from headlight.nn.attention import split_heads
-from headlight.nn.block import Block, ResidualConnection
 from headlight.nn.hooks import no_hook
+from headlight.nn.stack import Block, ResidualConnection
 from headlight.tracing.incremental import FinishedRun, continue_run
 from headlight.tracing.recompute import logits_at
 from headlight.tracing.run import RecordingHook, RunRequest

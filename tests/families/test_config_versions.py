@@ -13,10 +13,10 @@ import transformers
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import FAMILIES
 from headlight.checkpoints.families.common import GATED_MLP_ACTIVATIONS, MLP_ACTIVATIONS
-from headlight.checkpoints.files.tensor_files import LazyTensors
+from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.weight_mapping import make_plan
 from headlight.config import Config
-from headlight.nn.feed_forward import ACTIVATIONS, FEED_FORWARDS, GatedMLP
+from headlight.nn.layers import ACTIVATIONS, FEED_FORWARDS, GatedMLP
 from tests.families.cases import CASES
 from tests.families.reference import VOCABULARY, Case
 from tests.model import toys

@@ -16,8 +16,8 @@ from torch import Tensor
 from headlight.checkpoints import load
 from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.convert import ForeignCheckpoint, load_weights, plan_conversion
-from headlight.checkpoints.files.tensor_files import LazyTensors, open_tensors
-from headlight.checkpoints.memory import meta_model_within
+from headlight.checkpoints.load import meta_model_within
+from headlight.checkpoints.tensor_files import LazyTensors, open_tensors
 from headlight.checkpoints.weight_mapping import ConversionPlan, WeightLoader
 from headlight.config import Config
 from headlight.errors import HeadlightError

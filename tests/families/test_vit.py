@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from headlight.checkpoints import load
-from headlight.checkpoints.files.file_rules import IMAGE_PROCESSOR
+from headlight.checkpoints.file_rules import IMAGE_PROCESSOR
 from headlight.cli.main import main
 from headlight.errors import CheckpointError, HeadlightError
 from headlight.vision.image import process_image

@@ -11,16 +11,23 @@ import numpy as np
 import pytest
 
 from headlight.checkpoints import Checkpoint, load
+from headlight.data.bag_of_words import NaiveBayes
 from headlight.data.examples import Example
-from headlight.data.text_tasks import TEXT_TASKS
-from headlight.data.text_tasks.naive_bayes import NaiveBayes
-from headlight.data.text_tasks.translate import TRANSLATE
-from headlight.evaluation.baselines import MostFrequentLabels
+from headlight.data.text_tasks import TEXT_TASKS, TRANSLATE
 from headlight.evaluation.example_accuracy import link_agreement
-from headlight.evaluation.hand_written import aligned_examples, hand_written_examples
-from headlight.evaluation.labels import Accuracy, accuracy, entity_score, label_answer
-from headlight.evaluation.samples import Sample
-from headlight.evaluation.translation import SHORT_WORDS, corpus_bleu, group_references, translate
+from headlight.evaluation.held_out import aligned_examples, hand_written_examples
+from headlight.evaluation.text_tasks import (
+    SHORT_WORDS,
+    Accuracy,
+    MostFrequentLabels,
+    Sample,
+    accuracy,
+    corpus_bleu,
+    entity_score,
+    group_references,
+    label_answer,
+    translate,
+)
 from headlight.paths import assets_dir
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")

@@ -10,7 +10,7 @@ import torch
 
 from headlight import Config, Tokenizer, Trace, Transformer, run, train_tokenizer
 from headlight.config_groups import ImageConfig
-from headlight.nn.block import NORM_PLACEMENTS
+from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.text.tokenizer_training import MASKED_SPECIAL_TOKENS
 from headlight.vision.image import ProcessedImage, process_image
 

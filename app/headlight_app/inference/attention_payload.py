@@ -15,12 +15,16 @@ from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.config import Config
 from headlight.nn.masks import masks_title
 from headlight.nn.variants import describe_missing_weights
-from headlight.rendering.html import ablations_json, metric_values_json, utf16_ends
-from headlight.rendering.quantize import MAX_THUMBNAIL_SIDE, quantize_weights
+from headlight.rendering.html import (
+    MAX_THUMBNAIL_SIDE,
+    ablations_json,
+    metric_values_json,
+    quantize_weights,
+    utf16_ends,
+)
 from headlight.tasks import label_text, task_of
 from headlight.text.tokenizer import Encoded, Tokenizer
-from headlight.tracing.max_pool import max_pool
-from headlight.tracing.recompute import max_pooled_value
+from headlight.tracing.recompute import max_pool, max_pooled_value
 from headlight.tracing.trace import Trace, softmax
 from headlight.vision.patches import EncodedImage
 from headlight_app.contract.parts import AttentionGroupAnswer, Candidate, Metrics, Prediction, Token

@@ -12,7 +12,7 @@ from headlight.checkpoints import CatalogEntry, Checkpoint
 from headlight.checkpoints.metadata import read_examples
 from headlight.errors import HeadlightError
 from headlight.generation.generate import Prefix, TextGenerator
-from headlight.generation.sampling import SamplingConfig
+from headlight.generation.step import SamplingConfig
 from headlight.tasks import TASKS, TRANSLATION_EXAMPLES, Example, task_of
 from headlight.text.tokenizer import Tokenizer
 from headlight.vision.image import ProcessedImage

@@ -9,8 +9,7 @@ from pathlib import Path
 from cachetools import LRUCache, cached
 
 from headlight.checkpoints import CatalogEntry, Checkpoint, describe_nonfinite, find_nonfinite, load
-from headlight.checkpoints.load import choose_device
-from headlight.checkpoints.memory import MAX_FREE_FRACTION, free_memory
+from headlight.checkpoints.load import MAX_FREE_FRACTION, choose_device, free_memory
 from headlight.errors import CheckpointError
 from headlight_app.access.settings import settings
 from headlight_app.inference.context import current_request

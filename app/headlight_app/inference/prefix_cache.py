@@ -7,7 +7,7 @@ from functools import lru_cache
 from weakref import ReferenceType, ref
 
 from headlight.generation.generate import Prefix, TextGenerator
-from headlight.nn.kv_cache import common_prefix_length
+from headlight.nn.attention import common_prefix_length
 from headlight.nn.transformer import Transformer
 
 RunKey = tuple[tuple[str, ...], tuple[int, ...], str]

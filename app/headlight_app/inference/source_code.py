@@ -11,8 +11,8 @@ from typing import Any
 from headlight.config import Config
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS, AttentionFunction, score_formula
+from headlight.nn.layers import PatchEmbedding
 from headlight.nn.masks import MASKS
-from headlight.nn.patch_embedding import PatchEmbedding
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight_app.contract.parts import CodeSection
 

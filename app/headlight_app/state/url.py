@@ -11,7 +11,7 @@ from zlib import crc32
 from msgspec import UNSET, ValidationError, convert
 from msgspec.structs import asdict
 
-from headlight.analysis.head_reduction import HEAD_REDUCTIONS
+from headlight.analysis.attention_maps import HEAD_REDUCTIONS
 from headlight.rendering.plots import COLOUR_RANGES, PLOTS
 from headlight_app.contract.difference import Difference, VariantDifference
 from headlight_app.contract.question import OWN_IMAGE_PREFIX, Question, Variant

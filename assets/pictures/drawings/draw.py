@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import Image
 
 from headlight.data.examples import Example
-from headlight.data.generated.caption import CAPTION
+from headlight.data.generated import CAPTION
 
 SEED, COUNT, SCALE = 4, 6, 5
 

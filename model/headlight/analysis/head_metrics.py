@@ -12,15 +12,61 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from headlight.analysis import patch_metrics
-from headlight.analysis.patch_metrics import QueryKeyMask
 from headlight.array_types import Bool, Float
-from headlight.exercise import Exercise
-from headlight.registry import Registry
+from headlight.registry import Exercise, Registry
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.trace import Trace
 from headlight.vision.patches import EncodedImage
+
+QueryKeyMask = NDArray[np.bool_]  # query key
+
+
+def patch_offsets(text: EncodedImage) -> tuple[np.ndarray, np.ndarray]:
+    """How many rows and how many columns each key is from each query, [query key]; NaN where either is not a patch."""
+    coordinates = np.full((2, len(text.ids)), np.nan)
+    coordinates[:, text.first_patch :] = np.indices((text.patch_rows, text.patch_columns)).reshape(2, -1)
+    offsets = np.abs(coordinates[:, :, None] - coordinates[:, None, :])
+    return offsets[0], offsets[1]
+
+
+def neighbours(text: EncodedImage) -> QueryKeyMask:
+    """The up to eight patches around the query's."""
+    rows, columns = patch_offsets(text)
+    adjacent: QueryKeyMask = np.maximum(rows, columns) == 1
+    return adjacent
+
+
+def same_row(text: EncodedImage) -> QueryKeyMask:
+    """Other patches of the query's row."""
+    rows, columns = patch_offsets(text)
+    cells: QueryKeyMask = (rows == 0) & (columns > 0)
+    return cells
+
+
+def same_column(text: EncodedImage) -> QueryKeyMask:
+    """Other patches of the query's column."""
+    rows, columns = patch_offsets(text)
+    cells: QueryKeyMask = (columns == 0) & (rows > 0)
+    return cells
+
+
+def patch_distance(weights: Float[np.ndarray, "*shape query key"], text: EncodedImage) -> Float[np.ndarray, "*shape"]:
+    """The mean attention distance between patches, in patches (Dosovitskiy et al. 2021, section 4.5).
+
+    Only patches count; NaN where no patch attends to another.
+    """
+    distances = np.hypot(*patch_offsets(text))
+    between_patches = np.isfinite(distances)
+    patch_weight = (weights * between_patches).sum(-1)
+    weighted_distance = (weights * np.where(between_patches, distances, 0.0).astype(weights.dtype)).sum(-1)
+    per_query = np.divide(weighted_distance, patch_weight, out=np.zeros_like(weighted_distance), where=patch_weight > 0)
+    none = np.full(per_query.shape[:-1], np.nan, dtype=np.float32)
+    mean: np.ndarray = np.divide(
+        per_query.sum(-1), (patch_weight > 0).sum(-1), out=none, where=(patch_weight > 0).any(-1)
+    )
+    return mean
 
 
 def entropy(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query"]:
@@ -153,90 +199,72 @@ def _mean_distance(weights: np.ndarray, text: Encoded) -> np.ndarray:
     return mean_over_rows(attention_distance(weights), weights)
 
 
-_WHICH_PATTERN = "Each row shows where one token looks. Which pattern do the brightest cells make? What does it mean?"
-_WHICH_PATCHES = "Which patches does this head look at most? Describe where they lie in the image."
+def _pattern(title: str, description: str, cells: Callable[[Any], QueryKeyMask], answer: str) -> HeadMetric:
+    question = "Each row shows where one token looks. Which pattern do the brightest cells make? What does it mean?"
+    return HeadMetric(title, description, cells, exercise=Exercise(question, answer))
+
+
+def _patch_pattern(title: str, description: str, cells: Callable[[Any], QueryKeyMask], answer: str) -> HeadMetric:
+    question = "Which patches does this head look at most? Describe where they lie in the image."
+    return HeadMetric(title, description, cells, exercise=Exercise(question, answer))
+
 
 HEAD_METRICS: Registry[HeadMetric] = Registry(
     "head metric",
     {
-        "previous": HeadMetric(
+        "previous": _pattern(
             "Previous token",
             "the token before",
             _previous_token,
-            exercise=Exercise(
-                _WHICH_PATTERN,
-                "A stripe just below the diagonal: each token looks at the one before it. Such a head tells a "
-                "token what stood to its left, which later layers build on.",
-            ),
+            "A stripe just below the diagonal: each token looks at the one before it. Such a head tells a "
+            "token what stood to its left, which later layers build on.",
         ),
-        "next": HeadMetric(
+        "next": _pattern(
             "Next token",
             "the token after",
             _next_token,
-            exercise=Exercise(
-                _WHICH_PATTERN,
-                "A stripe just above the diagonal: each token looks at the one after it. Only a model that "
-                "reads in both directions can do that.",
-            ),
+            "A stripe just above the diagonal: each token looks at the one after it. Only a model that "
+            "reads in both directions can do that.",
         ),
-        "current": HeadMetric(
+        "current": _pattern(
             "Current token",
             "the token itself",
             _diagonal,
-            exercise=Exercise(
-                _WHICH_PATTERN,
-                "The diagonal: each token looks at itself, so this head passes on what the token already knows.",
-            ),
+            "The diagonal: each token looks at itself, so this head passes on what the token already knows.",
         ),
-        "first": HeadMetric(
+        "first": _pattern(
             "First token",
             "the first token",
             _first_token,
-            exercise=Exercise(
-                _WHICH_PATTERN,
-                "A bright first column: nearly every token looks at the first one. Weights of a row must add "
-                "up to 1; a head that has nothing to fetch puts them where they do no harm.",
-            ),
+            "A bright first column: nearly every token looks at the first one. Weights of a row must add "
+            "up to 1; a head that has nothing to fetch puts them where they do no harm.",
         ),
-        "same-word": HeadMetric(
+        "same-word": _pattern(
             "Same word",
             "other occurrences of the same word",
             _same_word,
-            exercise=Exercise(
-                _WHICH_PATTERN,
-                "Bright cells wherever a word meets itself: each token looks at other places where the same "
-                "word stands.",
-            ),
+            "Bright cells wherever a word meets itself: each token looks at other places where the same word stands.",
         ),
         # Olsson et al. 2022, "prefix matching": at the second A of "A B ... A" the head attends to B.
-        "induction": HeadMetric(
+        "induction": _pattern(
             "Induction",
             "the token after an earlier occurrence",
             _after_earlier_occurrence,
-            exercise=Exercise(
-                _WHICH_PATTERN,
-                "Bright cells one column to the right of an earlier occurrence: the token looks at what "
-                "followed the same word last time. That is how a model continues a pattern it has seen once.",
-            ),
+            "Bright cells one column to the right of an earlier occurrence: the token looks at what "
+            "followed the same word last time. That is how a model continues a pattern it has seen once.",
         ),
-        "punctuation": HeadMetric(
+        "punctuation": _pattern(
             "Punctuation",
             "punctuation marks",
             _punctuation_keys,
-            exercise=Exercise(
-                _WHICH_PATTERN,
-                "Bright columns at full stops and commas: tokens look at punctuation, where a model often "
-                "keeps what it knows of the clause.",
-            ),
+            "Bright columns at full stops and commas: tokens look at punctuation, where a model often "
+            "keeps what it knows of the clause.",
         ),
-        "special": HeadMetric(
+        "special": _pattern(
             "Special tokens",
             "special tokens",
             _special_keys,
-            exercise=Exercise(
-                _WHICH_PATTERN,
-                "Bright columns at the special tokens: the head has little to fetch in this text, and rests there.",
-            ),
+            "Bright columns at the special tokens: the head has little to fetch in this text, and rests there.",
         ),
         "entropy": HeadMetric("Entropy", "entropy", measure=_mean_entropy, unit="bits"),
         "distance": HeadMetric("Distance", "mean distance", measure=_mean_distance, unit="tokens"),
@@ -246,30 +274,27 @@ IMAGE_HEAD_METRICS: Registry[HeadMetric] = Registry(
     "head metric of an image",
     {
         "current": HeadMetric("Current patch", "the patch itself", _diagonal),
-        "neighbours": HeadMetric(
+        "neighbours": _patch_pattern(
             "Neighbours",
             "the patches around it",
-            patch_metrics.neighbours,
-            exercise=Exercise(
-                _WHICH_PATCHES,
-                "The patches around the one that asks: this head looks at a neighbourhood, as a convolution does.",
-            ),
+            neighbours,
+            "The patches around the one that asks: this head looks at a neighbourhood, as a convolution does.",
         ),
-        "row": HeadMetric(
+        "row": _patch_pattern(
             "Row",
             "other patches of its row",
-            patch_metrics.same_row,
-            exercise=Exercise(_WHICH_PATCHES, "The patches of the same row: this head looks along a horizontal line."),
+            same_row,
+            "The patches of the same row: this head looks along a horizontal line.",
         ),
-        "column": HeadMetric(
+        "column": _patch_pattern(
             "Column",
             "other patches of its column",
-            patch_metrics.same_column,
-            exercise=Exercise(_WHICH_PATCHES, "The patches of the same column: this head looks along a vertical line."),
+            same_column,
+            "The patches of the same column: this head looks along a vertical line.",
         ),
         "special": HeadMetric("Class token", "the class token", _special_keys),
         "entropy": HeadMetric("Entropy", "entropy", measure=_mean_entropy, unit="bits"),
-        "distance": HeadMetric("Distance", "mean distance", measure=patch_metrics.patch_distance, unit="patches"),
+        "distance": HeadMetric("Distance", "mean distance", measure=patch_distance, unit="patches"),
     },
 )
 

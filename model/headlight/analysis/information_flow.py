@@ -12,15 +12,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from headlight.analysis.attribution.linearize import per_head_output, through_residual
+from headlight.analysis.attribution import per_head_output, through_residual
 from headlight.array_types import Float
 from headlight.errors import TextError
 from headlight.nn.attention import repeat_key_values
-from headlight.nn.block import Block
+from headlight.nn.stack import Block
 from headlight.nn.transformer import Transformer
-from headlight.tracing.indices import position_index
 from headlight.tracing.recompute import RecomputedAttention, recompute_attention
-from headlight.tracing.trace import Trace
+from headlight.tracing.trace import Trace, position_index
 
 KEEP = (
     "*.residual",

@@ -19,10 +19,9 @@ from headlight.errors import ConfigError, EditError
 from headlight.nn.attention import query_chunks
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
-from headlight.tracing.indices import position_index
 from headlight.tracing.recompute import trace_logits
 from headlight.tracing.run import token_tensor
-from headlight.tracing.trace import Trace
+from headlight.tracing.trace import Trace, position_index
 
 KEEP = ("*.residual", "*.final_residual")
 ALL_TOKENS = slice(None)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from headlight.array_types import Float
+from headlight.tracing.trace import Trace, require_head
 
 
 def project_to_plane(
@@ -23,3 +26,25 @@ def project_to_plane(
     total = max(float((singular_values**2).sum()), np.finfo(np.float64).tiny)
     variances = np.pad(singular_values**2, (0, 2))[:2] / total
     return coordinates, (float(variances[0]), float(variances[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class QKProjection:
+    """Queries and keys of one head in a plane; `explained_variance` is each axis's share of the variance, 0 to 1."""
+
+    queries: Float[np.ndarray, "query axis"]
+    keys: Float[np.ndarray, "key axis"]
+    explained_variance: tuple[float, float]
+
+
+def qk_projection(trace: Trace, path: str, head: int) -> QKProjection:
+    """The first two principal components of a head's queries and keys together (as in Yeh et al. 2023, section 4).
+
+    With rotary embeddings applied; the trace must hold `rotated_q` and `rotated_k` of the attention at `path`. An
+    axis's sign is such that the farthest vector is positive. Raises EditError for a head that does not exist.
+    """
+    q, keys = trace[f"{path}.rotated_q"], trace[f"{path}.rotated_k"]
+    require_head(head, len(q))
+    k = keys[head * len(keys) // len(q)]
+    coordinates, explained_variance = project_to_plane(np.concatenate([q[head], k]))
+    return QKProjection(coordinates[: len(q[head])], coordinates[len(q[head]) :], explained_variance)

@@ -2,8 +2,7 @@
 
 from headlight.checkpoints.catalog import CatalogEntry, catalog, find_checkpoint
 from headlight.checkpoints.export import export
-from headlight.checkpoints.finite_check import describe_nonfinite, find_nonfinite
-from headlight.checkpoints.load import Checkpoint, load, save
+from headlight.checkpoints.load import Checkpoint, describe_nonfinite, find_nonfinite, load, save
 
 __all__ = [
     "CatalogEntry",

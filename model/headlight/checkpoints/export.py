@@ -17,8 +17,8 @@ from torch import Tensor
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import FAMILIES
-from headlight.checkpoints.files.file_rules import CONFIG, SAFETENSORS_FILE
-from headlight.checkpoints.files.tensor_files import LazyTensors
+from headlight.checkpoints.file_rules import CONFIG, SAFETENSORS_FILE
+from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.weight_mapping import Family, WeightLoader, make_plan
 from headlight.config import Config
 from headlight.errors import CheckpointError, UnknownNameError

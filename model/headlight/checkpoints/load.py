@@ -1,31 +1,71 @@
-"""Load and save checkpoint folders: `config.json`, `model.safetensors`, `tokenizer.json`, `README.md` as model card."""
+"""Load and save checkpoint folders: `config.json`, `model.safetensors`, `tokenizer.json`, `README.md` as model card.
+
+A training run may keep the weights of some of its steps beside them: `steps/00400.safetensors` are those
+after 400 steps.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
 
+import psutil
 import torch
+from safetensors.torch import load_file
 from safetensors.torch import save as serialized
+from torch import Tensor
 
 from headlight.checkpoints.convert import LoadReport, inspect_foreign, load_weights
-from headlight.checkpoints.files.file_rules import CARD, CONFIG, SAFETENSORS_FILE, is_program
-from headlight.checkpoints.memory import meta_model_within
+from headlight.checkpoints.file_rules import CARD, CONFIG, SAFETENSORS_FILE, is_program
 from headlight.checkpoints.source import CheckpointSource, display_name, open_source
 from headlight.checkpoints.tokenizers.open import open_tokenizer
 from headlight.checkpoints.weight_mapping import join_names
 from headlight.config import Config
 from headlight.errors import CheckpointError, ConfigError, HeadlightError, shortened, wrap_errors
-from headlight.nn.transformer import Transformer
+from headlight.nn.transformer import Transformer, meta_model
 from headlight.origin import Origin
 from headlight.paths import open_regular
 from headlight.text.tokenizer import Tokenizer
 from headlight.vision.patches import class_token_tokenizer
+
+FLOAT32_BYTES = 4
+MAX_FREE_FRACTION = 0.9  # of the free memory may go to weights
+
+
+def meta_model_within(config: Config, name: str, limit: int | None = None) -> Transformer:
+    """The model on the meta device, whose parameters have shapes but no memory.
+
+    Raises CheckpointError if they would take more than `limit` bytes as float32 (None: 90 % of the free memory).
+    """
+    allowed = free_memory() * MAX_FREE_FRACTION if limit is None else limit
+    try:
+        model = meta_model(config)
+    except HeadlightError as error:
+        raise CheckpointError(f"{name}: {error}") from error
+    except (RuntimeError, OverflowError) as error:  # sizes whose product no computer can count
+        raise CheckpointError(f"{name}: the sizes in its config are beyond any memory.") from error
+    needed = sum(parameter.numel() for parameter in model.parameters()) * FLOAT32_BYTES
+    if needed > allowed:
+        raise CheckpointError(
+            f"{name}: its config asks for {needed / 1e9:,.1f} GB of memory; {allowed / 1e9:,.1f} GB are allowed."
+        )
+    return model
+
+
+def free_memory() -> int:
+    """Bytes of memory that this program can take now: within its limit, and without others being swapped out."""
+    available = int(psutil.virtual_memory().available)
+    if not sys.platform.startswith("linux"):
+        return available
+    limit, process = psutil.Process().rlimit(psutil.RLIMIT_DATA)[0], psutil.Process().memory_info()
+    return available if limit == psutil.RLIM_INFINITY else max(0, min(available, limit - process.data))
+
 
 MODEL_TYPE = "headlight"
 MAX_CARD_CHARACTERS = 200_000  # of a card that are read
@@ -207,3 +247,60 @@ def _parse_dtype(name: str) -> torch.dtype:
     if name not in DTYPES:
         raise HeadlightError(f"There is no dtype {shortened(name)!r}. Known: {', '.join(DTYPES)}.")
     return DTYPES[name]
+
+
+STEPS_FOLDER = "steps"
+
+
+def kept_steps(folder: Path) -> tuple[int, ...]:
+    """The steps whose weights lie in a checkpoint's folder, in order."""
+    files = (folder / STEPS_FOLDER).glob("*.safetensors")
+    return tuple(sorted(int(path.stem) for path in files if path.stem.isdecimal()))
+
+
+def save_step(folder: Path, model: Transformer, step: int) -> None:
+    """Write the weights as those of a step."""
+    path = _path(folder, step)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(serialized_weights(model))
+
+
+def load_step(folder: Path, step: int) -> Checkpoint:
+    """The checkpoint as it was after a step. Raises CheckpointError for a step that was not kept."""
+    checkpoint, path = load(folder), _path(folder, step)
+    if not path.is_file():
+        known = ", ".join(map(str, kept_steps(folder))) or "none"
+        raise CheckpointError(f"{folder.name} has no weights of step {step}. Kept steps: {known}.")
+    with wrap_errors(CheckpointError, f"{folder.name}: its weights of step {step} cannot be read"):
+        tensors = load_file(path)
+        for name, parameter in checkpoint.model.named_parameters():
+            parameter.copy_(tensors[name])
+    return checkpoint
+
+
+def _path(folder: Path, step: int) -> Path:
+    return folder / STEPS_FOLDER / f"{step:05}.safetensors"
+
+
+MAX_NAMES = 1_000
+
+
+@torch.no_grad()
+def find_nonfinite(checkpoint: Checkpoint) -> tuple[str, ...]:
+    """Names of the file's tensors that hold a NaN or an infinity, at most MAX_NAMES; one pass over the weights."""
+    names = [name for name, tensor in checkpoint.model.named_parameters() if not _is_finite(tensor)]
+    # A file may hold several parameters in one tensor.
+    return tuple(dict.fromkeys(checkpoint.tensor_names.get(name, name) for name in names))[:MAX_NAMES]
+
+
+def describe_nonfinite(names: tuple[str, ...]) -> str:
+    """A sentence about what `find_nonfinite` found; empty where that is nothing."""
+    if not names:
+        return ""
+    count = "1 tensor holds" if len(names) == 1 else f"{len(names)} tensors hold"
+    return f"{count} NaN or infinite weights, so results will be meaningless: {join_names(names)}."
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    # A sum needs no memory and is finite for all good weights; only where it is not, each number is looked at.
+    return bool(tensor.sum(dtype=torch.float32).isfinite()) or bool(tensor.isfinite().all())

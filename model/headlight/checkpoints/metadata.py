@@ -11,11 +11,10 @@ from pathlib import Path
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.convert import reject_unsupported
 from headlight.checkpoints.families import FAMILIES
-from headlight.checkpoints.files.file_rules import EXAMPLES
-from headlight.checkpoints.files.tensor_files import LazyTensors
-from headlight.checkpoints.load import MODEL_TYPE, native_config, read_card
-from headlight.checkpoints.memory import FLOAT32_BYTES, meta_model_within
+from headlight.checkpoints.file_rules import EXAMPLES
+from headlight.checkpoints.load import FLOAT32_BYTES, MODEL_TYPE, meta_model_within, native_config, read_card
 from headlight.checkpoints.source import CheckpointSource, display_name, open_source
+from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.tokenizers.open import legacy_tokenizer_type
 from headlight.checkpoints.weight_mapping import make_plan
 from headlight.config import Config

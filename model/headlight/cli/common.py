@@ -5,16 +5,24 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from headlight import checkpoints
 from headlight.checkpoints import Checkpoint, find_checkpoint, load
 from headlight.checkpoints.load import DEVICE_COUNTS
-from headlight.cli.parser import CommandParser
-from headlight.errors import ConfigError, TextError
+from headlight.errors import ConfigError, HeadlightError, TextError
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
 from headlight.tracing.trace import Trace
 from headlight.vision.image import ProcessedImage, process_image, read_image
+
+
+class CommandParser(argparse.ArgumentParser):
+    """An argument parser that raises HeadlightError with one sentence instead of printing usage and exiting."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise HeadlightError with argparse's message."""
+        raise HeadlightError(f"{message[:1].upper()}{message[1:]}. See {self.prog} --help.")
 
 
 def make_parser(command: str, action: Callable[[Sequence[str]], int]) -> argparse.ArgumentParser:

@@ -6,10 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from headlight.cli.check import check, exercises
-from headlight.cli.evaluate import card, evaluate
-from headlight.cli.export import export
-from headlight.cli.extrapolate import extrapolate
-from headlight.cli.models import models
+from headlight.cli.evaluate import card, evaluate, extrapolate
+from headlight.cli.models import export, models
 from headlight.cli.predict import predict
 from headlight.cli.trace import trace
 from headlight.cli.train import train

@@ -1,10 +1,12 @@
-"""`headlight models`: the models that can be opened by name."""
+"""`headlight models` and `headlight export`: the models that can be opened by name, and a model for transformers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from headlight.checkpoints import CatalogEntry, catalog, find_checkpoint
+from headlight import checkpoints
+from headlight.checkpoints import CatalogEntry, catalog, find_checkpoint, load
 from headlight.cli.common import add_folder_option, make_parser
 
 
@@ -32,3 +34,16 @@ def _format_entry(entry: CatalogEntry) -> str:
         f"{config.positional_encoding}, context {config.context_length}, {entry.size_bytes / 1e6:.1f} MB"
         f"{'' if entry.shipped else f', {entry.folder}'}"
     )
+
+
+def export(arguments: Sequence[str]) -> int:
+    """Write a model as a folder that the transformers library opens, if a family fits."""
+    parser = make_parser("export", export)
+    parser.add_argument("model", metavar="NAME_OR_FOLDER")
+    parser.add_argument("folder", type=Path, metavar="FOLDER")
+    add_folder_option(parser)
+    options = parser.parse_args(arguments)
+    loaded = load(find_checkpoint(options.model, options.models, fetch=True), name=options.model, device="cpu")
+    kind = checkpoints.export(options.folder, loaded.model, loaded.tokenizer)
+    print(f"{options.folder} holds the model as {kind}.")
+    return 0

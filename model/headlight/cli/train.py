@@ -10,19 +10,17 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from headlight.cli.parser import CommandParser
+from headlight.cli.common import CommandParser
 from headlight.config import Config
 from headlight.data.corpus import TextSource, expand_path
-from headlight.data.tasks import EXAMPLE_TASKS
+from headlight.data.text_tasks import EXAMPLE_TASKS
 from headlight.errors import DataError
 from headlight.nn.attention import QK_NORMS
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
-from headlight.nn.block import NORM_PLACEMENTS
-from headlight.nn.feed_forward import FEED_FORWARDS
-from headlight.nn.norms import NORMS
+from headlight.nn.layers import FEED_FORWARDS, NORMS
 from headlight.nn.output_heads import POOLINGS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
-from headlight.training.mean_of_seeds import train_mean_of_seeds
+from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.training.objectives import OBJECTIVES
 from headlight.training.recipe import (
     MODEL_DEFAULTS,
@@ -34,7 +32,7 @@ from headlight.training.recipe import (
     override_model,
 )
 from headlight.training.run_dir import RunFolder, fork_run
-from headlight.training.trainer import Trainer
+from headlight.training.trainer import Trainer, train_mean_of_seeds
 
 SHARED_CPU_HINT = (
     "On a processor that is shared with other programs, set OMP_WAIT_POLICY=passive in the environment: threads then "

@@ -1,3 +1,3 @@
-from .report import check
+from .grade import check
 
 __all__ = ["check"]

@@ -1,49 +1,52 @@
-"""The checks of the exercises: each gives a note for a solution that passes (or ""), or raises CheckFailed."""
+"""The checks of the exercises. Each gives a note for a solution that passes (or ""), or raises CheckFailed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from headlight.code_exercises import diagnoses
-from headlight.code_exercises.case import Answer, Case, right_answer
-from headlight.code_exercises.comparison import agrees, describe_difference
-from headlight.code_exercises.finding import CheckFailed
+from headlight.code_exercises.cases import TOLERANCE, Answer, Case, MakeCase, agrees, describe_difference, right_answer
+from headlight.code_exercises.diagnoses import CheckFailed, Diagnosis
 from headlight.code_exercises.misconceptions import recognize
 from headlight.code_exercises.solution import Bind, BoundSolution, Solution
 from headlight.code_exercises.steps import change, compute
 
-MakeCase = Callable[[], Case]
-Run = Callable[[Bind, Solution], str]
+BindAgain = Callable[[float], BoundSolution]  # the solution bound to a case, with a dropout rate
+Examine = Callable[[BindAgain], str]
 
 
-@dataclass(frozen=True)
 class Check:
-    """One check: a title that says what is right, and what is run."""
+    """A title that says what is right, and what is examined in each of some cases."""
 
-    title: str
-    run: Run
+    def __init__(self, title: str, examine: Examine, *cases: MakeCase) -> None:
+        self.title, self.examine, self.cases = title, examine, cases
+
+    def run(self, bind: Bind, solution: Solution) -> str:
+        """The note on a solution that passes."""
+        notes = [self.examine(partial(_bind, bind, solution, make_case)) for make_case in self.cases]
+        return notes[-1]
 
 
-def numbers(*cases: MakeCase) -> Run:
-    """The output is right in each case."""
+def _bind(bind: Bind, solution: Solution, make_case: MakeCase, dropout: float) -> BoundSolution:
+    return bind(solution, make_case(), dropout)
 
-    def run(bind: Bind, solution: Solution) -> str:
-        for make_case in cases:
-            bound = bind(solution, make_case(), 0.0)
-            try:
-                require_right(bound, *bound.answer())
-            except Exception as error:
-                is_explained = isinstance(error, CheckFailed) and error.diagnoses
-                if not is_explained and _expects_all_axes(bound):
-                    raise CheckFailed(f"Given {bound.case.describe()}.", diagnoses.MASK_NEEDS_AXES) from error
-                raise
-        return ""
 
-    return run
+def numbers(bind: BindAgain) -> str:
+    """The output is right."""
+    bound = bind(0.0)
+    try:
+        require_right(bound, *bound.answer())
+    except Exception as error:
+        is_explained = isinstance(error, CheckFailed) and error.diagnoses
+        if not is_explained and _expects_all_axes(bound):
+            raise CheckFailed(f"Given {bound.case.describe()}.", diagnoses.MASK_NEEDS_AXES) from error
+        raise
+    return ""
 
 
 def require_right(bound: BoundSolution, output: Tensor, weights: Tensor | None) -> None:
@@ -71,57 +74,43 @@ def _expects_all_axes(bound: BoundSolution) -> bool:
     return agrees(output, right_answer(bound.case).output)
 
 
-def returned_weights(make_case: MakeCase) -> Run:
+def returned_weights(bind: BindAgain) -> str:
     """The weights are returned beside the output."""
-
-    def run(bind: Bind, solution: Solution) -> str:
-        bound = bind(solution, make_case(), 0.0)
-        _, weights = bound.answer()
-        right = right_answer(bound.case)
-        if weights is None:
-            raise CheckFailed("It returned one tensor, the output.", diagnoses.WEIGHTS_NOT_RETURNED)
-        if not agrees(weights, right.weights):
-            difference = describe_difference("weights", weights, right.weights)
-            scores = compute(bound.case, change(normalize=lambda scores: scores)).weights
-            known = (
-                (diagnoses.SCORES_RETURNED,) if agrees(weights, scores) else recognize(bound.case, weights, "weights")
-            )
-            raise CheckFailed(f"Given {bound.case.describe()}: {difference}.", *known)
-        return ""
-
-    return run
+    bound = bind(0.0)
+    _, weights = bound.answer()
+    right = right_answer(bound.case)
+    if weights is None:
+        raise CheckFailed("It returned one tensor, the output.", diagnoses.WEIGHTS_NOT_RETURNED)
+    if not agrees(weights, right.weights):
+        difference = describe_difference("weights", weights, right.weights)
+        scores = compute(bound.case, change(normalize=lambda scores: scores)).weights
+        known = (diagnoses.SCORES_RETURNED,) if agrees(weights, scores) else recognize(bound.case, weights, "weights")
+        raise CheckFailed(f"Given {bound.case.describe()}: {difference}.", *known)
+    return ""
 
 
-def kept_weights(make_case: MakeCase) -> Run:
+def kept_weights(bind: BindAgain) -> str:
     """A module keeps its weights, to be drawn later, as an attribute of any name (or returns them)."""
-
-    def run(bind: Bind, solution: Solution) -> str:
-        bound = bind(solution, make_case(), 0.0)
-        _, weights = bound.answer()
-        assert bound.module
-        kept = [each for each in (weights, *vars(bound.module).values()) if isinstance(each, Tensor)]
-        if not any(agrees(each, right_answer(bound.case).weights) for each in kept):
-            raise CheckFailed("After a forward no attribute holds the right weights.", diagnoses.WEIGHTS_NOT_KEPT)
-        return ""
-
-    return run
+    bound = bind(0.0)
+    _, weights = bound.answer()
+    assert bound.module
+    kept = [each for each in (weights, *vars(bound.module).values()) if isinstance(each, Tensor)]
+    if not any(agrees(each, right_answer(bound.case).weights) for each in kept):
+        raise CheckFailed("After a forward no attribute holds the right weights.", diagnoses.WEIGHTS_NOT_KEPT)
+    return ""
 
 
-def empty_row(make_case: MakeCase) -> Run:
+def empty_row(bind: BindAgain) -> str:
     """A query that may look at nothing gives finite numbers."""
-
-    def run(bind: Bind, solution: Solution) -> str:
-        bound = bind(solution, make_case(), 0.0)
-        output, weights = bound.answer()
-        if agrees(output, _even_where_empty(bound.case).output):
-            return (
-                "A row without any key looks evenly at all of them here, those that it may not see, too. That "
-                "is finite; weights of 0, as in Headlight, hide them."
-            )
-        require_right(bound, output, weights)
-        return ""
-
-    return run
+    bound = bind(0.0)
+    output, weights = bound.answer()
+    if agrees(output, _even_where_empty(bound.case).output):
+        return (
+            "A row without any key looks evenly at all of them here, those that it may not see, too. That "
+            "is finite; weights of 0, as in Headlight, hide them."
+        )
+    require_right(bound, output, weights)
+    return ""
 
 
 def _even_where_empty(case: Case) -> Answer:
@@ -133,41 +122,33 @@ def _even_where_empty(case: Case) -> Answer:
         return compute(case, steps)
 
 
-def unchanged_inputs(make_case: MakeCase) -> Run:
+def unchanged_inputs(bind: BindAgain) -> str:
     """The inputs are afterwards as they were."""
-
-    def run(bind: Bind, solution: Solution) -> str:
-        bound = bind(solution, make_case(), 0.0)
-        arguments = bound.arguments()
-        before = [argument.clone() for argument in arguments]
-        bound.answer(*arguments)
-        for name, old, new in zip(("query", "key", "value", "mask"), before, arguments, strict=False):
-            if not (old.shape == new.shape and torch.equal(old, new)):
-                raise CheckFailed(f"After the call, {name} is another tensor than before.", diagnoses.INPUT_CHANGED)
-        return ""
-
-    return run
+    bound = bind(0.0)
+    arguments = bound.arguments()
+    before = [argument.clone() for argument in arguments]
+    bound.answer(*arguments)
+    for name, old, new in zip(("query", "key", "value", "mask"), before, arguments, strict=False):
+        if not (old.shape == new.shape and torch.equal(old, new)):
+            raise CheckFailed(f"After the call, {name} is another tensor than before.", diagnoses.INPUT_CHANGED)
+    return ""
 
 
-def gradients(make_case: MakeCase) -> Run:
+def gradients(bind: BindAgain) -> str:
     """Gradients reach the inputs and a module's layers; where the output is right, so are those of the inputs."""
-
-    def run(bind: Bind, solution: Solution) -> str:
-        bound = bind(solution, make_case(), 0.0)
-        arguments = [each.requires_grad_(each.is_floating_point()) for each in bound.arguments()]
-        output, _ = bound.answer(*arguments)
-        _backward(output)
-        _require_layer_gradients(bound)
-        is_right = agrees(output, right_answer(bound.case).output)
-        for (name, right), argument in zip(_right_gradients(bound).items(), arguments, strict=False):
-            if argument.grad is None:
-                raise CheckFailed(f"No gradient reaches {name}.", diagnoses.NO_GRADIENT)
-            if is_right and not agrees(argument.grad, right):
-                given = describe_difference(f"the gradient of {name}", argument.grad, right)
-                raise CheckFailed(f"Given {bound.case.describe()}: {given}.", diagnoses.NO_GRADIENT)
-        return ""
-
-    return run
+    bound = bind(0.0)
+    arguments = [each.requires_grad_(each.is_floating_point()) for each in bound.arguments()]
+    output, _ = bound.answer(*arguments)
+    _backward(output)
+    _require_layer_gradients(bound)
+    is_right = agrees(output, right_answer(bound.case).output)
+    for (name, right), argument in zip(_right_gradients(bound).items(), arguments, strict=False):
+        if argument.grad is None:
+            raise CheckFailed(f"No gradient reaches {name}.", diagnoses.NO_GRADIENT)
+        if is_right and not agrees(argument.grad, right):
+            given = describe_difference(f"the gradient of {name}", argument.grad, right)
+            raise CheckFailed(f"Given {bound.case.describe()}: {given}.", diagnoses.NO_GRADIENT)
+    return ""
 
 
 def _right_gradients(bound: BoundSolution) -> dict[str, Tensor]:
@@ -192,3 +173,94 @@ def _backward(output: Tensor) -> None:
         message = str(error).partition("\n")[0]
         known = diagnoses.CHANGED_FOR_GRADIENT if "inplace" in message else diagnoses.NO_GRADIENT
         raise CheckFailed(f"PyTorch cannot compute gradients through it: {message[:200]}", known) from error
+
+
+RATE = 0.5
+COPIES = 4096  # of one example, so that the mean over dropouts is close to what is expected
+STANDARD_ERRORS = 8.0  # the mean of a right solution is not further off
+
+
+def dropped_weights(bind: BindAgain) -> str:
+    """A function drops some of the weights, and makes the others larger by 1 / (1 - p).
+
+    The values are two identity matrices side by side: the output is then twice the dropped weights.
+    """
+    bound = bind(RATE)
+    bound = replace(bound, case=_reading_case(bound.case))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        output, _ = bound.answer(*bound.arguments(), None, nn.Dropout(RATE).train())
+    plain, _ = bound.answer()
+    if output.shape != plain.shape:
+        raise CheckFailed(f"With dropout, {describe_difference('output', output, plain)}.")
+    if diagnosis := _diagnose(output.detach(), plain):
+        raise CheckFailed(f"Given nn.Dropout({RATE}) in training mode.", diagnosis)
+    return ""
+
+
+def _reading_case(case: Case) -> Case:
+    keys = case.key.shape[-2]
+    identity = torch.eye(keys).expand(*case.key.shape[:-2], keys, keys)
+    return replace(case, value=torch.cat((identity, identity), -1))
+
+
+def _diagnose(output: Tensor, plain: Tensor) -> Diagnosis | None:
+    """What dropout has done to the two copies of the weights; None where that is right."""
+    if agrees(output, plain):
+        return diagnoses.DROPOUT_IGNORED
+    is_zero, is_doubled = (
+        output.abs() < TOLERANCE,
+        torch.isclose(output, plain / (1 - RATE), rtol=TOLERANCE, atol=TOLERANCE),
+    )
+    first, second = output.chunk(2, -1)
+    if bool((is_zero | is_doubled).all()):
+        return None if agrees(first, second) else diagnoses.DROPOUT_ON_OUTPUT
+    if bool((is_zero | torch.isclose(output, plain, rtol=TOLERANCE, atol=TOLERANCE)).all()):
+        return diagnoses.DROPOUT_NOT_RESCALED
+    sums = first.sum(-1)
+    return diagnoses.DROPOUT_ON_SCORES if agrees(sums, torch.ones_like(sums)) else diagnoses.DROPOUT_ELSEWHERE
+
+
+def no_dropout_in_evaluation(bind: BindAgain) -> str:
+    """Dropout that is in evaluation mode changes nothing."""
+    bound = bind(RATE)
+    extra = () if bound.module else (None, nn.Dropout(RATE).eval())
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        output, _ = bound.answer(*bound.arguments(), *extra)
+    plain, _ = bind(0.0).answer()
+    if not agrees(output, plain):
+        difference = describe_difference("output", output, plain)
+        raise CheckFailed(f"With dropout in evaluation mode, {difference}.", diagnoses.DROPOUT_IN_EVALUATION)
+    return ""
+
+
+def dropout_in_training(bind: BindAgain) -> str:
+    """A module in training drops something, and its mean over many dropouts is the output without."""
+    bound = bind(RATE)
+    assert bound.module
+    outputs = _many_outputs(bound)
+    plain, _ = bind(0.0).answer()
+    if not bool((outputs.std(0) > TOLERANCE).any()):
+        raise CheckFailed(f"Built with dropout {RATE} and in training mode.", diagnoses.DROPOUT_IGNORED)
+    if not _is_mean(outputs, plain[0]):
+        smaller = compute(bound.case, change(normalize=lambda scores: scores.softmax(-1) * (1 - RATE))).output[0]
+        known = diagnoses.DROPOUT_NOT_RESCALED if _is_mean(outputs, smaller) else diagnoses.DROPOUT_ON_SCORES
+        raise CheckFailed(f"The mean output over {COPIES} dropouts is not the output without dropout.", known)
+    return ""
+
+
+def _many_outputs(bound: BoundSolution) -> Tensor:
+    assert bound.module
+    copies = [each[:1].expand(COPIES, *each.shape[1:]).contiguous() for each in bound.arguments()]
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(1)
+        bound.module.train()
+        output, _ = bound.answer(*copies)
+        bound.module.eval()
+    return output.float()
+
+
+def _is_mean(outputs: Tensor, expected: Tensor) -> bool:
+    allowed = STANDARD_ERRORS * outputs.std(0) / COPIES**0.5 + TOLERANCE
+    return bool(((outputs.mean(0) - expected.detach()).abs() <= allowed).all())

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headlight.code_exercises.checks import (
-    Check,
-    empty_row,
-    gradients,
-    kept_weights,
-    numbers,
-    returned_weights,
-    unchanged_inputs,
-)
-from headlight.code_exercises.dropout_checks import dropout_in_training, dropped_weights, no_dropout_in_evaluation
-from headlight.code_exercises.examples import (
+from headlight.code_exercises.cases import (
     another_text,
     as_numbers,
     causal,
@@ -27,7 +17,19 @@ from headlight.code_exercises.examples import (
     with_empty_row,
     with_mask,
 )
-from headlight.code_exercises.finding import Hints
+from headlight.code_exercises.checks import (
+    Check,
+    dropout_in_training,
+    dropped_weights,
+    empty_row,
+    gradients,
+    kept_weights,
+    no_dropout_in_evaluation,
+    numbers,
+    returned_weights,
+    unchanged_inputs,
+)
+from headlight.code_exercises.diagnoses import Hints
 from headlight.code_exercises.solution import Bind, bind_function, bind_multi_head, bind_single_head
 from headlight.registry import Registry
 
@@ -55,13 +57,13 @@ THREE_TENSORS = (
     "value: (batch, key, d_v); d_v may differ from d_k",
 )
 BASIC_CHECKS = (
-    Check("two texts of five tokens", numbers(five_tokens)),
-    Check("other lengths, and values of another width", numbers(other_lengths)),
-    Check("the weights", returned_weights(other_lengths)),
+    Check("two texts of five tokens", numbers, five_tokens),
+    Check("other lengths, and values of another width", numbers, other_lengths),
+    Check("the weights", returned_weights, other_lengths),
 )
 CARE_CHECKS = (
-    Check("the inputs stay as they are", unchanged_inputs(with_mask(padded, five_tokens))),
-    Check("gradients", gradients(five_tokens)),
+    Check("the inputs stay as they are", unchanged_inputs, with_mask(padded, five_tokens)),
+    Check("gradients", gradients, five_tokens),
 )
 CODE_EXERCISES: Registry[CodeExercise] = Registry(
     "exercise",
@@ -82,7 +84,7 @@ CODE_EXERCISES: Registry[CodeExercise] = Registry(
                 "return weights @ V, weights",
             ),
             bind=bind_function,
-            checks=(*BASIC_CHECKS, Check("gradients", gradients(five_tokens))),
+            checks=(*BASIC_CHECKS, Check("gradients", gradients, five_tokens)),
         ),
         "SingleHeadAttention": CodeExercise(
             title="One head as a module",
@@ -106,10 +108,10 @@ CODE_EXERCISES: Registry[CodeExercise] = Registry(
             ),
             bind=bind_single_head,
             checks=(
-                Check("the output, with the weights of your layers", numbers(lambda: self_attention(2, 5, 16))),
-                Check("another length and width", numbers(lambda: self_attention(1, 3, 6))),
-                Check("the weights are kept", kept_weights(lambda: self_attention(2, 5, 16))),
-                Check("gradients reach every layer", gradients(lambda: self_attention(2, 5, 16))),
+                Check("the output, with the weights of your layers", numbers, lambda: self_attention(2, 5, 16)),
+                Check("another length and width", numbers, lambda: self_attention(1, 3, 6)),
+                Check("the weights are kept", kept_weights, lambda: self_attention(2, 5, 16)),
+                Check("gradients reach every layer", gradients, lambda: self_attention(2, 5, 16)),
             ),
         ),
         "attention": CodeExercise(
@@ -136,20 +138,24 @@ CODE_EXERCISES: Registry[CodeExercise] = Registry(
             bind=bind_function,
             checks=(
                 *BASIC_CHECKS,
-                Check("three heads at a time", numbers(split_heads_of(2))),
-                Check("padding is not looked at", numbers(with_mask(padded, five_tokens))),
-                Check("a mask of the numbers 1 and 0", numbers(with_mask(as_numbers, with_mask(padded, five_tokens)))),
+                Check("three heads at a time", numbers, split_heads_of(2)),
+                Check("padding is not looked at", numbers, with_mask(padded, five_tokens)),
+                Check("a mask of the numbers 1 and 0", numbers, with_mask(as_numbers, with_mask(padded, five_tokens))),
                 Check(
                     "padding with heads",
-                    numbers(with_mask(padded, split_heads_of(3)), with_mask(padded, split_heads_of(2))),
+                    numbers,
+                    with_mask(padded, split_heads_of(3)),
+                    with_mask(padded, split_heads_of(2)),
                 ),
                 Check(
                     "the future is not looked at",
-                    numbers(with_mask(causal, five_tokens), with_mask(causal, split_heads_of(3))),
+                    numbers,
+                    with_mask(causal, five_tokens),
+                    with_mask(causal, split_heads_of(3)),
                 ),
-                Check("a query that may look at nothing", empty_row(with_mask(with_empty_row, five_tokens))),
-                Check("dropout on the weights", dropped_weights(five_tokens)),
-                Check("no dropout in evaluation", no_dropout_in_evaluation(five_tokens)),
+                Check("a query that may look at nothing", empty_row, with_mask(with_empty_row, five_tokens)),
+                Check("dropout on the weights", dropped_weights, five_tokens),
+                Check("no dropout in evaluation", no_dropout_in_evaluation, five_tokens),
                 *CARE_CHECKS,
             ),
         ),
@@ -178,18 +184,18 @@ CODE_EXERCISES: Registry[CodeExercise] = Registry(
             ),
             bind=bind_multi_head,
             checks=(
-                Check("one head", numbers(heads_of(2, 1))),
-                Check("four heads", numbers(heads_of(2))),
-                Check("keys and values of another text", numbers(another_text)),
+                Check("one head", numbers, heads_of(2, 1)),
+                Check("four heads", numbers, heads_of(2)),
+                Check("keys and values of another text", numbers, another_text),
                 Check(
-                    "padding is not looked at", numbers(with_mask(padded, heads_of(4)), with_mask(padded, heads_of(2)))
+                    "padding is not looked at", numbers, with_mask(padded, heads_of(4)), with_mask(padded, heads_of(2))
                 ),
-                Check("the future is not looked at", numbers(with_mask(causal, heads_of(4)))),
-                Check("a query that may look at nothing", empty_row(with_mask(with_empty_row, heads_of(3)))),
-                Check("no dropout in evaluation", no_dropout_in_evaluation(heads_of(2))),
-                Check("dropout in training", dropout_in_training(heads_of(2))),
-                Check("the inputs stay as they are", unchanged_inputs(with_mask(padded, heads_of(2)))),
-                Check("gradients reach every layer", gradients(heads_of(2))),
+                Check("the future is not looked at", numbers, with_mask(causal, heads_of(4))),
+                Check("a query that may look at nothing", empty_row, with_mask(with_empty_row, heads_of(3))),
+                Check("no dropout in evaluation", no_dropout_in_evaluation, heads_of(2)),
+                Check("dropout in training", dropout_in_training, heads_of(2)),
+                Check("the inputs stay as they are", unchanged_inputs, with_mask(padded, heads_of(2))),
+                Check("gradients reach every layer", gradients, heads_of(2)),
             ),
         ),
     },

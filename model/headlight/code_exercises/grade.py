@@ -1,18 +1,19 @@
-"""Runs the checks of an exercise on a solution. What fails inside the solution is told by its own line."""
+"""Runs the checks of an exercise on a solution, and tells in sentences what they found."""
 
 from __future__ import annotations
 
 import re
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from textwrap import fill, indent
 
 import torch
 
 from headlight.code_exercises.checks import Check
+from headlight.code_exercises.diagnoses import CheckFailed, Diagnosis, Finding, NothingToCheck, Rung, diagnosis
 from headlight.code_exercises.exercises import CODE_EXERCISES
-from headlight.code_exercises.finding import CheckFailed, Diagnosis, Finding, Hints, NothingToCheck
 from headlight.code_exercises.solution import Solution
 
 LIBRARIES = tuple(
@@ -22,8 +23,10 @@ LIBRARIES = tuple(
 
 
 def grade(name: str, solution: Solution) -> Iterator[Finding]:
-    """A finding for each check of the exercise, up to the first without which no other can run. Raises "
-    "UnknownNameError."""
+    """A finding for each check of the exercise, up to the first without which no other can run.
+
+    Raises UnknownNameError for the name of no exercise.
+    """
     for check in CODE_EXERCISES[name].checks:
         try:
             yield _run(name, check, solution)
@@ -71,16 +74,14 @@ def _known_error(error: BaseException) -> tuple[Diagnosis, ...]:
 
 
 def _known(pattern: str, looks_like: str, nudge: str, concrete: str, show_me: str) -> tuple[str, Diagnosis]:
-    return pattern, Diagnosis(looks_like, Hints(nudge=nudge, concrete=concrete, show_me=show_me))
+    return pattern, diagnosis(looks_like, nudge=nudge, concrete=concrete, show_me=show_me)
 
 
-NOT_WRITTEN = Diagnosis(
+NOT_WRITTEN = diagnosis(
     "there is still a gap.",
-    Hints(
-        nudge="Begin with the shapes: what goes in, and what comes out?",
-        concrete="Put your code in place of `raise NotImplementedError`; then check again.",
-        show_me="scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))",
-    ),
+    nudge="Begin with the shapes: what goes in, and what comes out?",
+    concrete="Put your code in place of `raise NotImplementedError`; then check again.",
+    show_me="scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))",
 )
 KNOWN_ERRORS = (
     _known(
@@ -134,3 +135,63 @@ KNOWN_ERRORS = (
         "mask = mask[:, None, :]  # (batch, 1, key)",
     ),
 )
+
+
+WIDTH = 100
+MARGIN = " " * 9
+
+
+def format_findings(findings: Iterable[Finding], rung: Rung = 2) -> str:
+    """A heading for each exercise, and a paragraph for each check. `rung` says how much the hints tell."""
+    lines: list[str] = []
+    told: set[str] = set()
+    exercise = ""
+    for finding in findings:
+        if finding.exercise != exercise:
+            exercise = finding.exercise
+            lines += ["", exercise] if lines else [exercise]
+        lines.append(f"  {'right' if finding.passed else 'WRONG'}  {finding.check}")
+        lines += [_wrap(text) for text in (finding.note, finding.given, *_explanations(finding, rung, told)) if text]
+    return "\n".join(lines)
+
+
+def _explanations(finding: Finding, rung: Rung, told: set[str]) -> list[str]:
+    if finding.passed:
+        return []
+    if not finding.diagnoses:
+        return _ladder_of_exercise(finding, rung, told)
+    return [text for diagnosis in finding.diagnoses for text in _explain(diagnosis, rung, told)]
+
+
+def _explain(diagnosis: Diagnosis, rung: Rung, told: set[str]) -> list[str]:
+    if diagnosis.looks_like in told:
+        return ["The same as above."]
+    told.add(diagnosis.looks_like)
+    if rung == 1:
+        return [diagnosis.hints.nudge]
+    code = [diagnosis.hints.show_me] if rung == 3 else []
+    return [f"It looks as if {diagnosis.looks_like}", f"Try this: {diagnosis.hints.concrete}", *code]
+
+
+def _ladder_of_exercise(finding: Finding, rung: Rung, told: set[str]) -> list[str]:
+    hints = CODE_EXERCISES[finding.exercise].hints
+    hint = {1: hints.nudge, 2: hints.concrete, 3: hints.show_me}[rung]
+    if hint in told:
+        return []
+    told.add(hint)
+    return ["This is no mistake that Headlight knows.", hint]
+
+
+def _wrap(text: str) -> str:
+    """Indented; prose is wrapped, code (several lines) keeps its own."""
+    return indent(text if "\n" in text else fill(text, WIDTH - len(MARGIN)), MARGIN)
+
+
+def check(solution: Solution, rung: Rung = 2) -> bool:
+    """Print what is right and wrong of a function or class with the name of an exercise; for notebooks.
+
+    `rung` is how much the hints tell: 1 a nudge, 2 the concrete step, 3 the code.
+    """
+    findings = list(grade(solution.__name__, solution))
+    print(format_findings(findings, rung))
+    return all(finding.passed for finding in findings)

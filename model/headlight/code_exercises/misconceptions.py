@@ -1,4 +1,4 @@
-"""Misconceptions: each is computed, too, so that an answer that agrees with it is recognized."""
+"""Misconceptions: each is computed as well, so that an answer that agrees with it is recognized."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from headlight.code_exercises import wrong_steps
-from headlight.code_exercises.case import Answer, Case, right_answer
-from headlight.code_exercises.comparison import agrees
-from headlight.code_exercises.diagnoses import MASK_NEEDS_AXES
-from headlight.code_exercises.finding import Diagnosis, Hints
-from headlight.code_exercises.steps import change, compute
+from headlight.code_exercises.cases import Answer, Case, Layers, agrees, allowed_cells, right_answer
+from headlight.code_exercises.diagnoses import MASK_NEEDS_AXES, Diagnosis, diagnosis
+from headlight.code_exercises.steps import change, compute, project, with_axes_of_scores
 from headlight.registry import Registry
 
 ChangedSteps = Mapping[str, Callable[..., object]]
@@ -30,7 +27,7 @@ class Misconception:
 
 
 def recognize(case: Case, given: Tensor, part: Literal["output", "weights"] = "output") -> tuple[Diagnosis, ...]:
-    """The one misconception, or the two together, that give this wrong output (or weights); empty where none does."""
+    """The misconception, or the two together, that give this wrong output (or weights); empty if none does."""
     with torch.no_grad():
         right: Tensor = getattr(right_answer(case), part)
         singles = [(row,) for row in MISCONCEPTIONS.values()]
@@ -45,7 +42,7 @@ def recognize(case: Case, given: Tensor, part: Literal["output", "weights"] = "o
 
 
 def wrong_answer(case: Case, *rows: Misconception) -> Answer | None:
-    """The answer that these misconceptions give; None where PyTorch would raise an error."""
+    """The answer that these misconceptions give; None if PyTorch raises an error."""
     steps: dict[str, Callable[..., object]] = {}
     for row in rows:
         steps |= row.steps
@@ -56,7 +53,7 @@ def wrong_answer(case: Case, *rows: Misconception) -> Answer | None:
 
 
 def _row(looks_like: str, *, nudge: str, concrete: str, show_me: str, **steps: Callable[..., object]) -> Misconception:
-    return Misconception(Diagnosis(looks_like, Hints(nudge=nudge, concrete=concrete, show_me=show_me)), steps)
+    return Misconception(diagnosis(looks_like, nudge=nudge, concrete=concrete, show_me=show_me), steps)
 
 
 def _softmax_over(axis: str, dimension: int) -> Misconception:
@@ -79,12 +76,12 @@ def _wrong_scale(looks_like: str, scale: Callable[[Tensor, Case], float]) -> Mis
     )
 
 
-def _wrong_mask(looks_like: str, show_me: str = "", **steps: Callable[..., object]) -> Misconception:
+def _wrong_mask(looks_like: str, **steps: Callable[..., object]) -> Misconception:
     return _row(
         looks_like,
         nudge="For one query, compare the keys with a weight above 0 with its row of the mask.",
         concrete="Set the scores where the mask is 0 to minus infinity, before the softmax.",
-        show_me=show_me or 'scores = scores.masked_fill(mask == 0, float("-inf"))',
+        show_me='scores = scores.masked_fill(mask == 0, float("-inf"))',
         **steps,
     )
 
@@ -98,6 +95,32 @@ def _wrong_mask_axes(looks_like: str, show_me: str, place: Callable[[Tensor, Ten
         show_me=show_me,
         place_mask=place,
     )
+
+
+def _keys_as_values(looks_like: str, **steps: Callable[..., object]) -> Misconception:
+    return _row(
+        looks_like,
+        nudge="What is it that a query takes away from the tokens that it looks at?",
+        concrete="Keys only decide the weights; the weights are multiplied by the values.",
+        show_me="output = weights @ value",
+        **steps,
+    )
+
+
+def _see_all_but_padding(mask: Tensor, scores: Tensor) -> Tensor:
+    if mask.dim() == 3:
+        return torch.ones_like(scores, dtype=torch.bool)
+    return with_axes_of_scores(allowed_cells(mask)[:, 0], scores)
+
+
+def _mask_transposed(mask: Tensor, scores: Tensor) -> Tensor:
+    cells = mask.bool().transpose(1, 2) if mask.dim() == 3 else mask.bool()[:, :, None]
+    return with_axes_of_scores(cells, scores)
+
+
+def _with_layers(make: Callable[[Layers, Case], tuple[Tensor, Tensor, Tensor]]) -> Callable[[Case], object]:
+    """A wrong use of a module's layers; a function has none, so that nothing changes."""
+    return lambda case: make(case.layers, case) if case.layers else project(case)
 
 
 # An answer is looked up in this order: of two rows that give the same numbers, the more specific stands first.
@@ -144,14 +167,15 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
         "future-not-masked": _wrong_mask(
             "the future is not masked: a mask (batch, query, key) has no effect, and each token sees those "
             "that follow.",
-            place_mask=wrong_steps.see_all_but_padding,
+            place_mask=_see_all_but_padding,
         ),
         "mask-ignored": _wrong_mask(
-            "the mask has no effect: padding is looked at like any token.", place_mask=wrong_steps.see_everything
+            "the mask has no effect: padding is looked at like any token.",
+            place_mask=lambda mask, scores: torch.ones_like(scores, dtype=torch.bool),
         ),
         "mask-inverted": _wrong_mask(
             "the mask is inverted: what may be looked at is hidden, and what is hidden is looked at.",
-            place_mask=wrong_steps.mask_inverted,
+            place_mask=lambda mask, scores: with_axes_of_scores(~allowed_cells(mask)[:, 0], scores),
         ),
         "mask-after-softmax": _wrong_mask(
             "the mask is applied after the softmax: forbidden weights are 0, but the others no longer add up to 1.",
@@ -171,18 +195,18 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
             "the mask has no axis for the heads. Laid over (batch, head, query, key), its examples meet the "
             "heads: each head is masked by another example. With as many examples as heads there is no warning.",
             "mask = mask[:, None, None, :]  # (batch, 1, 1, key)",
-            wrong_steps.without_head_axis,
+            lambda mask, scores: (mask if mask.dim() == 3 else mask[:, None, :]).bool(),
         ),
         "mask-unsqueezed": _wrong_mask_axes(
             "every mask gets another axis, by unsqueeze(1), also one (batch, query, key) where there are no heads. "
             "Each example is then masked by every example, and the result has an axis too many.",
             MASK_NEEDS_AXES.hints.show_me,
-            wrong_steps.always_one_axis_more,
+            lambda mask, scores: mask.bool()[:, None],
         ),
         "mask-transposed": _wrong_mask_axes(
             "the mask lies the other way round: it hides queries instead of keys, or the past instead of the future.",
             "mask = mask[:, None, :]  # (batch, 1, key): the same for every query",
-            wrong_steps.mask_transposed,
+            _mask_transposed,
         ),
         "empty-row-nan": _row(
             "a query that may look at nothing gives NaN: the softmax of minus infinities alone is 0 / 0. One such row "
@@ -199,18 +223,12 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
             show_me="output = weights @ value",
             combine=lambda weights, k, v: weights.transpose(-2, -1) @ v,
         ),
-        "values-from-keys": _row(
+        "values-from-keys": _keys_as_values(
             "the keys are averaged instead of the values.",
-            nudge="What is it that a query takes away from the tokens that it looks at?",
-            concrete="Keys only decide the weights; the weights are multiplied by the values.",
-            show_me="output = weights @ value",
-            project=wrong_steps.values_from_keys,
+            project=lambda case: (*project(case)[:2], case.layers.value(case.key) if case.layers else case.key),
         ),
-        "keys-averaged": _row(
+        "keys-averaged": _keys_as_values(
             "the keys, after their projection, are averaged instead of the values.",
-            nudge="What is it that a query takes away from the tokens that it looks at?",
-            concrete="Keys only decide the weights; the weights are multiplied by the values.",
-            show_me="output = weights @ value",
             combine=lambda weights, k, v: weights @ k,
         ),
         "layers-swapped": _row(
@@ -218,50 +236,56 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
             nudge="Which layer gets which input?",
             concrete="Name the layers query, key, value (and output), or define and use them in this order.",
             show_me="query = self.query(query); key = self.key(key); value = self.value(value)",
-            project=wrong_steps.swapped_layers,
+            project=_with_layers(
+                lambda layers, case: (layers.key(case.query), layers.query(case.key), layers.value(case.value))
+            ),
         ),
         "one-layer-for-all": _row(
             "queries, keys and values are all made by the layer of the queries.",
             nudge="How many different layers does a forward use?",
             concrete="Each of query, key and value has a layer of its own.",
             show_me="query, key, value = (layer(x) for layer, x in zip(self.linears, (query, key, value)))",
-            project=wrong_steps.only_query_layer,
+            project=_with_layers(
+                lambda layers, case: (layers.query(case.query), layers.query(case.key), layers.query(case.value))
+            ),
         ),
         "query-input-for-all": _row(
             "keys and values are made of the query's input. That is self-attention even where another text is given.",
             nudge="Give three different inputs: does the output depend on all of them?",
             concrete="Make the keys of `key` and the values of `value`.",
             show_me="key = self.key(key); value = self.value(value)",
-            project=wrong_steps.only_query_input,
+            project=_with_layers(
+                lambda layers, case: (layers.query(case.query), layers.key(case.query), layers.value(case.query))
+            ),
         ),
         "split-without-transpose": _row(
             "the heads are split by view alone. The channels of different tokens are then mixed in one head.",
             nudge="After splitting, which axis holds the tokens?",
             concrete="View (batch, token, head, d_k) first, then exchange the axes of token and head.",
             show_me="query = query.view(batch, -1, h, d_k).transpose(1, 2)",
-            split=wrong_steps.split_by_view_alone,
+            split=lambda x, heads: x.reshape(x.shape[0], heads, x.shape[1], -1),
         ),
         "split-interleaved": _row(
             "the heads take turns channel by channel instead of having d_k neighbouring channels each.",
             nudge="Which channels belong to the first head?",
             concrete="View (batch, token, head, d_k), with the heads before the channels.",
             show_me="query = query.view(batch, -1, h, d_k).transpose(1, 2)",
-            split=wrong_steps.split_interleaved,
-            join=wrong_steps.join_interleaved,
+            split=lambda x, heads: x.view(*x.shape[:-1], -1, heads).permute(0, 3, 1, 2),
+            join=lambda x: x.permute(0, 2, 3, 1).flatten(2),
         ),
         "joined-without-transpose": _row(
             "the heads are joined without being transposed back, so that a token gets the outputs of other tokens.",
             nudge="Which axes does view put together?",
             concrete="Exchange the axes of head and token again, then put head and d_k together.",
             show_me="x = x.transpose(1, 2).contiguous().view(batch, -1, h * d_k)",
-            join=wrong_steps.join_by_view_alone,
+            join=lambda x: x.reshape(x.shape[0], x.shape[2], -1),
         ),
         "joined-interleaved": _row(
             "the heads are joined channel by channel instead of one after the other.",
             nudge="After joining, which channels are those of the first head?",
             concrete="Put head and d_k together in this order.",
             show_me="x = x.transpose(1, 2).contiguous().view(batch, -1, h * d_k)",
-            join=wrong_steps.join_interleaved,
+            join=lambda x: x.permute(0, 2, 3, 1).flatten(2),
         ),
         "no-output-projection": _row(
             "the output projection is missing: the heads stand side by side, and nothing mixes them.",

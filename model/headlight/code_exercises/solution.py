@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,9 +10,92 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headlight.code_exercises.case import Case
-from headlight.code_exercises.finding import CheckFailed, Diagnosis, Hints, NothingToCheck
-from headlight.code_exercises.layers import find_layers
+from headlight.code_exercises.cases import Case, Layers
+from headlight.code_exercises.diagnoses import CheckFailed, Diagnosis, NothingToCheck, diagnosis
+
+ROLE_NAMES = {
+    **dict.fromkeys(("q", "query", "queries"), "query"),
+    **dict.fromkeys(("k", "key", "keys"), "key"),
+    **dict.fromkeys(("v", "value", "values"), "value"),
+    **dict.fromkeys(("o", "out", "output"), "output"),
+}
+FILLERS = re.compile(r"linears?|layers?|projection|proj|weights?|matrix|to|fc|in|w|_|\d|\.")
+
+
+def find_layers(module: nn.Module, roles: tuple[str, ...], d_model: int) -> Layers:
+    """The layers by their names (query, W_q, q_proj ...), else in the order of their definition.
+
+    Raises NothingToCheck where they are not as many square linear maps as there are roles.
+    """
+    linears = {name: layer for name, layer in module.named_modules() if isinstance(layer, nn.Linear)}
+    if len(linears) != len(roles):
+        raise NothingToCheck(
+            f"{type(module).__name__} has {_count(len(linears))}; {len(roles)} are expected, for {', '.join(roles)}.",
+            _diagnose(module, len(linears), roles),
+        )
+    for name, layer in linears.items():
+        if tuple(layer.weight.shape) != (d_model, d_model):
+            raise NothingToCheck(
+                f"{name} maps {layer.in_features} channels to {layer.out_features}; "
+                f"{d_model} to {d_model} is expected, all heads together.",
+                WRONG_SIZE,
+            )
+    named = {role: layer for name, layer in linears.items() if (role := role_of(name))}
+    return Layers(**(named if set(named) == set(roles) else dict(zip(roles, linears.values(), strict=True))))
+
+
+def role_of(name: str) -> str:
+    """The role that a layer's name tells; empty where it tells none."""
+    last = name.rpartition(".")[2].lower()
+    return next((ROLE_NAMES[each] for each in (last, FILLERS.sub("", last)) if each in ROLE_NAMES), "")
+
+
+def _count(layers: int) -> str:
+    return "no linear layer" if not layers else "1 linear layer" if layers == 1 else f"{layers} linear layers"
+
+
+def _diagnose(module: nn.Module, found: int, roles: tuple[str, ...]) -> Diagnosis:
+    own = [value for name, value in vars(module).items() if not name.startswith("_")]  # nn.Module has dicts of its own
+    if any(isinstance(each, list | tuple | dict) and _holds_linear(each) for each in own):
+        return HIDDEN_LAYERS
+    repeated = any(
+        isinstance(each, nn.ModuleList | nn.Sequential) and len({id(layer) for layer in each}) < len(each)
+        for each in module.modules()
+    )
+    return SHARED_LAYER if repeated and found < len(roles) else WRONG_COUNT
+
+
+def _holds_linear(container: list[object] | tuple[object, ...] | dict[object, object]) -> bool:
+    items = container.values() if isinstance(container, dict) else container
+    return any(isinstance(item, nn.Linear) for item in items)
+
+
+HIDDEN_LAYERS = diagnosis(
+    "the layers are in a plain Python list or dict. PyTorch does not see them there: they would never be trained, "
+    "saved or moved to another device.",
+    nudge="Print list(module.parameters()). How many are there?",
+    concrete="Put the layers in an nn.ModuleList.",
+    show_me="self.linears = nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(4))",
+)
+SHARED_LAYER = diagnosis(
+    "one layer stands in the list several times. Queries, keys and values are then made by the same weights.",
+    nudge="Are the layers of your list different objects?",
+    concrete="[layer] * 4 repeats one layer. Make a new one each time, or copy it with copy.deepcopy.",
+    show_me="self.linears = nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(4))",
+)
+WRONG_COUNT = diagnosis(
+    "the module has other layers than the exercise describes.",
+    nudge="Count the linear maps that the task names.",
+    concrete="Make each of them one nn.Linear, named query, key, value (and output) or defined in this order.",
+    show_me="self.query = nn.Linear(d_model, d_model)",
+)
+WRONG_SIZE = diagnosis(
+    "a layer has another size. One layer makes the channels of all heads; they are split afterwards.",
+    nudge="How many channels do all heads have together?",
+    concrete="h heads of d_model / h channels are d_model channels: nn.Linear(d_model, d_model).",
+    show_me="self.query = nn.Linear(d_model, d_model)",
+)
+
 
 Solution = Callable[..., Any]
 
@@ -84,19 +168,15 @@ def _build(solution: Solution, *sizes: int | float) -> nn.Module:
     return module.eval()
 
 
-NOTHING_RETURNED = Diagnosis(
+NOTHING_RETURNED = diagnosis(
     "the function ends without a `return` of what it has computed.",
-    Hints(
-        nudge="What does the last line of your function hand back?",
-        concrete="Return the output and the weights.",
-        show_me="return output, weights",
-    ),
+    nudge="What does the last line of your function hand back?",
+    concrete="Return the output and the weights.",
+    show_me="return output, weights",
 )
-NO_MODULE = Diagnosis(
+NO_MODULE = diagnosis(
     "the class is not a module.",
-    Hints(
-        nudge="What does the class inherit from?",
-        concrete="Inherit from nn.Module, and call super().__init__() first.",
-        show_me="class MultiHeadedAttention(nn.Module): ...",
-    ),
+    nudge="What does the class inherit from?",
+    concrete="Inherit from nn.Module, and call super().__init__() first.",
+    show_me="class MultiHeadedAttention(nn.Module): ...",
 )

@@ -16,8 +16,8 @@ from headlight.tasks import require_token_task, task_of
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.run import encode_input, token_tensor
 from headlight.tracing.trace import Trace
-from headlight.training.loss import cross_entropy
 from headlight.training.objectives.batch import IGNORE_INDEX, Batch
+from headlight.training.train_step import cross_entropy
 
 MASKED_EVERY = 4  # tokens, where a sentence is read by a model that fills masks
 MOST_TOKENS, MOST_LAYERS = 200, 100

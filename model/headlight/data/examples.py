@@ -9,8 +9,7 @@ from random import Random
 from typing import Protocol, runtime_checkable
 
 from headlight.text.tokenizer import Tokenizer
-from headlight.vision.drawing import Drawing
-from headlight.vision.image import Box
+from headlight.vision.image import Box, Drawing
 
 VALIDATION_SEED = 1
 HELD_OUT_FRACTION = 10  # one key in so many is held out

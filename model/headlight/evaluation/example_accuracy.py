@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,15 +15,30 @@ from headlight.array_types import Bool, Float
 from headlight.checkpoints import Checkpoint
 from headlight.data.examples import Example, GeneratedTask, Span
 from headlight.errors import DataError
-from headlight.evaluation.baselines import AnswerBigrams
 from headlight.generation.generate import generate
 from headlight.tasks import label_text, task_of
 from headlight.tracing.run import run
-from headlight.training.loss import logits_and_targets
 from headlight.training.objectives import EXAMPLE_OBJECTIVES
 from headlight.training.objectives.examples import ExampleObjective
+from headlight.training.train_step import logits_and_targets
 from headlight.vision.image import Box, ProcessedImage, process_image
 from headlight.vision.patches import EncodedImage
+
+
+class AnswerBigrams:
+    """Each token of an answer is the one that most often follows the token before it: what is asked does not matter."""
+
+    def __init__(self, answers: Sequence[Sequence[Hashable]]) -> None:
+        counts: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
+        for answer in answers:
+            for before, token in pairwise((None, *answer)):
+                counts[before][token] += 1
+        self.following = {before: tokens.most_common(1)[0][0] for before, tokens in counts.items()}
+
+    def tokens_right(self, answer: Sequence[Hashable]) -> int:
+        """How many tokens of an answer are guessed, each after those that are right."""
+        return sum(self.following.get(before) == token for before, token in pairwise((None, *answer)))
+
 
 BATCH_ROWS = 100
 LINK_EXAMPLES = 100  # as many are traced one by one

@@ -6,16 +6,20 @@ the CoNLL columns and mean nothing elsewhere.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from headlight.data.examples import Example, Link
+from headlight.data.text_tasks import OUTSIDE, SENTIMENT_LABELS, join_words, tagged_example
 from headlight.errors import DataError
+from headlight.paths import assets_dir
 
 LABELS = ("0", "1")
 ENTITY_TYPES = ("PER", "LOC", "ORG")
-Link = tuple[int, int]  # a word of the first sentence and a word of the second, counted from 0
+WordPair = tuple[int, int]  # a word of the first sentence and a word of the second, counted from 0
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class AlignedSentences:
 
     source: tuple[str, ...]
     target: tuple[str, ...]
-    links: frozenset[Link]
+    links: frozenset[WordPair]
 
 
 def read_labeled(path: Path) -> tuple[LabeledSentence, ...]:
@@ -130,3 +134,47 @@ def _lines(path: Path, keep_empty: bool = False) -> Iterator[tuple[int, str]]:
 
 def _refuse(path: Path, number: int, wanted: str, line: str) -> NoReturn:
     raise DataError(f"{path}, line {number}: wanted {wanted}, found {line!r}.")
+
+
+_ELIDED = re.compile(r"\w+'")  # J' in J'ai
+
+
+def hand_written_examples(task: str) -> list[Example]:
+    """The examples of a task on texts; a sentence with several translations is as many examples."""
+    folder = assets_dir() / "held_out"
+    if task == "sentiment":
+        return [Example(one.text, SENTIMENT_LABELS[one.label]) for one in read_labeled(folder / "sentiment.tsv")]
+    if task == "entities":
+        return [
+            tagged_example(one.words, [OUTSIDE if tag == "O" else tag[2:] for tag in one.tags])
+            for one in read_tagged(folder / "entities.conll")
+        ]
+    translated = read_translated(folder / "english_french.tsv") if task == "translate" else ()
+    return [Example(one.source, reference) for one in translated for reference in one.references]
+
+
+def aligned_examples() -> list[Example]:
+    """English sentences and their French translations, with links between the words that translate each other."""
+    examples = []
+    for one in read_aligned(assets_dir() / "held_out" / "alignments.tsv"):
+        source, source_starts = join_words(one.source)
+        target, target_starts = join_french(one.target)
+        links = [
+            Link(
+                (target_starts[second], target_starts[second] + len(one.target[second])),
+                (source_starts[first], source_starts[first] + len(one.source[first])),
+            )
+            for first, second in sorted(one.links)
+        ]
+        examples.append(Example(source, target, tuple(links)))
+    return examples
+
+
+def join_french(words: tuple[str, ...]) -> tuple[str, list[int]]:
+    """French words as one text, and where each begins."""
+    text, starts, opens = "", [], True
+    for word in words:
+        text += "" if opens or word in (".", ",", ")") else " "
+        starts.append(len(text))
+        text, opens = text + word, word == "(" or _ELIDED.fullmatch(word) is not None
+    return text, starts

@@ -25,8 +25,8 @@ from headlight.nn.variants import with_context_length
 from headlight.paths import assets_dir
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Tokenizer
-from headlight.training.loss import logits_and_targets
 from headlight.training.objectives.batch import IGNORE_INDEX, Batch
+from headlight.training.train_step import logits_and_targets
 from headlight.validation import from_plain
 
 FACTORS = (1, 2, 4)  # of the trained length

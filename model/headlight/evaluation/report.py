@@ -10,15 +10,25 @@ from typing import Any
 from headlight.checkpoints import Checkpoint
 from headlight.data.corpus import Log, TextSource, tokenize_source
 from headlight.data.examples import GeneratedTask
-from headlight.data.text_tasks.text_task import TextTask
-from headlight.evaluation.cloze import ClozeResult, run_cloze
+from headlight.data.text_tasks import TextTask
 from headlight.evaluation.example_accuracy import ExampleAccuracy, example_accuracy
-from headlight.evaluation.hand_written import aligned_examples, hand_written_examples
-from headlight.evaluation.labels import LabelQuality, label_quality
-from headlight.evaluation.masked_accuracy import ModelPredictor, TopKAccuracy, masked_batches, top_k_accuracy
-from headlight.evaluation.perplexity import text_likelihood
-from headlight.evaluation.samples import HAND_WRITTEN
-from headlight.evaluation.translation import TranslationQuality, translation_quality
+from headlight.evaluation.held_out import aligned_examples, hand_written_examples
+from headlight.evaluation.language_modeling import (
+    ClozeResult,
+    ModelPredictor,
+    TopKAccuracy,
+    masked_batches,
+    run_cloze,
+    text_likelihood,
+    top_k_accuracy,
+)
+from headlight.evaluation.text_tasks import (
+    HAND_WRITTEN,
+    LabelQuality,
+    TranslationQuality,
+    label_quality,
+    translation_quality,
+)
 from headlight.tasks import require_token_task, task_of
 
 REPORT_SEED = 2  # of the examples: others than those that training evaluates on

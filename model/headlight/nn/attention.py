@@ -1,9 +1,9 @@
-"""Multi-head attention with a hook on each intermediate value."""
+"""Multi-head attention with a hook on each intermediate value, and the cache of its keys and values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
@@ -12,10 +12,9 @@ from torch.nn import functional
 from headlight.array_types import Bool, Float
 from headlight.config import Config
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
-from headlight.nn.hook_points import QUERY_KEY_HOOK_POINTS
-from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope
+from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_for_rows, hook_scope
+from headlight.nn.layers import make_norm, soft_cap
 from headlight.nn.masks import QueryKeyPositions
-from headlight.nn.norms import make_norm, soft_cap
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
 from headlight.registry import Registry
 
@@ -230,3 +229,38 @@ def repeat_key_values(
 ) -> Float[Tensor, "batch head key head_dim"]:
     """Each key/value head once for every query head of its group."""
     return x[:, :, None].expand(-1, -1, times, -1, -1).flatten(1, 2)
+
+
+KeyValues = Mapping[str, tuple[Tensor, Tensor]]
+
+
+@dataclass
+class KVCache:
+    """Keys and values of the first `length` tokens, by the path of their attention (`decoder.3`)."""
+
+    length: int = 0
+    key_values: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
+
+    def updater(self, path: str) -> UpdateCache:
+        """The function that appends one attention's new keys and values and gives back all of them."""
+
+        def update(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+            if path in self.key_values:
+                k, v = (
+                    torch.cat(old_and_new, dim=2) for old_and_new in zip(self.key_values[path], (k, v), strict=True)
+                )
+            self.key_values[path] = (k, v)
+            return k, v
+
+        return update
+
+
+def common_prefix_length(one: Sequence[int], other: Sequence[int]) -> int:
+    """The length of the longest common beginning of two texts, in tokens."""
+    length = min(len(one), len(other))
+    return next((position for position in range(length) if one[position] != other[position]), length)
+
+
+def truncate_key_values(key_values: KeyValues, length: int) -> dict[str, tuple[Tensor, Tensor]]:
+    """The keys and values of the first `length` tokens, where no token attends to a later one."""
+    return {path: (k[:, :, :length], v[:, :, :length]) for path, (k, v) in key_values.items()}

@@ -16,8 +16,7 @@ from torch.nn import functional
 
 from headlight.array_types import Bool, Float
 from headlight.config import Config
-from headlight.exercise import Exercise
-from headlight.registry import Registry
+from headlight.registry import Exercise, Registry
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,10 @@ class StepFormulas:
 
 
 _SCALE = r" / \sqrt{d}"
+Scores = Float[Tensor, "batch head query key"]
+Allowed = Bool[Tensor, "#batch #head query key"]
+BatchedScores = Float[Tensor, "*batch head query key"]
+Bias = Float[Tensor, "*#batch #head #query #key"]
 
 
 class AttentionFunction(ABC):
@@ -54,9 +57,7 @@ class AttentionFunction(ABC):
         """The identity: queries and keys are multiplied as they are."""
         return x
 
-    def add_bias(
-        self, scores: Float[Tensor, "*batch head query key"], bias: Float[Tensor, "*#batch #head #query #key"]
-    ) -> Float[Tensor, "*batch head query key"]:
+    def add_bias(self, scores: BatchedScores, bias: Bias) -> BatchedScores:
         """The bias is added."""
         return scores + bias
 
@@ -65,22 +66,18 @@ class AttentionFunction(ABC):
         q: Float[Tensor, "batch head query head_dim"],
         k: Float[Tensor, "batch head key head_dim"],
         scale: float | Float[Tensor, "#batch #head 1 1"],
-        bias: Float[Tensor, "*#batch #head #query #key"],
-    ) -> Float[Tensor, "batch head query key"]:
+        bias: Bias,
+    ) -> Scores:
         """The scaled dot product of what the feature map makes of each query and each key, with the bias."""
         # Scaling q touches query x channel numbers, scaling the product query x key: the same, and cheaper.
         return self.add_bias((self.feature_map(q) * scale).to(q.dtype) @ self.feature_map(k).transpose(-2, -1), bias)
 
-    def mask(
-        self, scores: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
-    ) -> Float[Tensor, "batch head query key"]:
+    def mask(self, scores: Scores, allowed: Allowed) -> Scores:
         """Forbidden cells get the most negative finite number in place of minus infinity: an empty row stays finite."""
         return torch.where(allowed, scores, torch.finfo(scores.dtype).min)
 
     @abstractmethod
-    def normalize(
-        self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
-    ) -> Float[Tensor, "batch head query key"]:
+    def normalize(self, masked: Scores, allowed: Allowed) -> Scores:
         """The weights: each row sums to 1, or to 0 where no key is allowed."""
 
 
@@ -98,9 +95,7 @@ class SoftmaxAttention(AttentionFunction):
     has_temperature = True
     step_formulas = StepFormulas("", "s_{ij} + b_{ij}", "−∞ where j is forbidden", "exp(s_{ij}) / Σ_{j} exp(s_{ij})")
 
-    def normalize(
-        self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
-    ) -> Float[Tensor, "batch head query key"]:
+    def normalize(self, masked: Scores, allowed: Allowed) -> Scores:
         """Softmax over the keys."""
         weights = torch.softmax(masked, dim=-1)
         # A row with an allowed key has 0 at its forbidden cells already; only rows without one need another pass.
@@ -124,9 +119,7 @@ class HardmaxAttention(AttentionFunction):
     formula = r"a_{ij} = [\,j \in B_i\,] / |B_i|,\quad B_i = \arg\max_j s_{ij}"
     step_formulas = replace(SoftmaxAttention.step_formulas, normalize="1 / number of best keys, on each of them")
 
-    def normalize(
-        self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
-    ) -> Float[Tensor, "batch head query key"]:
+    def normalize(self, masked: Scores, allowed: Allowed) -> Scores:
         """One over the number of best keys, on each of them."""
         # Not ==: a matrix product rounds equal keys differently, depending on their column.
         best = torch.isclose(masked, masked.amax(dim=-1, keepdim=True), rtol=1e-5, atol=1e-6)
@@ -160,21 +153,15 @@ class LinearAttention(AttentionFunction):
         """phi(x) = elu(x) + 1, which is positive."""
         return functional.elu(x) + 1
 
-    def add_bias(
-        self, scores: Float[Tensor, "*batch head query key"], bias: Float[Tensor, "*#batch #head #query #key"]
-    ) -> Float[Tensor, "*batch head query key"]:
+    def add_bias(self, scores: BatchedScores, bias: Bias) -> BatchedScores:
         """The bias is a factor."""
         return scores * bias.exp()
 
-    def mask(
-        self, scores: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
-    ) -> Float[Tensor, "batch head query key"]:
+    def mask(self, scores: Scores, allowed: Allowed) -> Scores:
         """Forbidden cells get 0."""
         return torch.where(allowed, scores, 0.0)
 
-    def normalize(
-        self, masked: Float[Tensor, "batch head query key"], allowed: Bool[Tensor, "#batch #head query key"]
-    ) -> Float[Tensor, "batch head query key"]:
+    def normalize(self, masked: Scores, allowed: Allowed) -> Scores:
         """Each row divided by its sum."""
         return masked / masked.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(masked.dtype).tiny)
 

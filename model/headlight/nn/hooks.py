@@ -1,12 +1,20 @@
-"""Hooks: functions that see each intermediate value of a forward pass by its name, and may replace it."""
+"""Hooks: functions that see each intermediate value of a forward pass by its path, and may replace it.
+
+A path such as `decoder.3.self.weights` names the weights of self-attention in the decoder's fourth layer. Its last part
+is a hook point: the kind of value, with its axes and title.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Literal
 
 from torch import Tensor
+
+from headlight.config import Config
+from headlight.registry import Registry
 
 Hook = Callable[[str, Tensor], Tensor]
 
@@ -58,3 +66,132 @@ def hook_for_rows(hook: Hook, start: int, total: int) -> Hook:
     """The hook for values that hold the rows from `start` on, of `total`; its scope must be at most ROWS."""
     method: Callable[[int, int], Hook] | None = getattr(hook, "for_rows", None)
     return method(start, total) if method else hook
+
+
+@dataclass(frozen=True)
+class EditSentence:
+    """How an edit reads that is this operation, with this number (None: any) and an index along these axes.
+
+    `text` has {number}, {inverse} (one divided by a positive number), {place} ("head 3 of layer 1"), {heads} (the same,
+    or "all heads of layer 1"), {inside} (" in layer 1"), {neurons} ("neuron 7"), and an axis's name for its token. The
+    head may have an index.
+    """
+
+    text: str
+    operation: str
+    indices: tuple[str, ...] = ()
+    number: float | None = None
+
+
+Module = Literal["stack", "layer", "attention", "feed_forward"]
+
+
+@dataclass(frozen=True)
+class HookPoint:
+    """A kind of value: its axes without the batch, and its title.
+
+    `edited_in` are the modules whose value a menu of edits offers; an edit that none of `edit_sentences` fits reads as
+    any other.
+    """
+
+    axes: tuple[str, ...]
+    title: str
+    edited_in: tuple[Module, ...] = ()
+    edit_sentences: tuple[EditSentence, ...] = ()
+
+
+_RESIDUAL_AXES = ("pos", "d_model")
+_QUERY_KEY_AXES = ("head", "query", "key")
+_MASK_SENTENCES = (
+    EditSentence("Token {query} can see token {key}{inside}", "set", ("query", "key"), 1.0),
+    EditSentence("Token {query} cannot see token {key}{inside}", "set", ("query", "key"), 0.0),
+    EditSentence("Token {query} can see any token{inside}", "set", ("query",), 1.0),
+    EditSentence("Token {query} cannot see any token{inside}", "set", ("query",), 0.0),
+    EditSentence("Every token can see token {key}{inside}", "set", ("key",), 1.0),
+    EditSentence("No token can see token {key}{inside}", "set", ("key",), 0.0),
+    EditSentence("Every token can see any token{inside}", "set", (), 1.0),
+    EditSentence("No token can see any token{inside}", "set", (), 0.0),
+)
+_POSITION_SENTENCES = (
+    EditSentence("Token {pos} stands at position {number}", "set", ("pos",)),
+    EditSentence("Token {pos} is moved by {number}", "add", ("pos",)),
+    EditSentence("Token {pos} stands at its position × {number}", "scale", ("pos",)),
+    EditSentence("All tokens stand at position {number}", "set"),
+    EditSentence("All tokens are moved by {number}", "add"),
+    EditSentence("All tokens stand at their positions × {number}", "scale"),
+)
+_WEIGHT_SENTENCES = (
+    EditSentence("Token {query} gives token {key} the weight {number}{inside}", "set", ("query", "key")),
+    EditSentence("{heads} off", "set", number=0.0),
+)
+
+HOOK_POINTS: Registry[HookPoint] = Registry(
+    "hook point",
+    {
+        "pixels": HookPoint(("color_channel", "pixel_row", "pixel_column"), "Pixels as the model reads them"),
+        "embedding": HookPoint(_RESIDUAL_AXES, "Token embeddings", edited_in=("stack",)),
+        "position_ids": HookPoint(("pos",), "Position ids", edit_sentences=_POSITION_SENTENCES),
+        "position_embedding": HookPoint(_RESIDUAL_AXES, "Position embeddings", edited_in=("stack",)),
+        "residual": HookPoint(_RESIDUAL_AXES, "Residual stream", edited_in=("layer",)),
+        "residual_after_self": HookPoint(_RESIDUAL_AXES, "Residual stream after self-attention", edited_in=("layer",)),
+        "residual_after_cross": HookPoint(_RESIDUAL_AXES, "Residual stream after cross-attention"),
+        "final_residual": HookPoint(_RESIDUAL_AXES, "Residual stream after the final norm", edited_in=("stack",)),
+        "logits": HookPoint(("pos", "token"), "Logits"),
+        "input": HookPoint(_RESIDUAL_AXES, "Normalised input"),
+        "q": HookPoint(("head", "query", "head_dim"), "Queries", edited_in=("attention",)),
+        "k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys", edited_in=("attention",)),
+        "v": HookPoint(("key_value_head", "pos", "value_head_dim"), "Values", edited_in=("attention",)),
+        "rotated_q": HookPoint(("head", "query", "head_dim"), "Queries after rotary embedding"),
+        "rotated_k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys after rotary embedding"),
+        "scale": HookPoint(
+            ("head",),
+            "Score scale",
+            edit_sentences=(EditSentence("{place}: scores without the scale 1/√d", "set", number=1.0),),
+        ),
+        "bias": HookPoint(_QUERY_KEY_AXES, "Position bias"),
+        "scores": HookPoint(
+            _QUERY_KEY_AXES,
+            "Scores",
+            edited_in=("attention",),
+            edit_sentences=(EditSentence("{place}: softmax temperature × {inverse}", "scale"),),
+        ),
+        "mask": HookPoint(_QUERY_KEY_AXES, "Mask: 1 where a query may attend", edit_sentences=_MASK_SENTENCES),
+        "masked_scores": HookPoint(_QUERY_KEY_AXES, "Masked scores"),
+        "weights": HookPoint(
+            _QUERY_KEY_AXES, "Attention weights", edited_in=("attention",), edit_sentences=_WEIGHT_SENTENCES
+        ),
+        "weighted_values": HookPoint(("head", "query", "value_head_dim"), "Weighted values", edited_in=("attention",)),
+        "neurons": HookPoint(
+            ("pos", "d_ff"),
+            "Feed-forward neurons",
+            edited_in=("feed_forward",),
+            edit_sentences=(EditSentence("{place}: {neurons} off", "set", ("d_ff",), 0.0),),
+        ),
+        "output": HookPoint(
+            _RESIDUAL_AXES, "Output, added to the residual stream", edited_in=("attention", "feed_forward")
+        ),
+    },
+)
+
+
+# How many places an axis has that does not count tokens.
+AXIS_SIZES: Mapping[str, Callable[[Config], int]] = {
+    "color_channel": lambda config: config.image.channels,
+    "pixel_row": lambda config: config.image.height,
+    "pixel_column": lambda config: config.image.width,
+    "head": lambda config: config.heads,
+    "key_value_head": lambda config: config.key_value_heads,
+    "head_dim": lambda config: config.head_dim,
+    "value_head_dim": lambda config: config.value_head_dim,
+    "d_model": lambda config: config.d_model,
+    "d_ff": lambda config: config.d_ff,
+    "token": lambda config: config.vocabulary_size,
+}
+
+# Hook points that grow with the square of the text, in the order in which attention computes them.
+QUERY_KEY_HOOK_POINTS = tuple(name for name, point in HOOK_POINTS.items() if point.axes == _QUERY_KEY_AXES)
+
+
+def hook_point_of(path: str) -> HookPoint:
+    """The hook point of a path. Raises UnknownNameError where there is none of that name."""
+    return HOOK_POINTS[path.rpartition(".")[2]]

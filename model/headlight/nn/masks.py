@@ -18,8 +18,7 @@ from torch import Tensor
 
 from headlight.array_types import Bool, Shaped
 from headlight.errors import ConfigError, TextError
-from headlight.exercise import Exercise
-from headlight.registry import Registry, titles
+from headlight.registry import Exercise, Registry, titles
 
 
 @dataclass(frozen=True)

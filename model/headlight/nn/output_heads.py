@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from headlight.array_types import Bool, Float
 from headlight.config import Config
 from headlight.errors import ConfigError
-from headlight.nn.feed_forward import ACTIVATIONS
-from headlight.nn.norms import make_norm, soft_cap
+from headlight.nn.layers import ACTIVATIONS, make_norm, soft_cap
 from headlight.registry import Registry
 
 PaddingMask = Bool[Tensor, "batch pos"] | None
@@ -35,6 +34,12 @@ class PredictionHead(nn.Module, ABC):
     projection: nn.Linear
     logit_soft_cap = 0.0
 
+    def forward(
+        self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None
+    ) -> Float[Tensor, "*shape answer"]:
+        """The projection of what is `transformed`, softly capped where there is a cap."""
+        return soft_cap(self.projection(self.transformed(hidden_states)), self.logit_soft_cap)
+
     @abstractmethod
     def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape embedding_dim"]:
         """What the projection reads."""
@@ -52,12 +57,6 @@ class LanguageModelHead(PredictionHead):
             config.output_head_config.logit_scale,
             config.output_head_config.logit_soft_cap,
         )
-
-    def forward(
-        self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None
-    ) -> Float[Tensor, "*shape token"]:
-        """hidden W_U, scaled and soft-capped as the config says."""
-        return soft_cap(self.projection(self.transformed(hidden_states)), self.logit_soft_cap)
 
     def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
         """hidden times the scale of the logits."""
@@ -93,13 +92,6 @@ class MaskedLanguageModelHead(PredictionHead):
         self.transform = nn.Linear(config.d_model, dim, bias=bias) if has_transform else nn.Identity()
         self.norm = make_norm(config, dim) if has_transform else nn.Identity()
         self.projection = nn.Linear(dim, config.vocabulary_size, bias=config.output_head_config.bias is not False)
-
-    def forward(
-        self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None
-    ) -> Float[Tensor, "*shape token"]:
-        """norm(activation(hidden W)) W_U + b, or hidden W_U + b where there is no transform."""
-        logits: Tensor = self.projection(self.transformed(hidden_states))
-        return logits
 
     def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape embedding_dim"]:
         """norm(activation(hidden W)), or hidden where there is no transform."""
@@ -150,52 +142,38 @@ def _label_projection(config: Config) -> nn.Linear:
     return nn.Linear(config.d_model, len(config.labels), bias=config.output_head_config.bias is not False)
 
 
-class SequenceClassifier(PredictionHead):
-    """Logits of the labels of a whole text, from its pooled tokens."""
+class LabelHead(PredictionHead):
+    """Logits of labels: transform(hidden) W + b."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.pool = POOLINGS[config.pooling].pool
         self.transform = HeadTransform(config)
         self.projection = _label_projection(config)
+
+    def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
+        """The transform of each token, or of the pooled tokens."""
+        transformed: Tensor = self.transform(hidden_states)
+        return transformed
+
+
+class TokenClassifier(LabelHead):
+    """Logits of the labels of each token."""
+
+
+class SequenceClassifier(LabelHead):
+    """Logits of the labels of a whole text, from its pooled tokens."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.pool = POOLINGS[config.pooling].pool
 
     def forward(
         self, hidden_states: Float[Tensor, "batch pos d_model"], padding_mask: PaddingMask = None
     ) -> Float[Tensor, "batch label"]:
         """transform(pool(hidden)) W + b; padding is not pooled."""
-        tokens = (
-            padding_mask
-            if padding_mask is not None
-            else torch.ones(hidden_states.shape[:2], dtype=torch.bool, device=hidden_states.device)
-        )
-        logits: Tensor = self.projection(self.transformed(self.pool(hidden_states, tokens)))
-        return logits
-
-    def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
-        """What the transform makes of the pooled tokens."""
-        transformed: Tensor = self.transform(hidden_states)
-        return transformed
-
-
-class TokenClassifier(PredictionHead):
-    """Logits of the labels of each token."""
-
-    def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.transform = HeadTransform(config)
-        self.projection = _label_projection(config)
-
-    def forward(
-        self, hidden_states: Float[Tensor, "*shape d_model"], padding_mask: PaddingMask = None
-    ) -> Float[Tensor, "*shape label"]:
-        """transform(hidden) W + b."""
-        logits: Tensor = self.projection(self.transformed(hidden_states))
-        return logits
-
-    def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
-        """What the transform makes of each token."""
-        transformed: Tensor = self.transform(hidden_states)
-        return transformed
+        if padding_mask is None:
+            padding_mask = torch.ones(hidden_states.shape[:2], dtype=torch.bool, device=hidden_states.device)
+        return super().forward(self.pool(hidden_states, padding_mask))
 
 
 OUTPUT_HEADS: Registry[Callable[[Config], nn.Module]] = Registry(

@@ -20,9 +20,8 @@ from torch import Tensor, nn
 
 from headlight.array_types import Float, Int, Shaped
 from headlight.config import Config
-from headlight.exercise import Exercise
 from headlight.nn.rope_scaling import ROPE_SCALINGS, GetLength
-from headlight.registry import Registry
+from headlight.registry import Exercise, Registry
 
 SINUSOIDAL_BASE = 10_000.0  # of the wavelengths (Vaswani et al. 2017)
 MAX_POSITION = 1 << 24  # float32 represents every integer up to here

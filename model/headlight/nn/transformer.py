@@ -11,9 +11,9 @@ from torch.overrides import TorchFunctionMode
 from headlight.array_types import Bool, Float, Int
 from headlight.config import Config
 from headlight.errors import EditError, ImageError, TextError
-from headlight.nn.attention import Attention
+from headlight.nn.attention import Attention, KVCache
 from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, no_hook, with_prefix
-from headlight.nn.kv_cache import KVCache
+from headlight.nn.layers import PatchEmbedding
 from headlight.nn.masks import check_mask, parse_masks
 from headlight.nn.output_heads import (
     OUTPUT_HEADS,
@@ -22,7 +22,6 @@ from headlight.nn.output_heads import (
     MaskedLanguageModelHead,
     SequenceClassifier,
 )
-from headlight.nn.patch_embedding import PatchEmbedding
 from headlight.nn.positional_encodings import PositionalEncoding
 from headlight.nn.stack import Stack
 from headlight.origin import Origin

@@ -29,16 +29,23 @@ from headlight.analysis.head_metrics import (
 from headlight.array_types import Float
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.errors import EditError
-from headlight.nn.hook_points import HOOK_POINTS
-from headlight.rendering.head_orders import head_orders_json
-from headlight.rendering.plots import plots_json
+from headlight.nn.hooks import HOOK_POINTS
+from headlight.rendering.plots import head_orders_json, plots_json
 from headlight.rendering.provenance import provenance, provenance_json
-from headlight.rendering.quantize import quantize_weights
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.interventions import EDIT_OPERATIONS, Intervention
-from headlight.tracing.max_pool import max_pool
+from headlight.tracing.recompute import max_pool
 from headlight.tracing.trace import Trace
 from headlight.vision.patches import EncodedImage
+
+MAX_THUMBNAIL_SIDE = 80  # cells; more than a thumbnail has pixels to show
+
+
+def quantize_weights(weights: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Weights as one byte each: 0 where attending is forbidden, else 1 to 255 for the square root of 0 to 1."""
+    roots = np.sqrt(np.clip(np.nan_to_num(weights), 0.0, 1.0))
+    return np.where(allowed, 1 + np.rint(254 * roots), 0).astype(np.uint8)
+
 
 SCRIPT = Path(__file__).parent / "standalone.bundle.js"  # made of the page's modules; see tests/javascript
 MAX_POOLED_CELLS = 1 << 22  # of all heads together; the weights of a longer text are max-pooled

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from headlight.attention_groups import STACK_TITLES
 from headlight.config import Config
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
-from headlight.nn.block import NORM_PLACEMENTS
-from headlight.nn.feed_forward import FEED_FORWARDS
+from headlight.nn.layers import FEED_FORWARDS, NORMS
 from headlight.nn.masks import masks_title, parse_masks
-from headlight.nn.norms import NORMS
 from headlight.nn.output_heads import POOLINGS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.tasks import task_of
 
 Shape = tuple[int, ...]

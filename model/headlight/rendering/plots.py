@@ -1,4 +1,4 @@
-"""The plots of heads, and where their colours end; PLOTS of heads/head_panel.js draws them."""
+"""The plots of heads, where their colours end, and the orders of heads; PLOTS of heads/head_panel.js draws them."""
 
 from __future__ import annotations
 
@@ -61,3 +61,28 @@ def plots_json() -> dict[str, list[dict[str, Any]]]:
         name: [{"name": key, **asdict(row)} for key, row in rows]
         for name, rows in (("plots", PLOTS.items()), ("colour_ranges", COLOUR_RANGES.items()))
     }
+
+
+@dataclass(frozen=True)
+class HeadOrder:
+    """One order: its title, with {query} and {key} for the tokens that are chosen, and what it shows, in a sentence."""
+
+    title: str
+    lesson: str
+
+
+HEAD_ORDERS: Registry[HeadOrder] = Registry(
+    "order of heads",
+    {
+        "layer": HeadOrder("by layer", "Layer after layer, as the model computes them."),
+        "query_key": HeadOrder(
+            "“{query}” looks at “{key}”",
+            "The heads in which this query looks most at this key come first; the number is its attention weight.",
+        ),
+    },
+)
+
+
+def head_orders_json() -> list[dict[str, str]]:
+    """The orders as the browser needs them."""
+    return [{"name": name, **asdict(order)} for name, order in HEAD_ORDERS.items()]

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from headlight.config import Config
-from headlight.nn.hook_points import QUERY_KEY_HOOK_POINTS, hook_point_of
-from headlight.nn.kv_cache import KeyValues, KVCache, common_prefix_length, truncate_key_values
+from headlight.nn.attention import KeyValues, KVCache, common_prefix_length, truncate_key_values
+from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, hook_point_of
 from headlight.nn.masks import is_causal
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of

@@ -25,8 +25,7 @@ from torch import Tensor
 
 from headlight.cancellation import check_cancelled
 from headlight.errors import EditError
-from headlight.nn.hook_points import HOOK_POINTS, HookPoint, hook_point_of
-from headlight.nn.hooks import HookScope
+from headlight.nn.hooks import HOOK_POINTS, HookPoint, HookScope, hook_point_of
 from headlight.registry import Registry
 
 _EDIT_PATTERN = re.compile(r"([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?")

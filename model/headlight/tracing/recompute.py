@@ -17,14 +17,36 @@ from torch import Tensor
 from headlight.array_types import Bool, Float, Shaped
 from headlight.errors import EditError
 from headlight.nn.attention import ALL_HEADS, Attention, AttentionContext, query_chunks
-from headlight.nn.hook_points import QUERY_KEY_HOOK_POINTS
-from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, with_prefix
+from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_for_rows, hook_scope, with_prefix
 from headlight.nn.masks import QueryKeyPositions
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.interventions import InterventionHook
-from headlight.tracing.max_pool import block_starts, max_pool_axis
 from headlight.tracing.run import parse_interventions, to_numpy, token_tensor
 from headlight.tracing.trace import Trace
+
+
+def max_pool(values: np.ndarray, side: int) -> np.ndarray:
+    """The largest value of each block, so that neither of the last two axes has more than `side` cells."""
+    for axis in (-2, -1):
+        values = max_pool_axis(values, side, axis)
+    return values
+
+
+def max_pool_axis(values: np.ndarray, side: int, axis: int) -> np.ndarray:
+    """Max pooling along one axis; np.maximum.reduceat would be four times slower."""
+    if values.shape[axis] <= side:
+        return values
+    starts = np.array(block_starts(values.shape[axis], side))
+    largest: np.ndarray = np.take(values, starts[:-1], axis)
+    for offset in range(1, int(np.diff(starts).max())):
+        np.maximum(largest, np.take(values, np.minimum(starts[:-1] + offset, starts[1:] - 1), axis), out=largest)
+    return largest
+
+
+def block_starts(length: int, side: int) -> list[int]:
+    """Where each of at most `side` blocks of almost equal size begins, and last where the last one ends."""
+    count = min(length, side)
+    return [block * length // count for block in range(count + 1)] if count else [0]
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from torch import Tensor
 
 from headlight.config import Config
 from headlight.errors import EditError, ImageError, TextError, shortened
-from headlight.nn.hook_points import QUERY_KEY_HOOK_POINTS
-from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, no_hook
-from headlight.nn.kv_cache import KVCache
+from headlight.nn.attention import KVCache
+from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_for_rows, hook_scope, no_hook
 from headlight.nn.transformer import Transformer
 from headlight.tasks import label_text, task_of
 from headlight.text.tokenizer import Encoded, Tokenizer

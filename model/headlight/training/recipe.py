@@ -14,7 +14,7 @@ import torch
 from headlight.checkpoints.load import DEVICE_COUNTS
 from headlight.config import Config
 from headlight.data.corpus import TextSource, expand_path
-from headlight.data.tasks import EXAMPLE_TASKS
+from headlight.data.text_tasks import EXAMPLE_TASKS
 from headlight.errors import DataError
 from headlight.nn.output_heads import LABEL_HEADS
 from headlight.nn.transformer import Transformer

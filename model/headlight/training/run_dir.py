@@ -3,20 +3,64 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
+
+import torch
 
 from headlight.data.corpus import Log, TextSource, TokenizedText, require_files, text_mixture, tokenize_cached
 from headlight.data.examples import ExampleTask
-from headlight.data.tasks import EXAMPLE_TASKS
+from headlight.data.text_tasks import EXAMPLE_TASKS
 from headlight.errors import DataError
 from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer
 from headlight.text.tokenizer_training import train_tokenizer
-from headlight.training import snapshots
 from headlight.training.objectives import EXAMPLE_OBJECTIVES, TEXT_OBJECTIVES, Objective
 from headlight.training.recipe import Recipe
+
+LATEST, BEFORE_COOLDOWN = "latest.pt", "before_cooldown.pt"
+
+
+@dataclass
+class Progress:
+    """How far a run is. `cooldown_began` is the (step, seconds) at which a wsd schedule began to decay.
+
+    `best_score` is the lowest validation loss so far (of a classifier: error), in rows of `best_context` tokens.
+    """
+
+    step: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    best_score: float | None = None
+    best_context: int = 0
+    cooldown_began: tuple[int, float] | None = None
+
+
+def write_snapshot(path: Path, progress: Progress, parts: Mapping[str, Any]) -> None:
+    """Write to another file, then rename it: a kill at any moment leaves the old snapshot or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial_path = path.with_name(path.name + ".part")
+    with open(partial_path, "wb") as file:
+        torch.save({"progress": asdict(progress), **parts}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial_path, path)
+
+
+def read_snapshot(path: Path) -> tuple[Progress, dict[str, Any]]:
+    """What `write_snapshot` wrote. Raises DataError if it cannot be read."""
+    try:
+        parts = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch.load raises errors of many types
+        raise DataError(f"The snapshot {path} cannot be read: {error}. Delete it to start again.") from error
+    progress = parts.pop("progress")
+    began = progress.pop("cooldown_began")
+    return Progress(**progress, cooldown_began=None if began is None else (int(began[0]), float(began[1]))), parts
+
 
 RUN_FOLDER = "run"  # inside the checkpoint's folder: what only training needs
 
@@ -58,7 +102,7 @@ class RunFolder:
     @property
     def is_begun(self) -> bool:
         """Whether there is a snapshot to resume from."""
-        return (self.path / snapshots.LATEST).is_file()
+        return (self.path / LATEST).is_file()
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -124,8 +168,8 @@ def fork_run(parent: Path, folder: Path) -> None:
     The other run may go on. Raises DataError if it has no snapshot.
     """
     source, target = parent / RUN_FOLDER, folder / RUN_FOLDER
-    if (target / snapshots.LATEST).is_file():
+    if (target / LATEST).is_file():
         return
-    if not (source / snapshots.LATEST).is_file():
-        raise DataError(f"{parent} has no snapshot to fork from (no {RUN_FOLDER}/{snapshots.LATEST}).")
+    if not (source / LATEST).is_file():
+        raise DataError(f"{parent} has no snapshot to fork from (no {RUN_FOLDER}/{LATEST}).")
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.part", "log.jsonl"), dirs_exist_ok=True)

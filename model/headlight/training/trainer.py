@@ -1,29 +1,116 @@
-"""The training loop: updates, evaluations, snapshots, and resuming from them."""
+"""Training runs: the start from another model's weights, the loop, its model card, and the mean of several runs."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import torch
 
-from headlight.checkpoints import save
-from headlight.checkpoints.files.file_rules import CONFIG
-from headlight.checkpoints.kept_steps import save_step
-from headlight.checkpoints.load import choose_device
+from headlight.checkpoints import Checkpoint, load, save
+from headlight.checkpoints.file_rules import CONFIG
+from headlight.checkpoints.load import choose_device, save_step
 from headlight.data.corpus import TokenizedText, expand_path
 from headlight.errors import DataError
 from headlight.nn.transformer import Transformer
-from headlight.training import snapshots
+from headlight.text.tokenizer import Tokenizer
 from headlight.training.hardware import retain_freed_memory
-from headlight.training.model_card import draft_model_card
 from headlight.training.optimizers import SCHEDULES
-from headlight.training.run_dir import RunFolder
+from headlight.training.recipe import Recipe
+from headlight.training.run_dir import BEFORE_COOLDOWN, LATEST, Progress, RunFolder, read_snapshot, write_snapshot
 from headlight.training.train_step import TrainState, ValidationMetrics
-from headlight.training.warm_start import warm_start
+
+TOKEN_EMBEDDINGS = ("embedding.weight", "source_embedding.weight")
+
+
+def warm_start(folder: Path, model: Transformer, tokenizer: Tokenizer, log: Callable[[str], None]) -> None:
+    """Copy the weights of the model in `folder` if name and shape agree, and embeddings token by token.
+
+    A decoder initializes an encoder and the other way round: causal language modeling is a good start for masked
+    language modeling (Gisserot-Boukhlef et al. 2025). Raises DataError if nothing fits.
+    """
+    other = load(folder)
+    source = {_stack_neutral_name(name): parameter for name, parameter in other.model.named_parameters()}
+    copied = []
+    for name, parameter in model.named_parameters():
+        found = source.get(_stack_neutral_name(name))
+        if found is not None and found.shape == parameter.shape and name not in TOKEN_EMBEDDINGS:
+            copied.append(name)
+            with torch.no_grad():
+                parameter.copy_(found)
+    copied_tokens = _copy_token_embeddings(other, model, tokenizer)
+    if not copied or not copied_tokens:
+        raise DataError(f"The model in {folder} has no weights that fit this recipe's model.")
+    log(
+        f"Initialized {len(copied)} weights and {copied_tokens:,} of {tokenizer.vocabulary_size:,} embeddings "
+        f"from {folder}."
+    )
+
+
+def _stack_neutral_name(name: str) -> str:
+    return name.replace("encoder.", "stack.", 1).replace("decoder.", "stack.", 1)
+
+
+@torch.no_grad()
+def _copy_token_embeddings(other: Checkpoint, model: Transformer, tokenizer: Tokenizer) -> int:
+    """Copy embeddings token by token; start and end tokens get that of the other model's start token."""
+    target, source = model.embedding.weight, other.model.embedding.weight
+    if target.shape[1] != source.shape[1]:
+        return 0
+    other_ids = other.tokenizer.backend.get_vocab(with_added_tokens=True)
+    if other.tokenizer.start_id is not None:
+        for number in (tokenizer.start_id, tokenizer.end_id):
+            if number is not None:
+                target[number] = source[other.tokenizer.start_id]
+    pairs = [
+        (number, other_ids[token])
+        for token, number in tokenizer.backend.get_vocab(with_added_tokens=True).items()
+        if token in other_ids
+    ]
+    if pairs:
+        rows, source_rows = (torch.tensor(numbers) for numbers in zip(*pairs, strict=True))
+        target[rows] = source[source_rows]
+    return len(pairs)
+
+
+def _sources(recipe: Recipe) -> list[str]:
+    """What a model was trained on."""
+    if recipe.task:
+        return [f"New examples of the task {recipe.task} in every step; one answer in ten is held out."]
+    texts = (f"- {source.name}: {source.epochs:g}" for source in recipe.texts)
+    return ["Training texts, and how often an epoch repeats each:", "", *texts]
+
+
+def draft_model_card(
+    recipe: Recipe, model: Transformer, progress: Progress, table: Mapping[str, Mapping[str, float]]
+) -> str:
+    """Markdown: sizes, texts, training tokens, and the metrics on validation texts."""
+    config = model.config
+    millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
+    lines = [
+        f"# {'A' if config.architecture == 'decoder' else 'An'} {config.architecture}, trained with the objective "
+        f"{recipe.objective}",
+        "",
+        f"{millions:.1f} M parameters: {config.layers} layers of {config.heads} heads, hidden size {config.d_model}, "
+        f"{config.vocabulary_size} tokens, context {config.context_length}.",
+        f"Trained on {progress.tokens / 1e6:.1f} M tokens in {progress.step} steps, "
+        f"{progress.seconds / 60:.0f} minutes.",
+        "",
+        *_sources(recipe),
+    ]
+    if table:
+        columns = list(next(iter(table.values())))
+        lines += ["", f"| held out | {' | '.join(columns)} |", f"|---{'|---:' * len(columns)}|"]
+        lines += [
+            f"| {name} | {' | '.join(f'{number:.3f}' for number in numbers.values())} |"
+            for name, numbers in table.items()
+        ]
+    return "\n".join(lines) + "\n"
+
 
 REPORT_INTERVAL_SECONDS = 20.0
 
@@ -37,7 +124,7 @@ class Trainer:
 
     run_folder: RunFolder
     should_stop: Callable[[], bool] = lambda: False
-    progress: snapshots.Progress = field(default_factory=snapshots.Progress)
+    progress: Progress = field(default_factory=Progress)
 
     def __post_init__(self) -> None:
         retain_freed_memory()
@@ -55,13 +142,13 @@ class Trainer:
 
     def _resume(self) -> None:
         """Restore the latest snapshot or, if the schedule no longer decays there, the one from before the cooldown."""
-        path = self.run_folder.path / snapshots.LATEST
+        path = self.run_folder.path / LATEST
         if not path.is_file():
             return
-        progress, state = snapshots.read(path)
+        progress, state = read_snapshot(path)
         if progress.cooldown_began and not self._in_cooldown(*progress.cooldown_began):
-            path = self.run_folder.path / snapshots.BEFORE_COOLDOWN  # written when the cooldown began
-            progress, state = snapshots.read(path)
+            path = self.run_folder.path / BEFORE_COOLDOWN  # written when the cooldown began
+            progress, state = read_snapshot(path)
         if not (self.run_folder.checkpoint_folder / CONFIG).is_file():
             progress.best_score = None  # the best model was exported elsewhere
         self.progress = progress
@@ -70,9 +157,9 @@ class Trainer:
             f"Resumed at step {progress.step}, after {progress.seconds / 60:.1f} minutes ({path.name})."
         )
 
-    def save_snapshot(self, name: str = snapshots.LATEST) -> None:
+    def save_snapshot(self, name: str = LATEST) -> None:
         """Write a snapshot into the run's folder."""
-        snapshots.write(self.run_folder.path / name, self.progress, self.train_state.state_dict())
+        write_snapshot(self.run_folder.path / name, self.progress, self.train_state.state_dict())
 
     def keep_weights(self) -> None:
         """Write the weights of this step beside the checkpoint, if the recipe keeps them."""
@@ -145,7 +232,7 @@ class Trainer:
         """One update; returns its loss in nats per target."""
         progress, training = self.progress, self.training
         if not progress.cooldown_began and self._in_cooldown(progress.step, progress.seconds):
-            self.save_snapshot(snapshots.BEFORE_COOLDOWN)
+            self.save_snapshot(BEFORE_COOLDOWN)
             progress.cooldown_began = (progress.step, progress.seconds)
         rows = max(1, training.batch_size * self.train_state.model.config.context_length // self.context)
         generator = np.random.default_rng((training.seed, progress.step))
@@ -241,3 +328,42 @@ class ProgressMeter:
         left = (now - self.started) * (1 - fraction_done) / max(1e-9, fraction_done - self.first_fraction)
         self.losses, self.tokens, self.last_report = [], tokens, now
         return loss, speed, left
+
+
+def train_mean_of_seeds(run_folder: RunFolder, should_stop: Callable[[], bool]) -> bool:
+    """Train once with each of the recipe's seeds, and export the mean of the weights; False if stopped before.
+
+    Runs from the same pretrained weights end close enough to each other for their mean to be as good as their ensemble
+    (Wortsman et al. 2022, "Model soups"); runs from random weights do not.
+    """
+    runs = []
+    for seed in run_folder.recipe.training.seeds:
+        run = Trainer(_one_seed(run_folder, seed), should_stop)
+        if not run.train():
+            return False
+        runs.append((run.run_folder.checkpoint_folder, run.progress))
+    _export_mean(run_folder, [folder for folder, _ in runs], [progress for _, progress in runs])
+    return True
+
+
+def _one_seed(run_folder: RunFolder, seed: int) -> RunFolder:
+    """The folder of the run with one of the seeds, inside the folder of the whole."""
+    recipe = run_folder.recipe
+    training = replace(recipe.training, seed=seed, seeds=())
+    return RunFolder(replace(recipe, training=training), run_folder.path / f"seed-{seed}", run_folder.log)
+
+
+def _export_mean(run_folder: RunFolder, folders: list[Path], each: list[Progress]) -> None:
+    """Evaluate and export the mean of models, with what was spent on all of them."""
+    recipe = run_folder.recipe
+    finished = replace(recipe, training=replace(recipe.training, init_from="", ema_decay=0.0))
+    mean = Trainer(replace(run_folder, recipe=finished))
+    models = [load(folder).model for folder in folders]
+    with torch.no_grad():
+        for target, *weights in zip(
+            mean.train_state.model.parameters(), *(m.parameters() for m in models), strict=True
+        ):
+            target.copy_(torch.stack([weight.float() for weight in weights]).mean(0))
+    steps, tokens = sum(one.step for one in each), sum(one.tokens for one in each)
+    mean.progress = Progress(step=steps, tokens=tokens, seconds=sum(one.seconds for one in each))
+    mean.evaluate()

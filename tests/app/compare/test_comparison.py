@@ -11,7 +11,7 @@ import pytest
 from headlight import run, variant
 from headlight.analysis.run_comparison import align, head_distance, jensen_shannon_distance
 from headlight.errors import HeadlightError
-from headlight.rendering.quantize import quantize_weights
+from headlight.rendering.html import quantize_weights
 from headlight_app.compare.contract import CompareAnswer
 from headlight_app.contract.request import LONG_TEXT, Lane
 from headlight_app.inference.open_models import open_checkpoint

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from headlight.errors import EditError, UnknownNameError
-from headlight.nn.hook_points import AXIS_SIZES, HOOK_POINTS
+from headlight.nn.hooks import AXIS_SIZES, HOOK_POINTS
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.arrays import MAX_COMPUTED, displayed_array, value_array
 from headlight_app.explore.answers.export.code import python_code

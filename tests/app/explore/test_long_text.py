@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headlight.errors import EditError
-from headlight.nn.hook_points import QUERY_KEY_HOOK_POINTS
+from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS
 from headlight_app.contract.state import State
 from headlight_app.explore.answers import head_view as subject
 from headlight_app.explore.answers.head_view import FORBIDDEN, head_view

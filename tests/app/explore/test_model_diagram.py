@@ -7,8 +7,8 @@ from starlette.testclient import TestClient
 
 from headlight.config import Config
 from headlight.config_groups import ImageConfig, PerLayerConfig
-from headlight.nn.block import NORM_PLACEMENTS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.rendering.model_diagram import ModelDiagram, StackDiagram, model_diagram
 from tests.app.asking import ask_route
 

@@ -13,10 +13,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from headlight.analysis.head_metrics import HEAD_METRICS, IMAGE_HEAD_METRICS
-from headlight.exercise import Exercise
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import MASKS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.registry import Exercise
 from headlight.tasks import TASKS
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.export import worksheet as worksheets

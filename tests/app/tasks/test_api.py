@@ -10,7 +10,7 @@ import pytest
 
 from headlight import run
 from headlight.errors import ConfigError, TextError
-from headlight.generation.beam_search import beam_search
+from headlight.generation.generate import beam_search
 from headlight.nn.output_heads import SequenceClassifier
 from headlight.tasks import label_text
 from headlight_app.contract.state import MAX_BEAMS

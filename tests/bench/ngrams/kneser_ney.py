@@ -15,7 +15,7 @@ import numpy as np
 
 from headlight.array_types import Float, Int
 from headlight.data.corpus import TokenizedText
-from headlight.evaluation.perplexity import TextLikelihood
+from headlight.evaluation.language_modeling import TextLikelihood
 from tests.bench.ngrams.tables import DiscountTable, Indices, discount_table
 
 

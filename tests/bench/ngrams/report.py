@@ -12,15 +12,17 @@ from headlight.checkpoints import Checkpoint
 from headlight.cli.evaluate import evaluation_parser, open_evaluation
 from headlight.cli.train import log_to_stderr
 from headlight.data.corpus import TextSource, require_files, tokenize_source
-from headlight.evaluation.cloze import (
+from headlight.evaluation.language_modeling import (
     ClozeAnswer,
     ClozeResult,
     ClozeSentence,
+    MaskedBatch,
     cloze_prompt,
     cloze_sentences,
+    masked_batches,
     ranked_answer,
+    top_k_accuracy,
 )
-from headlight.evaluation.masked_accuracy import MaskedBatch, masked_batches, top_k_accuracy
 from headlight.evaluation.report import (
     Report,
     Row,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headlight.data.corpus import TokenizedText
 from headlight.errors import DataError
-from headlight.evaluation.masked_accuracy import MaskedBatch
+from headlight.evaluation.language_modeling import MaskedBatch
 from tests.bench.ngrams.two_sided import TwoSidedNgram, count_two_sided
 
 START, END, MASK = 5, 6, 7  # of nine kinds of token, 0 to 4 and 8 are words

@@ -12,7 +12,7 @@ import numpy as np
 from headlight.array_types import Float, Int
 from headlight.data.corpus import TokenizedText
 from headlight.errors import DataError
-from headlight.evaluation.masked_accuracy import SEED, MaskedBatch, typed_sequences
+from headlight.evaluation.language_modeling import SEED, MaskedBatch, typed_sequences
 from tests.bench.ngrams.tables import DiscountTable, Indices, discount_table
 
 # Contexts as offsets from the masked token, shortest first, each with the contexts that it backs off to (their mean).

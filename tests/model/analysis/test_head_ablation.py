@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from headlight import ConfigError, EditError, TextError, Transformer
-from headlight.analysis import head_ablation as subject
-from headlight.analysis.head_ablation import (
+from headlight.analysis import ablation as subject
+from headlight.analysis.ablation import (
     AnswerLead,
     HeadSearch,
     ablate_heads,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headlight.analysis.head_reduction import HEAD_REDUCTIONS, combine_heads
+from headlight.analysis.attention_maps import HEAD_REDUCTIONS, combine_heads
 
 VALUES = np.array([[[2.0, -8.0]], [[4.0, np.finfo(np.float32).min]]], dtype=np.float32)
 ALLOWED = np.array([[[True, True]], [[True, False]]])

@@ -10,7 +10,7 @@ import torch
 
 from headlight import TextError
 from headlight.analysis.information_flow import KEEP, Edge, information_flow, proximity
-from headlight.nn.block import NORM_PLACEMENTS
+from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
 from tests.model.toys import traced
 

@@ -6,10 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from headlight.analysis.attribution.linearize import linearize, linearize_activation
+from headlight.analysis.attribution import linearize, linearize_activation
 from headlight.errors import ConfigError
-from headlight.nn.feed_forward import ACTIVATIONS
-from headlight.nn.norms import NORMS
+from headlight.nn.layers import ACTIVATIONS, NORMS
 
 
 def table(seed: int = 3) -> torch.Tensor:

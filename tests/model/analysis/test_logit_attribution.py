@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headlight import ConfigError, EditError, TextError, Trace, Transformer, variant
-from headlight.analysis.attribution.logit_attribution import (
+from headlight.analysis.attribution import (
     KEEP,
     Component,
     LogitAttribution,
@@ -20,9 +20,9 @@ from headlight.analysis.attribution.logit_attribution import (
 )
 from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
-from headlight.nn.block import NORM_PLACEMENTS
-from headlight.nn.norms import NORMS, RMSNorm
+from headlight.nn.layers import NORMS, RMSNorm
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
 from tests.model.toys import traced
 

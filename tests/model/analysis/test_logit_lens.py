@@ -8,7 +8,7 @@ import pytest
 from headlight import ConfigError, EditError, Transformer, run
 from headlight.analysis.logit_lens import KEEP, lens_at, lens_of_text, logit_lens, residual_norms, target_tokens
 from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
-from headlight.nn.norms import RMSNorm
+from headlight.nn.layers import RMSNorm
 from headlight.nn.output_heads import POOLINGS
 from headlight.vision.image import process_image
 from tests.model import toys

@@ -10,17 +10,16 @@ import torch
 from torch import nn
 
 from headlight import ConfigError, EditError, TextError, Trace, Transformer
-from headlight.analysis.attribution.logit_attribution import KEEP, Component, attribute_logits
-from headlight.analysis.attribution.neuron_attribution import (
+from headlight.analysis.attribution import KEEP, Component, attribute_logits
+from headlight.analysis.neuron_attribution import (
     NeuronAttribution,
     attribute_neurons,
     neuron_vocabulary,
     neurons_path,
 )
 from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
-from headlight.nn.block import NORM_PLACEMENTS
-from headlight.nn.feed_forward import FEED_FORWARDS
-from headlight.nn.norms import NORMS, RMSNorm
+from headlight.nn.layers import FEED_FORWARDS, NORMS, RMSNorm
+from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
 from tests.model.toys import traced
 

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 from headlight import EncodedImage, run
-from headlight.analysis.head_metrics import HEAD_METRICS, IMAGE_HEAD_METRICS, head_metrics, head_metrics_for
-from headlight.analysis.patch_metrics import neighbours, patch_distance, same_column, same_row
+from headlight.analysis.head_metrics import (
+    HEAD_METRICS,
+    IMAGE_HEAD_METRICS,
+    head_metrics,
+    head_metrics_for,
+    neighbours,
+    patch_distance,
+    same_column,
+    same_row,
+)
 from headlight.tracing.trace import Trace
 from headlight.vision.image import process_image
 from headlight.vision.patches import class_token_tokenizer

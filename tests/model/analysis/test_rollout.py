@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from headlight import Trace, run
+from headlight.analysis.attention_maps import attention_rollout
 from headlight.analysis.head_metrics import HEAD_METRICS, head_metrics
-from headlight.analysis.rollout import attention_rollout
 from headlight.text.tokenizer import Encoded
 from tests.model import toys
 from tests.model.analysis.test_head_metrics import raw, shares

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from headlight import EditError, TextError, Transformer
-from headlight.analysis.gradients import attention_gradient
-from headlight.analysis.qk_projection import qk_projection
-from headlight.analysis.row_selection import renormalize_rows, top_mass_mask
-from headlight.analysis.value_norms import weighted_value_norm
+from headlight.analysis.attention_maps import renormalize_rows, top_mass_mask
+from headlight.analysis.principal_components import qk_projection
+from headlight.analysis.weight_importance import attention_gradient, weighted_value_norm
 from headlight.nn.transformer import attention_at
 from tests.model import toys
 from tests.model.toys import traced

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from headlight import save
-from headlight.checkpoints.hub import EXTRA, is_hub_id, needed_files
+from headlight.checkpoints.catalog import EXTRA, is_hub_id, needed_files
 from headlight.cli.main import main
 from tests.model import toys
 

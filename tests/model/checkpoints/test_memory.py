@@ -7,12 +7,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from headlight.checkpoints.memory import free_memory
+from headlight.checkpoints.load import free_memory
 
 ROOT = Path(__file__).parents[3]
 LIMITED = """
 import resource
-from headlight.checkpoints.memory import free_memory
+from headlight.checkpoints.load import free_memory
 resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))
 before, kept = free_memory(), bytearray(1 << 29)
 print(before, free_memory())

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headlight import CheckpointError, load, save
-from headlight.checkpoints.files.upload_archive import UploadLimits, extract_zip, write_files
+from headlight.checkpoints.upload_archive import UploadLimits, extract_zip, write_files
 from tests.model import toys
 
 GOOD = {"config.json": b"{}", "model.safetensors": b"0123456789", "tokenizer.json": b"{}"}

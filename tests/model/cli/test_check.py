@@ -10,7 +10,7 @@ import pytest
 
 from headlight.cli.check import FileResult, run_file
 from headlight.cli.main import main
-from headlight.code_exercises.finding import Finding
+from headlight.code_exercises.diagnoses import Finding
 from tests.model.code_exercises.files import IMPORTS, SCALED, with_slip
 
 PATIENCE = ("--seconds", "280")  # a busy machine takes long to start Python

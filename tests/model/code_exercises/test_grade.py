@@ -12,15 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from headlight.code_exercises.case import Case, Layers, right_answer
-from headlight.code_exercises.comparison import agrees
-from headlight.code_exercises.examples import causal, example, padded, self_attention, with_empty_row
+from headlight.code_exercises.cases import (
+    Case,
+    Layers,
+    agrees,
+    causal,
+    example,
+    padded,
+    right_answer,
+    self_attention,
+    with_empty_row,
+)
+from headlight.code_exercises.diagnoses import Finding
 from headlight.code_exercises.exercises import CODE_EXERCISES
-from headlight.code_exercises.finding import Finding
-from headlight.code_exercises.grade import grade
-from headlight.code_exercises.layers import role_of
+from headlight.code_exercises.grade import check, format_findings, grade
 from headlight.code_exercises.misconceptions import MISCONCEPTIONS, Misconception, recognize, wrong_answer
-from headlight.code_exercises.report import check, format_findings
+from headlight.code_exercises.solution import role_of
 from headlight.code_exercises.steps import Steps, change, compute
 from tests.model.code_exercises import right
 from tests.model.code_exercises.files import PARTS, RIGHT, SLIPS, with_slip

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from headlight.data.examples import Example, is_held_out
-from headlight.data.generated import GENERATED_TASKS
-from headlight.data.generated.caption import RELATIONS
-from headlight.data.generated.dates import ORDINAL_WORDS, TEMPLATES, write_date
-from headlight.data.generated.induction import WORDS
+from headlight.data.generated import GENERATED_TASKS, ORDINAL_WORDS, RELATIONS, TEMPLATES, WORDS, write_date
 from headlight.text.tokenizer import Tokenizer
 
 TASKS = sorted(GENERATED_TASKS)

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from headlight.data.examples import Example
-from headlight.data.tasks import EXAMPLE_TASKS
-from headlight.data.text_tasks.text_task import TextExamples, split_key
-from headlight.data.text_tasks.translate import TRANSLATE
+from headlight.data.text_tasks import EXAMPLE_TASKS, TRANSLATE, TextExamples, split_key
 from headlight.errors import DataError
 
 PAIRS = [(f"I see {number} birds.", f"Je vois {number}\u202foiseaux d’ici.") for number in range(100, 200)]

@@ -9,7 +9,7 @@ import torch
 
 from headlight import Transformer
 from headlight.errors import DataError
-from headlight.evaluation.cloze import ClozeSentence, accepted_ids, read_cloze, run_cloze
+from headlight.evaluation.language_modeling import ClozeSentence, accepted_ids, read_cloze, run_cloze
 from headlight.paths import assets_dir
 from tests.model import toys
 

@@ -1,9 +1,7 @@
 """The hand-written sentences as examples: read as people type them, with links between the right words."""
 
-from headlight.data.tasks import EXAMPLE_TASKS
-from headlight.data.text_tasks import TEXT_TASKS
-from headlight.data.text_tasks.words import word_spans
-from headlight.evaluation.hand_written import aligned_examples, hand_written_examples, join_french
+from headlight.data.text_tasks import EXAMPLE_TASKS, TEXT_TASKS, word_spans
+from headlight.evaluation.held_out import aligned_examples, hand_written_examples, join_french
 
 
 def test_each_task_on_texts_has_a_hundred_sentences() -> None:

@@ -3,13 +3,11 @@
 import torch
 from torch.nn import functional
 
+from headlight.data.bag_of_words import PENALTY, LogisticRegression, NaiveBayes, character_ngrams, fitted_weights
 from headlight.data.examples import Example
-from headlight.data.text_tasks.entities import tagged_example
-from headlight.data.text_tasks.logistic_regression import PENALTY, LogisticRegression, fitted_weights
-from headlight.data.text_tasks.naive_bayes import NaiveBayes, character_ngrams
-from headlight.data.text_tasks.words import join_words
-from headlight.evaluation.baselines import AnswerBigrams, MostFrequentLabels
-from headlight.evaluation.labels import EntityScore, accuracy, entities, entity_score
+from headlight.data.text_tasks import join_words, tagged_example
+from headlight.evaluation.example_accuracy import AnswerBigrams
+from headlight.evaluation.text_tasks import EntityScore, MostFrequentLabels, accuracy, entities, entity_score
 
 KINDS = ("PER", "LOC", "ORG")
 

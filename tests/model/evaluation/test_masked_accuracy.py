@@ -10,7 +10,7 @@ import pytest
 
 from headlight.data.corpus import TextSource, TokenizedText, tokenize_source
 from headlight.errors import DataError
-from headlight.evaluation.masked_accuracy import (
+from headlight.evaluation.language_modeling import (
     MaskedBatch,
     ModelPredictor,
     masked_batches,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from headlight.data.corpus import TextSource, TokenizedText, tokenize_source
 from headlight.errors import DataError
-from headlight.evaluation.perplexity import sliding_windows, text_likelihood
+from headlight.evaluation.language_modeling import sliding_windows, text_likelihood
 from headlight.training.objectives.batch import IGNORE_INDEX
 from tests.model import toys
 

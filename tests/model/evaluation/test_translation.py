@@ -3,8 +3,7 @@
 import pytest
 
 from headlight.data.examples import Example
-from headlight.evaluation.samples import Sample, sample_table
-from headlight.evaluation.translation import corpus_bleu, group_references
+from headlight.evaluation.text_tasks import Sample, corpus_bleu, group_references, sample_table
 
 
 def test_translations_of_the_same_words_are_references_together() -> None:

@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, ImageError, TextError, Transformer
-from headlight.nn.block import NORM_PLACEMENTS
-from headlight.nn.feed_forward import FEED_FORWARDS
-from headlight.nn.norms import NORMS
+from headlight.nn.layers import FEED_FORWARDS, NORMS
+from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
 
 ARCHITECTURES: dict[str, dict[str, Any]] = {

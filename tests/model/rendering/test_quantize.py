@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight.rendering.quantize import quantize_weights
+from headlight.rendering.html import quantize_weights
 
 
 def test_forbidden_cells_differ_from_weights_of_zero() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headlight.tracing.max_pool import block_starts, max_pool
+from headlight.tracing.recompute import block_starts, max_pool
 
 
 @pytest.mark.parametrize("length", [1, 79, 80, 81, 500])

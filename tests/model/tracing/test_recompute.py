@@ -11,10 +11,10 @@ import pytest
 
 from headlight.errors import EditError
 from headlight.nn.transformer import Transformer
-from headlight.tracing.max_pool import max_pool
 from headlight.tracing.recompute import (
     RecomputedAttention,
     logits_at,
+    max_pool,
     max_pooled_value,
     recompute_value,
     trace_logits,

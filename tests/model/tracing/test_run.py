@@ -25,7 +25,7 @@ from headlight import (
     prediction_positions,
     run,
 )
-from headlight.nn.hook_points import hook_point_of
+from headlight.nn.hooks import hook_point_of
 from headlight.tracing.run import MAX_CHARACTERS, encode_input
 from headlight.vision.image import process_image
 from headlight.vision.patches import class_token_tokenizer

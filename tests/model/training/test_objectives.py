@@ -11,11 +11,9 @@ from headlight.data.corpus import TextSource, TokenizedText, tokenize_source
 from headlight.errors import DataError
 from headlight.text.tokenizer import Tokenizer
 from headlight.text.tokenizer_training import MASKED_SPECIAL_TOKENS, train_tokenizer
-from headlight.training.loss import cross_entropy
 from headlight.training.objectives.batch import IGNORE_INDEX
-from headlight.training.objectives.causal import CausalLanguageModeling
-from headlight.training.objectives.masked import MaskedLanguageModeling
-from headlight.training.objectives.texts import sampling_probabilities
+from headlight.training.objectives.texts import CausalLanguageModeling, MaskedLanguageModeling, sampling_probabilities
+from headlight.training.train_step import cross_entropy
 from tests.model.training.conftest import story
 
 

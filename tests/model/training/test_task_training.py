@@ -9,7 +9,7 @@ import torch
 from torch.nn.utils import parameters_to_vector
 
 from headlight.checkpoints import load
-from headlight.checkpoints.kept_steps import kept_steps, load_step
+from headlight.checkpoints.load import kept_steps, load_step
 from headlight.cli.main import main
 from headlight.cli.train import train
 from headlight.data.generated import GENERATED_TASKS

@@ -14,15 +14,12 @@ from headlight.checkpoints import load
 from headlight.cli.main import main
 from headlight.cli.train import train
 from headlight.data.examples import Example
-from headlight.data.tasks import EXAMPLE_TASKS
-from headlight.data.text_tasks.sentiment import SENTIMENT
-from headlight.data.text_tasks.text_task import TextExamples
+from headlight.data.text_tasks import EXAMPLE_TASKS, SENTIMENT, TextExamples
 from headlight.errors import DataError
-from headlight.evaluation.labels import label_answer
-from headlight.training.loss import batch_loss, cross_entropy
+from headlight.evaluation.text_tasks import label_answer
 from headlight.training.objectives.batch import IGNORE_INDEX
-from headlight.training.objectives.distillation import BagOfWordsDistillation
 from headlight.training.objectives.examples import (
+    BagOfWordsDistillation,
     ExampleObjective,
     MaskedExamples,
     SequenceClassification,
@@ -30,7 +27,7 @@ from headlight.training.objectives.examples import (
 )
 from headlight.training.recipe import load_recipe
 from headlight.training.run_dir import RunFolder
-from headlight.training.train_step import ValidationMetrics
+from headlight.training.train_step import ValidationMetrics, batch_loss, cross_entropy
 from headlight.training.trainer import Trainer
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")

@@ -11,7 +11,7 @@ from headlight.checkpoints import load
 from headlight.cli.train import train
 from headlight.errors import DataError
 from headlight.nn.transformer import Transformer
-from headlight.training.warm_start import warm_start
+from headlight.training.trainer import warm_start
 from tests.model.training.test_trainer import start_run
 
 

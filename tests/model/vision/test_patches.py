@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from headlight import EncodedImage, ImageError, TextError, Transformer, run, variant
-from headlight.analysis.head_ablation import ablate_heads
+from headlight.analysis.ablation import ablate_heads
 from headlight.tracing.trace import Trace
 from headlight.vision.image import ProcessedImage, process_image
 from headlight.vision.patches import class_token_tokenizer

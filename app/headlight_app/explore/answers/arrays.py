@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headlight.errors import EditError, UnknownNameError
-from headlight.nn.hook_points import AXIS_SIZES, QUERY_KEY_HOOK_POINTS, hook_point_of
+from headlight.nn.hooks import AXIS_SIZES, QUERY_KEY_HOOK_POINTS, hook_point_of
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.interventions import Intervention, Range
 from headlight.tracing.trace import Trace

@@ -8,9 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from headlight.analysis.head_reduction import combine_heads
-from headlight.analysis.qk_projection import QKProjection, qk_projection
-from headlight.analysis.row_selection import top_mass_mask
+from headlight.analysis.attention_maps import combine_heads, top_mass_mask
+from headlight.analysis.principal_components import QKProjection, qk_projection
 from headlight.attention_groups import AttentionGroup
 from headlight.errors import EditError
 from headlight.text.word_groups import TokenGroups

@@ -14,8 +14,7 @@ from headlight.rendering.html import patches_json
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Tokenizer
 from headlight.text.word_groups import sentence_numbers
-from headlight.tracing.indices import require_position
-from headlight.tracing.trace import NOT_FINITE, Trace
+from headlight.tracing.trace import NOT_FINITE, Trace, require_position
 from headlight_app.contract.parts import AttentionGroupAnswer, Patches
 from headlight_app.contract.reply import Reply
 from headlight_app.explore.answers.arrays import value_array

@@ -9,15 +9,16 @@ from time import monotonic
 import msgspec
 import numpy as np
 
-from headlight.analysis import head_ablation, information_flow, logit_lens
-from headlight.analysis.attribution import logit_attribution
-from headlight.analysis.head_ablation import HeadSearch
+from headlight.analysis import ablation as head_ablation
+from headlight.analysis import attribution as logit_attribution
+from headlight.analysis import information_flow, logit_lens
+from headlight.analysis.ablation import HeadSearch
 from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.config import Config
 from headlight.errors import TextError
-from headlight.nn.block import NORM_PLACEMENTS
 from headlight.nn.output_heads import POOLINGS
+from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tasks import label_text, require_token_task, task_of
 from headlight.text.tokenizer import Tokenizer

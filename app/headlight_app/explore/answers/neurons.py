@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from headlight.analysis.attribution.neuron_attribution import (
+from headlight.analysis.neuron_attribution import (
     NeuronAttribution,
     attribute_neurons,
     neuron_vocabulary,

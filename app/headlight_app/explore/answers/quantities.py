@@ -8,9 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from headlight.analysis.gradients import attention_gradient
-from headlight.analysis.rollout import attention_rollout
-from headlight.analysis.value_norms import weighted_value_norm
+from headlight.analysis.attention_maps import attention_rollout
+from headlight.analysis.weight_importance import attention_gradient, weighted_value_norm
 from headlight.attention_groups import AttentionGroup
 from headlight.errors import EditError
 from headlight.registry import Registry
@@ -182,7 +181,7 @@ QUANTITIES: Registry[Quantity] = Registry(
             _value_norm,
             Expression(
                 "weighted_value_norm(model, trace, path)[head]",
-                "from headlight.analysis.value_norms import weighted_value_norm",
+                "from headlight.analysis.weight_importance import weighted_value_norm",
                 ("weights", "v"),
             ),
             scale="sqrt",
@@ -193,7 +192,7 @@ QUANTITIES: Registry[Quantity] = Registry(
             _rollout,
             Expression(
                 'attention_rollout(trace.attention(stack="<stack>"))[layer]',
-                "from headlight.analysis.rollout import attention_rollout",
+                "from headlight.analysis.attention_maps import attention_rollout",
             ),
             scale="probability",
         ),
@@ -203,7 +202,7 @@ QUANTITIES: Registry[Quantity] = Registry(
             _gradient,
             Expression(
                 f"{_WEIGHTS} * attention_gradient(model, trace, path, <position>, <token>)[head]",
-                "from headlight.analysis.gradients import attention_gradient",
+                "from headlight.analysis.weight_importance import attention_gradient",
             ),
             signed=True,
         ),

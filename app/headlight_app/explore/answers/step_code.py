@@ -10,12 +10,11 @@ from textwrap import dedent
 from typing import Any
 
 from headlight.nn.attention import Attention, merge_heads, split_heads
-from headlight.nn.block import ResidualConnection
+from headlight.nn.layers import soft_cap
 from headlight.nn.masks import MASKS
-from headlight.nn.norms import soft_cap
 from headlight.nn.output_heads import MaskedLanguageModelHead, PredictionHead, SequenceClassifier
 from headlight.nn.positional_encodings import PositionalEncoding
-from headlight.nn.stack import Stack
+from headlight.nn.stack import ResidualConnection, Stack
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.trace import softmax
 from headlight_app.contract.reply import Reply

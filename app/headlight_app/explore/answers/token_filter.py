@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headlight.analysis.row_selection import renormalize_rows
+from headlight.analysis.attention_maps import renormalize_rows
 from headlight.errors import EditError
 from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.text.word_groups import TokenGroups, aggregate_by_group, group_texts, sentence_numbers, word_groups

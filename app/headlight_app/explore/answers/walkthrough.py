@@ -8,7 +8,7 @@ from headlight.analysis.walkthrough import attention as attention_steps
 from headlight.analysis.walkthrough import prediction as prediction_steps
 from headlight.analysis.walkthrough.prediction import PredictionWalkthrough
 from headlight.analysis.walkthrough.steps import WalkthroughStep
-from headlight.nn.hook_points import QUERY_KEY_HOOK_POINTS, hook_point_of
+from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, hook_point_of
 from headlight.nn.transformer import attention_at
 from headlight.tasks import task_of
 from headlight.tracing.trace import Trace

@@ -10,10 +10,8 @@ from msgspec import structs
 
 from headlight.attention_groups import attention_groups
 from headlight.errors import TextError
-from headlight.generation.fill_mask import fill_mask, remaining_masks
-from headlight.generation.generate import Prefix, TextGenerator
-from headlight.generation.sampling import Sample, SamplingConfig
-from headlight.generation.step import GenerationStep
+from headlight.generation.generate import Prefix, TextGenerator, fill_mask, remaining_masks
+from headlight.generation.step import GenerationStep, Sample, SamplingConfig
 from headlight.nn.masks import is_causal
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of

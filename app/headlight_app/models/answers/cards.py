@@ -8,11 +8,10 @@ from threading import Thread
 
 from headlight.checkpoints.load import read_card
 from headlight.config import Config
-from headlight.nn.block import NORM_PLACEMENTS
-from headlight.nn.feed_forward import FEED_FORWARDS
-from headlight.nn.norms import NORMS
+from headlight.nn.layers import FEED_FORWARDS, NORMS
 from headlight.nn.output_heads import POOLINGS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.tasks import TASKS, task_of
 from headlight_app.contract.reply import Reply
 from headlight_app.engine import contract

@@ -6,9 +6,8 @@ import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
-from headlight.checkpoints.catalog import hub_cache_folder
-from headlight.checkpoints.files.upload_archive import UploadLimits, extract_zip, write_files
-from headlight.checkpoints.hub import download_model, is_hub_id
+from headlight.checkpoints.catalog import download_model, hub_cache_folder, is_hub_id
+from headlight.checkpoints.upload_archive import UploadLimits, extract_zip, write_files
 from headlight.errors import CheckpointError
 from headlight_app.contract.reply import Reply
 from headlight_app.engine.contract import Done

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headlight.cancellation import check_cancelled
-from headlight.generation.beam_search import LENGTH_PENALTY, Hypothesis, beam_search
+from headlight.generation.generate import LENGTH_PENALTY, Hypothesis, beam_search
 from headlight.text.tokenizer import Tokenizer
 from headlight_app.contract.reply import Reply
 from headlight_app.inference.resolved_question import resolve

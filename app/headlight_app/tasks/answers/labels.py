@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headlight.analysis.head_ablation import ablate_heads, heads_per_batch
-from headlight.analysis.token_ablation import ablate_tokens, require_text_classifier
+from headlight.analysis.ablation import ablate_heads, ablate_tokens, heads_per_batch, require_text_classifier
 from headlight.array_types import Float
 from headlight.attention_groups import attention_groups
 from headlight.cancellation import check_cancelled

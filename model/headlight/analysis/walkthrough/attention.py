@@ -13,18 +13,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headlight.analysis.attribution.linearize import per_head_output
+from headlight.analysis.attribution import per_head_output
 from headlight.analysis.walkthrough.steps import StepValue, WalkthroughStep, is_edited
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import AttentionFunction
-from headlight.nn.hook_points import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
-from headlight.nn.norms import soft_cap
+from headlight.nn.hooks import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
+from headlight.nn.layers import soft_cap
 from headlight.nn.positional_encodings import PositionalEncoding
 from headlight.nn.transformer import Transformer, attention_at
-from headlight.tracing.indices import require_head, require_position
 from headlight.tracing.recompute import recompute_attention
 from headlight.tracing.run import to_numpy
-from headlight.tracing.trace import Trace
+from headlight.tracing.trace import Trace, require_head, require_position
 
 
 def paths_to_keep(path: str) -> tuple[str, ...]:

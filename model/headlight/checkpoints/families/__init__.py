@@ -1,6 +1,6 @@
 """The families of checkpoints that can be opened, by the model_type of their config.json."""
 
-from headlight.checkpoints.families import bart, bert, deberta, gemma, gpt, llama, misc, modernbert, t5, vit
+from headlight.checkpoints.families import bert, encoder_decoders, gpt, llama, modernbert, vit
 from headlight.checkpoints.weight_mapping import Family
 from headlight.registry import Registry
 
@@ -19,25 +19,25 @@ FAMILIES: Registry[Family] = Registry(
         "smollm3": llama.SMOLLM3,
         "olmo2": llama.OLMO2,
         "phi3": llama.PHI3,
-        "gemma": gemma.GEMMA,
-        "gemma2": gemma.GEMMA2,
-        "gemma3_text": gemma.GEMMA3,
-        "opt": misc.OPT,
-        "bloom": misc.BLOOM,
-        "falcon": misc.FALCON,
-        "phi": misc.PHI,
+        "gemma": llama.GEMMA,
+        "gemma2": llama.GEMMA2,
+        "gemma3_text": llama.GEMMA3,
+        "opt": gpt.OPT,
+        "bloom": gpt.BLOOM,
+        "falcon": gpt.FALCON,
+        "phi": gpt.PHI,
         "bert": bert.BERT,
         "roberta": bert.ROBERTA,
         "distilbert": bert.DISTILBERT,
         "electra": bert.ELECTRA,
         "albert": bert.ALBERT,
         "modernbert": modernbert.MODERNBERT,
-        "deberta-v2": deberta.DEBERTA,
-        "t5": t5.T5,
-        "bart": bart.BART,
+        "deberta-v2": bert.DEBERTA,
+        "t5": encoder_decoders.T5,
+        "bart": encoder_decoders.BART,
         "nanogpt": gpt.NANOGPT,
         "llama2.c": llama.LLAMA2C,
-        "marian": bart.MARIAN,
+        "marian": encoder_decoders.MARIAN,
         "vit": vit.VIT,
     },
 )

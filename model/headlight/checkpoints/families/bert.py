@@ -1,4 +1,4 @@
-"""BERT and its relatives: RoBERTa, DistilBERT, ELECTRA, ALBERT."""
+"""BERT and its relatives: RoBERTa, DistilBERT, ELECTRA, ALBERT, DeBERTa."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.common import (
     MLP_ACTIVATIONS,
     SUMMARY_FIELDS,
+    block_rows,
     block_rules,
     classifier_head,
     masked_language_head,
+    sizes,
 )
-from headlight.checkpoints.weight_mapping import ConfigValues, Family, HeadMapping, WeightRules, rule
-from headlight.checkpoints.weight_ops import last_positions
-from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
+from headlight.checkpoints.weight_mapping import ConfigValues, Family, HeadMapping, WeightRules, last_positions, rule
+from headlight.config_groups import EmbeddingConfig, OutputHeadConfig, PerLayerConfig, RelativePositionConfig
+from headlight.errors import CheckpointError
 
 
 def shared_config(
@@ -21,12 +23,7 @@ def shared_config(
     """A bidirectional encoder with learned positions, post-norm, and biases."""
     return {
         "architecture": "encoder",
-        "vocabulary_size": fields.integer("vocab_size", vocabulary),
-        "context_length": fields.integer("max_position_embeddings", 512),
-        "d_model": fields.integer("hidden_size", width),
-        "layers": fields.layer_count("num_hidden_layers", 12),
-        "heads": fields.integer("num_attention_heads", 12),
-        "d_ff": fields.integer("intermediate_size", 3072),
+        **sizes(fields, vocabulary, 512, width, 12, 12, 3072),
         "feed_forward": fields.choice("hidden_act", activation, MLP_ACTIVATIONS),
         "norm_epsilon": fields.number("layer_norm_eps", 1e-12),
         "embedding": EmbeddingConfig(segments=fields.integer("type_vocab_size", 2)),
@@ -58,14 +55,10 @@ def roberta(fields: ConfigReader) -> ConfigValues:
 
 def distilbert(fields: ConfigReader) -> ConfigValues:
     """DistilBERT: other field names, no segments."""
+    names = {"d_model": "dim", "layers": "n_layers", "heads": "n_heads", "d_ff": "hidden_dim"}
     return {
         "architecture": "encoder",
-        "vocabulary_size": fields.integer("vocab_size", 30_522),
-        "context_length": fields.integer("max_position_embeddings", 512),
-        "d_model": fields.integer("dim", 768),
-        "layers": fields.layer_count("n_layers", 6),
-        "heads": fields.integer("n_heads", 12),
-        "d_ff": fields.integer("hidden_dim", 3072),
+        **sizes(fields, 30_522, 512, 768, 6, 12, 3072, **names),
         "feed_forward": fields.choice("activation", "gelu", MLP_ACTIVATIONS),
         "norm_epsilon": 1e-12,
         **ENCODER_CONFIG,
@@ -140,16 +133,12 @@ def replaced_token_config(fields: ConfigReader) -> ConfigValues:
     return {"output_head": "token-classifier", "labels": ("replaced",), "output_head_config": answer}
 
 
-_LAYER: WeightRules = {
-    "self_attention.query": "attention.self.query",
-    "self_attention.key": "attention.self.key",
-    "self_attention.value": "attention.self.value",
-    "self_attention.output": "attention.output.dense",
-    "self_attention_residual.norm": "attention.output.LayerNorm",
-    "feed_forward.up": "intermediate.dense",
-    "feed_forward.down": "output.dense",
-    "feed_forward_residual.norm": "output.LayerNorm",
-}
+_LAYER = block_rows(
+    "attention.output.LayerNorm",
+    ["attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"],
+    "output.LayerNorm",
+    ["intermediate.dense", "output.dense"],
+)
 OUTSIDE_BLOCKS: WeightRules = {
     "embedding": "embeddings.word_embeddings",
     "encoder.positional_encoding.table": "embeddings.position_embeddings",
@@ -201,16 +190,12 @@ DISTILBERT = Family(
     | block_rules(
         "encoder",
         "transformer.layer.{i}.",
-        {
-            "self_attention.query": "attention.q_lin",
-            "self_attention.key": "attention.k_lin",
-            "self_attention.value": "attention.v_lin",
-            "self_attention.output": "attention.out_lin",
-            "self_attention_residual.norm": "sa_layer_norm",
-            "feed_forward.up": "ffn.lin1",
-            "feed_forward.down": "ffn.lin2",
-            "feed_forward_residual.norm": "output_layer_norm",
-        },
+        block_rows(
+            "sa_layer_norm",
+            ["attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin"],
+            "output_layer_norm",
+            ["ffn.lin1", "ffn.lin2"],
+        ),
     ),
     {
         "ForMaskedLM": predictions_head(
@@ -264,16 +249,12 @@ ALBERT = Family(
     | block_rules(
         "encoder",
         "encoder.albert_layer_groups.{group}.albert_layers.{inside}.",
-        {
-            "self_attention.query": "attention.query",
-            "self_attention.key": "attention.key",
-            "self_attention.value": "attention.value",
-            "self_attention.output": "attention.dense",
-            "self_attention_residual.norm": "attention.LayerNorm",
-            "feed_forward.up": "ffn",
-            "feed_forward.down": "ffn_output",
-            "feed_forward_residual.norm": "full_layer_layer_norm",
-        },
+        block_rows(
+            "attention.LayerNorm",
+            ["attention.query", "attention.key", "attention.value", "attention.dense"],
+            "full_layer_layer_norm",
+            ["ffn", "ffn_output"],
+        ),
     ),
     {
         "ForMaskedLM": _ALBERT_PREDICTIONS,
@@ -285,4 +266,100 @@ ALBERT = Family(
     ignored_tensors=(*_BUFFERS, "pooler.*", "sop_classifier.*"),
     required_values={"position_embedding_type": "absolute"},
     name_indices=shared_layer_indices,
+)
+
+
+def deberta(fields: ConfigReader) -> ConfigValues:
+    """Disentangled attention; with `position_biased_input` learned positions are added to the embeddings as well."""
+    defaults = {"num_hidden_layers": 24, "num_attention_heads": 24, "intermediate_size": 6144}
+    choices = shared_config(fields.with_defaults(**defaults), vocabulary=128_100, width=1536)
+    width, heads = choices["d_model"], max(choices["heads"], 1)
+    head = fields.integer("attention_head_size", 0) or width // heads
+    fields.require_values({"embedding_size": width})
+    attention_types = fields.values.get("pos_att_type") or []
+    attention_types = attention_types.split("|") if isinstance(attention_types, str) else attention_types
+    fields.fields_read.add("pos_att_type")
+    if not isinstance(attention_types, list) or not {*map(str, attention_types)} <= {"c2p", "p2c"}:
+        raise CheckpointError(
+            f"{fields.name}: its pos_att_type is {str(attention_types)[:60]!r}; known are c2p and p2c."
+        )
+    relative, absolute = fields.boolean("relative_attention", False), fields.boolean("position_biased_input", True)
+    scale = (max(head, 1) * (1 + len(set(attention_types)))) ** -0.5
+    return choices | {
+        "head_dim": head,
+        "embedding": EmbeddingConfig(segments=fields.integer("type_vocab_size", 0)),
+        "norm_epsilon": fields.number("layer_norm_eps", 1e-7),
+        "positional_encoding": "disentangled" if relative else "learned" if absolute else "none",
+        "relative_position": _relative_positions(fields, choices["context_length"], attention_types, absolute)
+        if relative
+        else RelativePositionConfig(),
+        "per_layer": PerLayerConfig(score_scales=(scale,) * choices["layers"]),
+    }
+
+
+def _relative_positions(
+    fields: ConfigReader, context: int, attention_types: list[str], absolute: bool
+) -> RelativePositionConfig:
+    def count(name: str) -> int:
+        value = fields.number(name, -1)
+        return int(value) if 0 < value < 1e6 else 0
+
+    max_distance, buckets = count("max_relative_positions") or context, count("position_buckets")
+    norms = fields.string("norm_rel_ebd", "none").lower().split("|")
+    return RelativePositionConfig(
+        buckets=buckets or max_distance,
+        max_distance=max_distance,
+        exact_distances=not buckets,
+        content_to_position="c2p" in attention_types,
+        position_to_content="p2c" in attention_types,
+        normalized="layer_norm" in [norm.strip() for norm in norms],
+        absolute_positions=absolute,
+    )
+
+
+def deberta_pooler(fields: ConfigReader) -> ConfigValues:
+    """The dense layer and activation on the first token of a sequence classifier."""
+    activation = fields.choice("pooler_hidden_act", "gelu", MLP_ACTIVATIONS)
+    return {"output_head_config": OutputHeadConfig(transform="dense", activation=activation)}
+
+
+_DEBERTA_BLOCK: WeightRules = _LAYER | {
+    "self_attention.query": "attention.self.query_proj",
+    "self_attention.key": "attention.self.key_proj",
+    "self_attention.value": "attention.self.value_proj",
+    "self_attention.relative_position_projection.key": "attention.self.pos_key_proj|attention.self.key_proj",
+    "self_attention.relative_position_projection.query": "attention.self.pos_query_proj|attention.self.query_proj",
+}
+_DEBERTA_RELATIVE_POSITIONS: WeightRules = {
+    "encoder.positional_encoding.absolute.table": "embeddings.position_embeddings",
+    "encoder.positional_encoding.relative_embedding": "encoder.rel_embeddings",
+    "encoder.positional_encoding.norm": "encoder.LayerNorm",
+}
+DEBERTA = Family(
+    deberta,
+    OUTSIDE_BLOCKS | _DEBERTA_RELATIVE_POSITIONS | block_rules("encoder", "encoder.layer.{i}.", _DEBERTA_BLOCK),
+    {
+        "ForMaskedLM": predictions_head(
+            "cls.predictions.transform.dense|lm_predictions.lm_head.dense",
+            "cls.predictions.transform.LayerNorm|lm_predictions.lm_head.LayerNorm",
+            "cls.predictions.decoder",
+            "cls.predictions.bias|lm_predictions.lm_head.bias",
+        ),
+        "ForSequenceClassification": classifier_head(
+            "classifier", rows={"output_head.transform.dense": "pooler.dense"}, read=deberta_pooler
+        ),
+        "ForTokenClassification": _TOKEN_CLASSIFIER,
+    },
+    base_model_prefix="deberta.",
+    # encoder.LayerNorm normalizes the relative embeddings; it is stored even where they are not used.
+    ignored_tensors=(
+        "embeddings.position_ids",
+        "mask_predictions.*",
+        "lm_predictions.*",
+        "pooler.*",
+        "encoder.LayerNorm.*",
+    ),
+    required_values={"conv_kernel_size": 0, "is_decoder": False},
+    # The first three are known from the tensors; the others have no effect without relative attention.
+    ignored_fields=("legacy", "pooler_hidden_size", "share_att_key", "max_relative_positions", "norm_rel_ebd"),
 )

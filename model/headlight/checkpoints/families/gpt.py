@@ -1,33 +1,52 @@
-"""GPT-2 and its descendants: GPT-Neo, GPT-J, GPT-NeoX (Pythia), and nanoGPT's own files."""
+"""GPT-2 and its descendants, nanoGPT's own files, and OPT, BLOOM, Falcon and Phi."""
 
 from __future__ import annotations
 
-from headlight.checkpoints.config_reader import ConfigReader
+from typing import Literal
+
+from headlight.checkpoints.config_reader import ConfigReader, FieldNames
 from headlight.checkpoints.families.common import (
+    ATTENTION_PROJECTIONS,
     MLP_ACTIVATIONS,
     SUMMARY_FIELDS,
+    block_rows,
     block_rules,
     decoder_heads,
+    fused,
+    head_and_context,
     language_head,
+    rope_config,
+    sizes,
 )
-from headlight.checkpoints.families.rope import rope_config
-from headlight.checkpoints.weight_mapping import ConfigValues, Family, WeightRule, WeightRules, rule
-from headlight.checkpoints.weight_ops import chunk, per_head_qkv, transpose
-from headlight.config_groups import PerLayerConfig, RopeConfig
+from headlight.checkpoints.families.encoder_decoders import BLOCK as BART_BLOCK
+from headlight.checkpoints.weight_mapping import (
+    ConfigValues,
+    Family,
+    WeightRule,
+    WeightRules,
+    chunk,
+    grouped_qkv,
+    per_head_qkv,
+    rule,
+    skip_rows,
+    transpose,
+)
+from headlight.config_groups import AlibiConfig, EmbeddingConfig, PerLayerConfig, RopeConfig
 from headlight.errors import CheckpointError
 
 
 def shared_config(fields: ConfigReader, defaults: tuple[int, int, int, int, int]) -> ConfigValues:
     """Sizes under GPT-2's names; `defaults`: vocabulary, context, d_model, layers, heads."""
-    vocabulary, context, width, layers, count = defaults
+    names = {
+        "context_length": ("n_positions", "max_position_embeddings", "n_ctx"),
+        "d_model": ("n_embd", "hidden_size"),
+        "layers": ("n_layer", "num_layers", "num_hidden_layers"),
+        "heads": ("n_head", "num_heads", "num_attention_heads"),
+        "d_ff": ("n_inner", "intermediate_size"),
+    }
     return {
         "architecture": "decoder",
-        "vocabulary_size": fields.integer("vocab_size", vocabulary),
-        "context_length": fields.integer(("n_positions", "max_position_embeddings", "n_ctx"), context),
-        "d_model": fields.integer(("n_embd", "hidden_size"), width),
-        "layers": fields.layer_count(("n_layer", "num_layers", "num_hidden_layers"), layers),
-        "heads": fields.integer(("n_head", "num_heads", "num_attention_heads"), count),
-        "d_ff": fields.integer(("n_inner", "intermediate_size"), 0),
+        **sizes(fields, *defaults, 0, **names),
         "feed_forward": fields.choice("activation_function", "gelu_new", MLP_ACTIVATIONS),
         "norm": "layernorm",
         "norm_epsilon": fields.number("layer_norm_epsilon", 1e-5),
@@ -82,23 +101,16 @@ def gptj(fields: ConfigReader) -> ConfigValues:
 
 def gpt_neox(fields: ConfigReader) -> ConfigValues:
     """Partial rotary embedding; attention and feed-forward in parallel or in sequence."""
-    width, count = fields.integer("hidden_size", 6144), fields.integer("num_attention_heads", 64)
-    context = fields.integer("max_position_embeddings", 2048)
+    found = sizes(fields, 50_432, 2048, 6144, 44, 64, 24_576)
     names = ("rotary_emb_base", "rotary_pct")
-    attention = ("query", "key", "value", "output") * fields.boolean("attention_bias", True)
-    return {
+    attention = ATTENTION_PROJECTIONS * fields.boolean("attention_bias", True)
+    return found | {
         "architecture": "decoder",
-        "vocabulary_size": fields.integer("vocab_size", 50_432),
-        "context_length": context,
-        "d_model": width,
-        "layers": fields.layer_count("num_hidden_layers", 44),
-        "heads": count,
-        "d_ff": fields.integer("intermediate_size", 24_576),
         "feed_forward": fields.choice("hidden_act", "gelu", MLP_ACTIVATIONS),
         "norm": "layernorm",
         "norm_epsilon": fields.number("layer_norm_eps", 1e-5),
         "positional_encoding": "rope",
-        "rope": rope_config(fields, width // max(count, 1), context, rotary_fraction=0.25, field_names=names),
+        "rope": rope_config(fields, *head_and_context(found), rotary_fraction=0.25, field_names=names),
         "parallel_residual": fields.boolean("use_parallel_residual", True),
         "biases": (*attention, "up", "down", "norm"),
     }
@@ -106,13 +118,10 @@ def gpt_neox(fields: ConfigReader) -> ConfigValues:
 
 def nanogpt(fields: ConfigReader) -> ConfigValues:
     """GPT-2 as nanoGPT writes it: exact GELU, all biases or none."""
+    names = {"context_length": "block_size", "d_model": "n_embd", "layers": "n_layer", "heads": "n_head", "d_ff": "-"}
     return {
         "architecture": "decoder",
-        "vocabulary_size": fields.integer("vocab_size", 50_304),
-        "context_length": fields.integer("block_size", 1024),
-        "d_model": fields.integer("n_embd", 768),
-        "layers": fields.layer_count("n_layer", 12),
-        "heads": fields.integer("n_head", 12),
+        **sizes(fields, 50_304, 1024, 768, 12, 12, 0, **names),
         "feed_forward": "gelu",
         "norm": "layernorm",
         "positional_encoding": "learned",
@@ -120,16 +129,12 @@ def nanogpt(fields: ConfigReader) -> ConfigValues:
     }
 
 
-_BLOCK: WeightRules = {
-    "self_attention_residual.norm": "ln_1",
-    "self_attention.query": rule("attn.c_attn", transpose, chunk(0, 3)),
-    "self_attention.key": rule("attn.c_attn", transpose, chunk(1, 3)),
-    "self_attention.value": rule("attn.c_attn", transpose, chunk(2, 3)),
-    "self_attention.output": rule("attn.c_proj", transpose),
-    "feed_forward_residual.norm": "ln_2",
-    "feed_forward.up": rule("mlp.c_fc", transpose),
-    "feed_forward.down": rule("mlp.c_proj", transpose),
-}
+_BLOCK = block_rows(
+    "ln_1",
+    [*(rule("attn.c_attn", transpose, chunk(index, 3)) for index in range(3)), rule("attn.c_proj", transpose)],
+    "ln_2",
+    [rule("mlp.c_fc", transpose), rule("mlp.c_proj", transpose)],
+)
 _OUTSIDE_BLOCKS: WeightRules = {
     "embedding": "wte",
     "decoder.positional_encoding.table": "wpe",
@@ -149,16 +154,12 @@ GPT_NEO = Family(
     | block_rules(
         "decoder",
         "h.{i}.",
-        {
-            "self_attention_residual.norm": "ln_1",
-            "self_attention.query": "attn.attention.q_proj",
-            "self_attention.key": "attn.attention.k_proj",
-            "self_attention.value": "attn.attention.v_proj",
-            "self_attention.output": "attn.attention.out_proj",
-            "feed_forward_residual.norm": "ln_2",
-            "feed_forward.up": "mlp.c_fc",
-            "feed_forward.down": "mlp.c_proj",
-        },
+        block_rows(
+            "ln_1",
+            [f"attn.attention.{name}_proj" for name in ("q", "k", "v", "out")],
+            "ln_2",
+            ["mlp.c_fc", "mlp.c_proj"],
+        ),
     ),
     decoder_heads(tied=True, token_classifier="classifier"),
     base_model_prefix="transformer.",
@@ -172,16 +173,12 @@ GPTJ = Family(
     | block_rules(
         "decoder",
         "h.{i}.",
-        {
-            "self_attention_residual.norm": "ln_1",
-            "self_attention.query": "attn.q_proj",
-            "self_attention.key": "attn.k_proj",
-            "self_attention.value": "attn.v_proj",
-            "self_attention.output": "attn.out_proj",
-            "feed_forward_residual.norm": "ln_1",
-            "feed_forward.up": "mlp.fc_in",
-            "feed_forward.down": "mlp.fc_out",
-        },
+        block_rows(
+            "ln_1",
+            [f"attn.{name}_proj" for name in ("q", "k", "v", "out")],
+            "ln_1",
+            ["mlp.fc_in", "mlp.fc_out"],
+        ),
     ),
     decoder_heads(tied=False, token_classifier="classifier")
     | {"ForCausalLM": language_head(tied_by_default=False, bias=True)},
@@ -195,16 +192,12 @@ GPT_NEOX = Family(
     | block_rules(
         "decoder",
         "layers.{i}.",
-        {
-            "self_attention_residual.norm": "input_layernorm",
-            "self_attention.query": rule("attention.query_key_value", per_head_qkv(0)),
-            "self_attention.key": rule("attention.query_key_value", per_head_qkv(1)),
-            "self_attention.value": rule("attention.query_key_value", per_head_qkv(2)),
-            "self_attention.output": "attention.dense",
-            "feed_forward_residual.norm": "post_attention_layernorm",
-            "feed_forward.up": "mlp.dense_h_to_4h",
-            "feed_forward.down": "mlp.dense_4h_to_h",
-        },
+        block_rows(
+            "input_layernorm",
+            [*fused("attention.query_key_value", per_head_qkv), "attention.dense"],
+            "post_attention_layernorm",
+            ["mlp.dense_h_to_4h", "mlp.dense_4h_to_h"],
+        ),
     ),
     decoder_heads(tied=False, token_classifier="classifier")
     | {"ForCausalLM": language_head("embed_out|lm_head", tied_by_default=False)},
@@ -226,4 +219,152 @@ NANOGPT = Family(
     base_model_prefix="transformer.",
     ignored_tensors=("h.*.attn.bias",),
     ignored_fields=("dropout",),
+)
+
+
+def opt(fields: ConfigReader) -> ConfigValues:
+    """Pre-norm or post-norm; embeddings smaller than d_model are projected up before positions are added."""
+    found = sizes(fields, 50_272, 2048, 768, 12, 12, 3072, d_ff="ffn_dim")
+    embedding_size = fields.integer("word_embed_proj_dim", found["d_model"])
+    norm_first = fields.boolean("do_layer_norm_before", True)
+    linear_biases = (*ATTENTION_PROJECTIONS, "up", "down") * fields.boolean("enable_bias", True)
+    projection: Literal["none", "tokens"] = "none" if embedding_size == found["d_model"] else "tokens"
+    return found | {
+        "architecture": "decoder",
+        "embedding": EmbeddingConfig(dim=embedding_size, projection=projection),
+        "feed_forward": fields.choice("activation_function", "relu", MLP_ACTIVATIONS),
+        "norm": "layernorm" if fields.boolean("layer_norm_elementwise_affine", True) else "nonparametric-layernorm",
+        "norm_placement": "pre" if norm_first else "post",
+        "final_norm": not fields.boolean("_remove_final_layer_norm", False),
+        "positional_encoding": "learned",
+        "biases": (*linear_biases, "norm"),
+    }
+
+
+def bloom(fields: ConfigReader) -> ConfigValues:
+    """ALiBi, LayerNorm on the embeddings; residual connections may start from the norm's output."""
+    names: dict[str, FieldNames] = {
+        "context_length": "seq_length",
+        "d_model": ("n_embed", "hidden_size"),
+        "layers": ("n_layer", "num_hidden_layers"),
+        "heads": ("n_head", "num_attention_heads"),
+        "d_ff": "-",
+    }
+    residual_from_norm = fields.boolean("apply_residual_connection_post_layernorm", False)
+    return {
+        "architecture": "decoder",
+        **sizes(fields, 250_880, 2048, 64, 2, 8, 0, **names),
+        "feed_forward": "gelu-tanh",
+        "norm": "layernorm",
+        "norm_epsilon": fields.number("layer_norm_epsilon", 1e-5),
+        "norm_placement": "residual-from-norm" if residual_from_norm else "pre",
+        "embedding_norm": True,
+        "positional_encoding": "alibi",
+        "bias": True,
+    }
+
+
+def falcon(fields: ConfigReader) -> ConfigValues:
+    """Multi-query or grouped-query attention parallel to the feed-forward; in old models ALiBi, and in sequence."""
+    names: dict[str, FieldNames] = {"d_model": ("n_embed", "hidden_size"), "d_ff": "ffn_hidden_size"}
+    found = sizes(fields, 65_024, 2048, 4544, 32, 71, 0, **names)
+    count, (head, context) = found["heads"], head_and_context(found)
+    grouped = fields.boolean("new_decoder_architecture", False)
+    key_value_heads = 1 if fields.boolean("multi_query", True) else count
+    linear_biases = (*ATTENTION_PROJECTIONS, "up", "down") * fields.boolean("bias", False)
+    alibi = fields.boolean("alibi", False)
+    return found | {
+        "architecture": "decoder",
+        "key_value_heads": fields.integer("num_kv_heads", count) if grouped else key_value_heads,
+        "feed_forward": fields.choice("activation", "gelu", MLP_ACTIVATIONS),
+        "norm": "layernorm",
+        "norm_epsilon": fields.number("layer_norm_epsilon", 1e-5),
+        "parallel_residual": fields.boolean("parallel_attn", True) or grouped,
+        "positional_encoding": "alibi" if alibi else "rope",
+        "alibi": AlibiConfig(scale=max(head, 1) ** -0.5, bfloat16=True),
+        "rope": rope_config(fields, head, context),
+        "biases": (*linear_biases, "norm"),
+    }
+
+
+def phi(fields: ConfigReader) -> ConfigValues:
+    """Partial rotary embedding; attention and feed-forward in parallel after one norm."""
+    found = sizes(fields, 51_200, 2048, 2048, 24, 32, 8192)
+    return found | {
+        "architecture": "decoder",
+        "key_value_heads": fields.integer("num_key_value_heads", found["heads"]),
+        "feed_forward": fields.choice("hidden_act", "gelu_new", MLP_ACTIVATIONS),
+        "norm": "layernorm",
+        "norm_epsilon": fields.number("layer_norm_eps", 1e-5),
+        "parallel_residual": True,
+        "qk_norm": "per-head" if fields.boolean("qk_layernorm", False) else "none",
+        "positional_encoding": "rope",
+        "rope": rope_config(fields, *head_and_context(found), rotary_fraction=0.5),
+        "bias": True,
+    }
+
+
+_OPT_OUTSIDE_BLOCKS: WeightRules = {
+    "embedding": "decoder.embed_tokens",
+    "decoder.token_project_in": "decoder.project_in",
+    "decoder.project_out": "decoder.project_out",
+    "decoder.positional_encoding.table": rule("decoder.embed_positions", skip_rows(2)),
+    "decoder.final_norm": "decoder.final_layer_norm",
+}
+_BLOOM_BLOCK = block_rows(
+    "input_layernorm",
+    [*fused("self_attention.query_key_value", per_head_qkv), "self_attention.dense"],
+    "post_attention_layernorm",
+    ["mlp.dense_h_to_4h", "mlp.dense_4h_to_h"],
+)
+_FALCON_BLOCK = block_rows(
+    "ln_attn|input_layernorm",
+    [*fused("self_attention.query_key_value", grouped_qkv), "self_attention.dense"],
+    "ln_mlp|post_attention_layernorm|input_layernorm",
+    ["mlp.dense_h_to_4h", "mlp.dense_4h_to_h"],
+)
+_BLOOM_OUTSIDE_BLOCKS: WeightRules = {
+    "embedding": "word_embeddings",
+    "decoder.embedding_norm": "word_embeddings_layernorm",
+    "decoder.final_norm": "ln_f",
+}
+_PHI_BLOCK = block_rows(
+    "input_layernorm",
+    ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.dense"],
+    "input_layernorm",
+    ["mlp.fc1", "mlp.fc2"],
+) | {
+    "self_attention.query_norm.norm": "self_attn.q_layernorm",
+    "self_attention.key_norm.norm": "self_attn.k_layernorm",
+}
+_PHI_OUTSIDE_BLOCKS: WeightRules = {"embedding": "embed_tokens", "decoder.final_norm": "final_layernorm"}
+_CLASS_HEADS = decoder_heads(tied=True, token_classifier="classifier")
+OPT = Family(
+    opt,
+    _OPT_OUTSIDE_BLOCKS | block_rules("decoder", "decoder.layers.{i}.", BART_BLOCK),
+    decoder_heads(tied=True, token_classifier="classifier", default_pad_token_id=1),
+    base_model_prefix="model.",
+)
+BLOOM = Family(
+    bloom,
+    _BLOOM_OUTSIDE_BLOCKS | block_rules("decoder", "h.{i}.", _BLOOM_BLOCK),
+    _CLASS_HEADS,
+    base_model_prefix="transformer.",
+    required_values={"slow_but_exact": False, "pretraining_tp": 1},
+)
+FALCON = Family(
+    falcon,
+    _BLOOM_OUTSIDE_BLOCKS | block_rules("decoder", "h.{i}.", _FALCON_BLOCK),
+    _CLASS_HEADS,
+    base_model_prefix="transformer.",
+    ignored_tensors=("*.rotary_emb.inv_freq",),
+    # The first is known from the norms' tensors; the second has no effect in the old architecture.
+    ignored_fields=("num_ln_in_parallel_attn", "num_kv_heads"),
+)
+PHI = Family(
+    phi,
+    _PHI_OUTSIDE_BLOCKS | block_rules("decoder", "layers.{i}.", _PHI_BLOCK),
+    decoder_heads(tied=False) | {"ForCausalLM": language_head(tied_by_default=False, bias=True)},
+    base_model_prefix="model.",
+    ignored_tensors=("*.rotary_emb.inv_freq",),
 )

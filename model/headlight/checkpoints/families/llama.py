@@ -1,34 +1,45 @@
-"""Llama and models with its architecture: Mistral, Qwen2, Qwen3, SmolLM3, OLMo 2, Phi-3, EuroBERT."""
+"""Llama and models with its architecture: Mistral, Qwen2, Qwen3, SmolLM3, OLMo 2, Phi-3, EuroBERT, Gemma 1 to 3."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.common import (
+    ATTENTION_PROJECTIONS,
     GATED_MLP_ACTIVATIONS,
+    block_rows,
     block_rules,
     classifier_head,
     decoder_heads,
+    fused,
+    head_and_context,
     language_head,
+    layer_masks,
     masked_language_head,
+    rope_config,
+    sizes,
 )
-from headlight.checkpoints.families.rope import layer_masks, rope_config
-from headlight.checkpoints.weight_mapping import ConfigValues, Family, WeightRules, rule
-from headlight.checkpoints.weight_ops import chunk, stacked_qkv
-from headlight.config_groups import OutputHeadConfig, PerLayerConfig
+from headlight.checkpoints.weight_mapping import (
+    ConfigValues,
+    Family,
+    HeadMapping,
+    WeightRules,
+    chunk,
+    rule,
+    stacked_qkv,
+)
+from headlight.config_groups import EmbeddingConfig, OutputHeadConfig, PerLayerConfig
 
-BLOCK: WeightRules = {
-    "self_attention_residual.norm": "input_layernorm",
-    "self_attention.query": "self_attn.q_proj",
-    "self_attention.key": "self_attn.k_proj",
-    "self_attention.value": "self_attn.v_proj",
-    "self_attention.output": "self_attn.o_proj",
-    "feed_forward_residual.norm": "post_attention_layernorm",
-    "feed_forward.gate": "mlp.gate_proj",
-    "feed_forward.up": "mlp.up_proj",
-    "feed_forward.down": "mlp.down_proj",
-}
+BLOCK = block_rows(
+    "input_layernorm",
+    ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"],
+    "post_attention_layernorm",
+    ["mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"],
+)
 QK_NORM_RULES: WeightRules = {
     "self_attention.query_norm.norm": "self_attn.q_norm",
     "self_attention.key_norm.norm": "self_attn.k_norm",
@@ -36,7 +47,6 @@ QK_NORM_RULES: WeightRules = {
 OUTSIDE_BLOCKS: WeightRules = {"embedding": "embed_tokens", "decoder.final_norm": "norm"}
 _ENCODER_OUTSIDE_BLOCKS: WeightRules = {"embedding": "embed_tokens", "encoder.final_norm": "norm"}
 WEIGHTS = OUTSIDE_BLOCKS | block_rules("decoder", "layers.{i}.", BLOCK)
-ATTENTION_PROJECTIONS = ("query", "key", "value", "output")
 FEEDFORWARD_PROJECTIONS = ("gate", "up", "down")
 
 
@@ -44,22 +54,17 @@ def shared_config(
     fields: ConfigReader, activation: str = "silu", original_context: int = 0, rotary_fraction: float | None = None
 ) -> ConfigValues:
     """Sizes, norm, activation and rotary embedding, under the names that all these families share."""
-    width, heads = fields.integer("hidden_size", 4096), fields.integer("num_attention_heads", 32)
-    head_width = fields.integer("head_dim", 0) or width // max(heads, 1)
-    context = fields.integer("max_position_embeddings", 2048)
+    found = sizes(fields, 32_000, 2048, 4096, 32, 32, 11_008)
+    head_width, context = head_and_context(found)
+    head_width = fields.integer("head_dim", 0) or head_width
     rope = rope_config(fields, head_width, context, original_context=original_context, rotary_fraction=rotary_fraction)
     if rope.scaling == "dynamic":
         context = int(context * rope.factor)
-    return {
+    return found | {
         "architecture": "decoder",
-        "vocabulary_size": fields.integer("vocab_size", 32_000),
         "context_length": context,
-        "d_model": width,
-        "layers": fields.layer_count("num_hidden_layers", 32),
-        "heads": heads,
-        "key_value_heads": fields.integer("num_key_value_heads", heads),
+        "key_value_heads": fields.integer("num_key_value_heads", found["heads"]),
         "head_dim": head_width,
-        "d_ff": fields.integer("intermediate_size", 11_008),
         "feed_forward": fields.choice(("hidden_act", "hidden_activation"), activation, GATED_MLP_ACTIVATIONS),
         "norm": "rmsnorm",
         "norm_epsilon": fields.number("rms_norm_eps", 1e-6),
@@ -72,31 +77,18 @@ def shared_config(
 _MISTRAL = {"max_position_embeddings": 131_072, "intermediate_size": 14_336}
 _QWEN = {"vocab_size": 151_936, "max_position_embeddings": 32_768, "intermediate_size": 22_016}
 _SMOLLM = {
-    "vocab_size": 128_256,
-    "max_position_embeddings": 32_768,
-    "hidden_size": 2048,
-    "num_hidden_layers": 36,
-    "num_attention_heads": 16,
-    "num_key_value_heads": 4,
-    "rope_theta": 2_000_000.0,
-}
+    "vocab_size": 128_256, "max_position_embeddings": 32_768, "hidden_size": 2048, "num_hidden_layers": 36,
+    "num_attention_heads": 16, "num_key_value_heads": 4, "rope_theta": 2_000_000.0,
+}  # fmt: skip
 _OLMO = {"vocab_size": 50_304, "rms_norm_eps": 1e-5}
 _PHI = {
-    "vocab_size": 32_064,
-    "max_position_embeddings": 4096,
-    "hidden_size": 3072,
-    "intermediate_size": 8192,
+    "vocab_size": 32_064, "max_position_embeddings": 4096, "hidden_size": 3072, "intermediate_size": 8192,
     "rms_norm_eps": 1e-5,
-}
+}  # fmt: skip
 _EURO = {
-    "vocab_size": 128_256,
-    "max_position_embeddings": 8192,
-    "hidden_size": 768,
-    "num_hidden_layers": 12,
-    "num_attention_heads": 12,
-    "intermediate_size": 3072,
-    "rms_norm_eps": 1e-5,
-}
+    "vocab_size": 128_256, "max_position_embeddings": 8192, "hidden_size": 768, "num_hidden_layers": 12,
+    "num_attention_heads": 12, "intermediate_size": 3072, "rms_norm_eps": 1e-5,
+}  # fmt: skip
 
 
 def llama(fields: ConfigReader) -> ConfigValues:
@@ -201,17 +193,7 @@ def llama2c(fields: ConfigReader) -> ConfigValues:
     return choices | {"rope": replace(choices["rope"], interleaved=True)}
 
 
-_LLAMA2C_BLOCK: WeightRules = {
-    "self_attention_residual.norm": "attention_norm",
-    "self_attention.query": "wq",
-    "self_attention.key": "wk",
-    "self_attention.value": "wv",
-    "self_attention.output": "wo",
-    "feed_forward_residual.norm": "ffn_norm",
-    "feed_forward.gate": "w1",
-    "feed_forward.up": "w3",
-    "feed_forward.down": "w2",
-}
+_LLAMA2C_BLOCK = block_rows("attention_norm", ["wq", "wk", "wv", "wo"], "ffn_norm", ["w1", "w3", "w2"])
 _LLAMA2C_OUTSIDE_BLOCKS: WeightRules = {"embedding": "tok_embeddings", "decoder.final_norm": "norm"}
 _OLMO2_BLOCK: WeightRules = (
     {name: theirs for name, theirs in BLOCK.items() if "norm" not in name}
@@ -221,13 +203,12 @@ _OLMO2_BLOCK: WeightRules = (
         "feed_forward_residual.output_norm": "post_feedforward_layernorm",
     }
 )
-_PHI3_BLOCK: WeightRules = BLOCK | {
-    "self_attention.query": rule("self_attn.qkv_proj", stacked_qkv(0)),
-    "self_attention.key": rule("self_attn.qkv_proj", stacked_qkv(1)),
-    "self_attention.value": rule("self_attn.qkv_proj", stacked_qkv(2)),
-    "feed_forward.gate": rule("mlp.gate_up_proj", chunk(0, 2)),
-    "feed_forward.up": rule("mlp.gate_up_proj", chunk(1, 2)),
-}
+_PHI3_BLOCK = block_rows(
+    "input_layernorm",
+    [*fused("self_attn.qkv_proj", stacked_qkv), "self_attn.o_proj"],
+    "post_attention_layernorm",
+    [rule("mlp.gate_up_proj", chunk(0, 2)), rule("mlp.gate_up_proj", chunk(1, 2)), "mlp.down_proj"],
+)
 _IGNORED = ("*.rotary_emb.inv_freq",)
 
 LLAMA = Family(llama, WEIGHTS, decoder_heads(tied=False), "model.", _IGNORED, ignored_fields=("pretraining_tp",))
@@ -277,4 +258,122 @@ LLAMA2C = Family(
     _LLAMA2C_OUTSIDE_BLOCKS | block_rules("decoder", "layers.{i}.", _LLAMA2C_BLOCK),
     {"ForCausalLM": language_head("output")},
     ignored_tensors=("freq_cis_real.weight", "freq_cis_imag.weight"),
+)
+
+
+_GEMMA_DEFAULTS = {
+    "vocab_size": 256_000, "max_position_embeddings": 8192, "head_dim": 256, "num_hidden_layers": 28,
+    "hidden_size": 3072, "num_attention_heads": 16, "num_key_value_heads": 16, "intermediate_size": 24_576,
+    "hidden_activation": "gelu_pytorch_tanh",
+}  # fmt: skip
+_GEMMA2_DEFAULTS = _GEMMA_DEFAULTS | {
+    "num_hidden_layers": 26, "hidden_size": 2304, "num_attention_heads": 8, "num_key_value_heads": 4,
+    "intermediate_size": 9216,
+}  # fmt: skip
+_GEMMA3_DEFAULTS = _GEMMA2_DEFAULTS | {"vocab_size": 262_208, "max_position_embeddings": 131_072}
+
+
+def gemma(fields: ConfigReader, defaults: Mapping[str, Any] = _GEMMA_DEFAULTS) -> ConfigValues:
+    """Embeddings scaled by sqrt(d_model), RMSNorm with a weight of 1 + w."""
+    choices = shared_config(fields.with_defaults(**defaults))
+    gates = GATED_MLP_ACTIVATIONS | {"gelu": "geglu-tanh"}  # the first files say gelu and mean its tanh approximation
+    return choices | {
+        "feed_forward": fields.choice("hidden_act", "gelu_pytorch_tanh", gates),
+        "norm": "gemma-rmsnorm",
+        "embedding": EmbeddingConfig(scale=choices["d_model"] ** 0.5),
+        "biases": ATTENTION_PROJECTIONS * fields.boolean("attention_bias", False),
+    }
+
+
+def gemma2(fields: ConfigReader) -> ConfigValues:
+    """Norms before and after each sublayer, soft caps on scores and logits, a window in every other layer."""
+    choices = gemma(fields, _GEMMA2_DEFAULTS) | {
+        "norm_placement": "sandwich",
+        "feed_forward": _gated_activation(fields),
+    }
+    layers = choices["layers"]
+    default_types = [("sliding_attention", "full_attention")[layer % 2] for layer in range(layers)]
+    masks = layer_masks(fields, layers, default_types, fields.integer("sliding_window", 4096))
+    return choices | {
+        "per_layer": PerLayerConfig(masks=masks, score_scales=(_scale(fields),) * layers),
+        "score_soft_cap": _soft_cap(fields, "attn_logit_softcapping", 50.0),
+    }
+
+
+def gemma3(fields: ConfigReader) -> ConfigValues:
+    """Gemma 3: Gemma 2 with QK norm; layers with a sliding window have their own rope theta."""
+    choices = gemma(fields, _GEMMA3_DEFAULTS) | {
+        "norm_placement": "sandwich",
+        "feed_forward": _gated_activation(fields),
+    }
+    layers, width, context = choices["layers"], choices["head_dim"], choices["context_length"]
+    pattern = fields.integer("sliding_window_pattern", 6) or 1
+    default_types = ["sliding_attention" if (layer + 1) % pattern else "full_attention" for layer in range(layers)]
+    types = fields.list_of("layer_types", str, default_types)
+    masks = layer_masks(fields, layers, default_types, fields.integer("sliding_window", 4096))
+    global_rope = rope_config(fields, width, context, theta=1_000_000.0, layer_type="full_attention")
+    # In old files rope_theta and rope_scaling hold for the layers without a window only.
+    local = fields if fields.has("rope_parameters") else fields.without("rope_theta", "rope_scaling")
+    local_rope = rope_config(
+        local, width, context, layer_type="sliding_attention", field_names=("rope_local_base_freq", "-")
+    )
+    ropes = {"full_attention": global_rope, "sliding_attention": local_rope}
+    rotations = tuple(ropes[each] for each in types)
+    return choices | {
+        "qk_norm": "per-head",
+        "rope": global_rope,
+        "per_layer": PerLayerConfig(masks=masks, ropes=rotations, score_scales=(_scale(fields),) * layers),
+    }
+
+
+def _gated_activation(fields: ConfigReader) -> str:
+    """The activation, which later files keep in another field, where gelu is the exact one."""
+    return fields.choice("hidden_activation", "gelu_pytorch_tanh", GATED_MLP_ACTIVATIONS)
+
+
+def _scale(fields: ConfigReader) -> float:
+    return 1 / math.sqrt(max(fields.number("query_pre_attn_scalar", 256), 1e-6))
+
+
+def _soft_cap(fields: ConfigReader, name: str, default: float) -> float:
+    return fields.number(name, 0.0 if name in fields.values else default)
+
+
+def _soft_capped_head(default: float) -> HeadMapping:
+    """A language-model head with a soft cap on the logits."""
+    plain = language_head()
+
+    def config(fields: ConfigReader) -> ConfigValues:
+        return plain.config_values(fields) | {
+            "output_head_config": OutputHeadConfig(logit_soft_cap=_soft_cap(fields, "final_logit_softcapping", default))
+        }
+
+    return HeadMapping(config, plain.weights)
+
+
+_SANDWICH: WeightRules = BLOCK | {
+    "self_attention_residual.output_norm": "post_attention_layernorm",
+    "feed_forward_residual.norm": "pre_feedforward_layernorm",
+    "feed_forward_residual.output_norm": "post_feedforward_layernorm",
+}
+_GEMMA_REQUIRED_VALUES = {"use_bidirectional_attention": False}
+GEMMA = Family(
+    gemma, WEIGHTS, decoder_heads(tied=True, default_pad_token_id=0), "model.", _IGNORED, _GEMMA_REQUIRED_VALUES
+)
+GEMMA2 = Family(
+    gemma2,
+    OUTSIDE_BLOCKS | block_rules("decoder", "layers.{i}.", _SANDWICH),
+    decoder_heads(tied=True, default_pad_token_id=0) | {"ForCausalLM": _soft_capped_head(30.0)},
+    "model.",
+    _IGNORED,
+    _GEMMA_REQUIRED_VALUES,
+)
+GEMMA3 = Family(
+    gemma3,
+    OUTSIDE_BLOCKS | block_rules("decoder", "layers.{i}.", _SANDWICH | QK_NORM_RULES),
+    decoder_heads(tied=True, default_pad_token_id=0) | {"ForCausalLM": _soft_capped_head(0.0)},
+    "model.",
+    _IGNORED,
+    _GEMMA_REQUIRED_VALUES,
+    ignored_fields=("attn_logit_softcapping",),  # a field of Gemma 2, without effect here
 )

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.common import (
+    ATTENTION_PROJECTIONS,
     GATED_MLP_ACTIVATIONS,
     MLP_ACTIVATIONS,
+    block_rows,
     block_rules,
     classifier_head,
+    fused,
+    head_and_context,
+    layer_masks,
     masked_language_head,
+    rope_config,
+    sizes,
 )
-from headlight.checkpoints.families.rope import layer_masks, rope_config
-from headlight.checkpoints.weight_mapping import ConfigValues, Family, WeightRules, rule
-from headlight.checkpoints.weight_ops import chunk, stacked_qkv
+from headlight.checkpoints.weight_mapping import ConfigValues, Family, WeightRules, chunk, rule, stacked_qkv
 from headlight.config_groups import OutputHeadConfig, PerLayerConfig
 
 POOLINGS = {"cls": "first", "mean": "mean"}
@@ -20,12 +25,8 @@ POOLINGS = {"cls": "first", "mean": "mean"}
 
 def modernbert(fields: ConfigReader) -> ConfigValues:
     """Gated feed-forward, LayerNorm on the embeddings, a sliding window and its own rope theta in most layers."""
-    width, count, layers = (
-        fields.integer("hidden_size", 768),
-        fields.integer("num_attention_heads", 12),
-        fields.layer_count("num_hidden_layers", 22),
-    )
-    context, head = fields.integer("max_position_embeddings", 8192), width // max(count, 1)
+    found = sizes(fields, 50_368, 8192, 768, 22, 12, 1152)
+    layers, (head, context) = found["layers"], head_and_context(found)
     every = fields.integer("global_attn_every_n_layers", 3) or 1
     default_types = ["sliding_attention" if layer % every else "full_attention" for layer in range(layers)]
     types = fields.list_of("layer_types", str, default_types)
@@ -37,16 +38,10 @@ def modernbert(fields: ConfigReader) -> ConfigValues:
             ("sliding_attention", 10_000.0, "local_rope_theta"),
         )
     }
-    attention = ("query", "key", "value", "output") * fields.boolean("attention_bias", False)
+    attention = ATTENTION_PROJECTIONS * fields.boolean("attention_bias", False)
     feedforward = ("gate", "up", "down") * fields.boolean("mlp_bias", False)
-    return {
+    return found | {
         "architecture": "encoder",
-        "vocabulary_size": fields.integer("vocab_size", 50_368),
-        "context_length": context,
-        "d_model": width,
-        "layers": layers,
-        "heads": count,
-        "d_ff": fields.integer("intermediate_size", 1152),
         "feed_forward": fields.choice("hidden_activation", "gelu", GATED_MLP_ACTIVATIONS),
         "norm": "layernorm",
         "norm_epsilon": fields.number("norm_eps", 1e-5),
@@ -79,17 +74,12 @@ def _sequence_classifier(fields: ConfigReader) -> ConfigValues:
     return _token_classifier(fields) | {"pooling": fields.choice("classifier_pooling", "cls", POOLINGS)}
 
 
-_MODERNBERT_BLOCK: WeightRules = {
-    "self_attention_residual.norm": "attn_norm",
-    "self_attention.query": rule("attn.Wqkv", stacked_qkv(0)),
-    "self_attention.key": rule("attn.Wqkv", stacked_qkv(1)),
-    "self_attention.value": rule("attn.Wqkv", stacked_qkv(2)),
-    "self_attention.output": "attn.Wo",
-    "feed_forward_residual.norm": "mlp_norm",
-    "feed_forward.gate": rule("mlp.Wi", chunk(0, 2)),
-    "feed_forward.up": rule("mlp.Wi", chunk(1, 2)),
-    "feed_forward.down": "mlp.Wo",
-}
+_MODERNBERT_BLOCK = block_rows(
+    "attn_norm",
+    [*fused("attn.Wqkv", stacked_qkv), "attn.Wo"],
+    "mlp_norm",
+    [rule("mlp.Wi", chunk(0, 2)), rule("mlp.Wi", chunk(1, 2)), "mlp.Wo"],
+)
 _MODERNBERT_OUTSIDE_BLOCKS: WeightRules = {
     "embedding": "embeddings.tok_embeddings",
     "encoder.embedding_norm": "embeddings.norm",
@@ -115,12 +105,7 @@ MODERNBERT = Family(
     },
     base_model_prefix="model.",
     ignored_fields=(
-        "cls_token_id",
-        "sep_token_id",
-        "deterministic_flash_attn",
-        "initializer_cutoff_factor",
-        "mlp_dropout",
-        "sparse_pred_ignore_index",
-        "sparse_prediction",
+        "cls_token_id", "sep_token_id", "deterministic_flash_attn", "initializer_cutoff_factor", "mlp_dropout",
+        "sparse_pred_ignore_index", "sparse_prediction",
     ),
-)
+)  # fmt: skip

@@ -5,7 +5,11 @@ from __future__ import annotations
 from torch import Tensor
 
 from headlight.checkpoints.config_reader import ConfigReader
-from headlight.checkpoints.families.common import MLP_ACTIVATIONS, block_rules, classifier_head
+from headlight.checkpoints.families.common import (
+    MLP_ACTIVATIONS,
+    block_rules,
+    classifier_head,
+)
 from headlight.checkpoints.weight_mapping import ConfigValues, Family, WeightRules, rule
 from headlight.config import Config
 from headlight.config_groups import ImageConfig

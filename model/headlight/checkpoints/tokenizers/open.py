@@ -11,18 +11,21 @@ import tokenizers
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
 
 from headlight.checkpoints.config_reader import ConfigReader
-from headlight.checkpoints.files.file_rules import LLAMA2C_TOKENIZER
+from headlight.checkpoints.file_rules import LLAMA2C_TOKENIZER
 from headlight.checkpoints.source import display_name
-from headlight.checkpoints.tokenizers.marian import SOURCE_MODEL, TARGET_MODEL, open_marian_tokenizer
-from headlight.checkpoints.tokenizers.presets import TokenizerPreset, preset_for
 from headlight.checkpoints.tokenizers.sentencepiece import (
+    SOURCE_MODEL,
+    TARGET_MODEL,
+    open_marian_tokenizer,
     read_llama2c_tokenizer,
     read_sentencepiece,
     sentencepiece_backend,
 )
 from headlight.checkpoints.tokenizers.special_tokens import (
     SpecialTokens,
+    TokenizerPreset,
     add_special_tokens,
+    preset_for,
     read_special_tokens,
     read_tokenizer_config,
 )

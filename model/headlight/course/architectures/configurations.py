@@ -18,11 +18,10 @@ from headlight.course.controls import ChoiceControl, ModelControl, NumberControl
 from headlight.course.pictures import BarsPicture, TablePicture, row, verdict_row
 from headlight.course.screen import Answer, Screen, link
 from headlight.errors import InputError
-from headlight.nn.block import NORM_PLACEMENTS
-from headlight.nn.feed_forward import FEED_FORWARDS
+from headlight.nn.layers import FEED_FORWARDS, NORMS
 from headlight.nn.masks import masks_title
-from headlight.nn.norms import NORMS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
 

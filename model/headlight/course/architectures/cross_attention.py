@@ -16,7 +16,7 @@ from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import HEAD, LAYER, require_layer, token_labels, value
 from headlight.generation.generate import generate
 from headlight.nn.attention import Attention
-from headlight.nn.block import Block
+from headlight.nn.stack import Block
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 

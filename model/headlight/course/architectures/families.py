@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import FAMILIES
-from headlight.checkpoints.files.tensor_files import LazyTensors
+from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.weight_mapping import make_plan
 from headlight.config import Config
 from headlight.config_groups import EmbeddingConfig, PerLayerConfig

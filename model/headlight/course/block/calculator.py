@@ -11,7 +11,7 @@ from headlight.course.controls import ChoiceControl, NumberControl
 from headlight.course.pictures import BarsPicture, TablePicture, Verdict, row
 from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen
-from headlight.nn.feed_forward import FEED_FORWARDS
+from headlight.nn.layers import FEED_FORWARDS
 from headlight.nn.transformer import Transformer, meta_model
 
 KINDS = ("relu", "gelu", "swiglu", "none")

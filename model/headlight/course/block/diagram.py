@@ -9,7 +9,7 @@ from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import ModelDiagramPicture, TablePicture, row, verdict_row
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import LAYER, require_layer
-from headlight.nn.block import Block
+from headlight.nn.stack import Block
 from headlight.rendering.model_diagram import model_diagram
 from headlight.tracing.run import encode_input
 

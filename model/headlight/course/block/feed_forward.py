@@ -11,7 +11,7 @@ from headlight.course.controls import Axis, ChoiceControl, MatrixControl
 from headlight.course.pictures import MatrixPicture, Verdict, row
 from headlight.course.screen import Answer, Screen
 from headlight.course.sentences import require_width
-from headlight.nn.feed_forward import FEED_FORWARDS, MLP
+from headlight.nn.layers import FEED_FORWARDS, MLP
 
 TOKENS, CHANNELS, NEURONS, ONE = Axis("tokens", 1, 5), Axis("channels", 1, 4), Axis("neurons", 1, 6), Axis("row", 1, 1)
 ACTIVATIONS = ("relu", "gelu", "silu", "tanh", "linear")

@@ -11,7 +11,7 @@ from headlight.course.pictures import Equations, MatrixPicture, Question, TableP
 from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen
 from headlight.course.sentences import require_width
-from headlight.nn.norms import NORMS, RMSNorm
+from headlight.nn.layers import NORMS, RMSNorm
 
 TOKENS, CHANNELS, ONE = Axis("tokens", 1, 4), Axis("channels", 2, 6), Axis("row", 1, 1)
 KINDS = ("layernorm", "rmsnorm")

@@ -11,8 +11,8 @@ from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import BarsPicture, MatrixPicture, Verdict, row
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import LAYER, TOKEN, require_layer, require_token, token_labels, value
-from headlight.nn.feed_forward import FEED_FORWARDS, MLP, GatedMLP
 from headlight.nn.hooks import no_hook
+from headlight.nn.layers import FEED_FORWARDS, MLP, GatedMLP
 from headlight.nn.transformer import Transformer
 from headlight.tracing.run import run
 

@@ -11,7 +11,7 @@ from headlight.course.controls import Axis, MatrixControl, NumberControl
 from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row
 from headlight.course.screen import Answer, Screen
 from headlight.course.sentences import require_width
-from headlight.nn.block import NORM_PLACEMENTS, ResidualConnection
+from headlight.nn.stack import NORM_PLACEMENTS, ResidualConnection
 
 CHANNELS, ONE = Axis("channels", 2, 4), Axis("row", 1, 1)
 # post-norm, pre-norm and those between; "residual-from-norm" is a pre-norm with another stream

@@ -11,7 +11,7 @@ from headlight.course.controls import ModelControl, NumberControl, TextControl
 from headlight.course.pictures import LinesPicture, MatrixPicture, TablePicture, Verdict, row
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import LAYER, TOKEN, require_layer, require_token, token_labels, value
-from headlight.nn.block import NORM_PLACEMENTS, ResidualConnection
+from headlight.nn.stack import NORM_PLACEMENTS, ResidualConnection
 from headlight.nn.transformer import Transformer
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace

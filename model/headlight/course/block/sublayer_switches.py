@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from headlight.config import Config
-from headlight.nn.block import NORM_PLACEMENTS, ResidualConnection
+from headlight.nn.stack import NORM_PLACEMENTS, ResidualConnection
 from headlight.nn.transformer import Transformer
 
 RESIDUALS = ("residual", "residual_after_self", "residual_after_cross")

@@ -12,8 +12,8 @@ from headlight.course.pictures import BarsPicture, ScreenLink, TablePicture, row
 from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import sentence_batch, target_loss
-from headlight.nn.block import NORM_PLACEMENTS
 from headlight.nn.hooks import Hook
+from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.nn.transformer import Transformer
 from headlight.tracing.interventions import InterventionHook
 from headlight.tracing.run import parse_interventions

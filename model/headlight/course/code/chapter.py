@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from headlight.code_exercises.case import Case, right_answer
+from headlight.code_exercises.cases import Case, right_answer
 from headlight.code_exercises.exercises import CODE_EXERCISES
 from headlight.code_exercises.misconceptions import MISCONCEPTIONS, wrong_answer
 from headlight.code_exercises.notebook import notebook_text, python_text

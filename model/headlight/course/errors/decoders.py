@@ -10,8 +10,8 @@ from headlight.course.pictures import TablePicture, row, verdict_row, weights_ma
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import token_labels, value
 from headlight.errors import InputError
-from headlight.nn.block import Block
 from headlight.nn.masks import MASKS
+from headlight.nn.stack import Block
 from headlight.nn.variants import variant
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace

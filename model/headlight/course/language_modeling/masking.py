@@ -16,7 +16,7 @@ from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer import Tokenizer
 from headlight.tracing.run import encode_input
 from headlight.training.objectives.batch import IGNORE_INDEX
-from headlight.training.objectives.masked import TRAINING_REPLACEMENTS, TokenMasker
+from headlight.training.objectives.texts import TRAINING_REPLACEMENTS, TokenMasker
 
 DRAWS = 20  # of the same sentence, so that shares can be seen
 REPLACEMENTS = {"bert": (0.8, 0.1), "headlight": TRAINING_REPLACEMENTS}

@@ -17,12 +17,12 @@ from headlight.course.controls import ModelControl, SeedControl, TextControl
 from headlight.course.pictures import Row, TablePicture, Verdict, row
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.tokens.model_vectors import text_vectors
+from headlight.data.bag_of_words import NaiveBayes
 from headlight.data.examples import Example
-from headlight.data.text_tasks.naive_bayes import NaiveBayes
-from headlight.data.text_tasks.sentiment import LABELS
+from headlight.data.text_tasks import SENTIMENT_LABELS
 from headlight.errors import InputError, shortened
-from headlight.evaluation.hand_written import hand_written_examples
-from headlight.evaluation.labels import Accuracy
+from headlight.evaluation.held_out import hand_written_examples
+from headlight.evaluation.text_tasks import Accuracy
 from headlight.nn.transformer import Transformer
 from headlight.paths import assets_dir
 
@@ -93,8 +93,8 @@ def parse_lines(text: str) -> list[Example]:
         match = LINE.fullmatch(line.strip())
         if not match:
             raise InputError(f"Each line begins with + or -, then a text; {shortened(line.strip(), 40)!r} does not.")
-        found.append(Example(match[2], LABELS[match[1] == "+"]))
-    if not LEAST_LINES <= len(found) <= MOST_LINES or len({one.answer for one in found}) < len(LABELS):
+        found.append(Example(match[2], SENTIMENT_LABELS[match[1] == "+"]))
+    if not LEAST_LINES <= len(found) <= MOST_LINES or len({one.answer for one in found}) < len(SENTIMENT_LABELS):
         raise InputError(
             f"These are {len(found)} labelled lines; give {LEAST_LINES} to {MOST_LINES}, some with + and some with -."
         )
@@ -117,9 +117,9 @@ def untrained(checkpoint: Checkpoint, seed: int) -> Checkpoint:
 def classify(start: Checkpoint, examples: Sequence[Example], texts: Sequence[str]) -> list[str]:
     """The labels of texts by a linear classifier on the network's mean vectors, which stay as they are."""
     vectors = torch.tensor(text_vectors(start, [one.text for one in examples]))
-    targets = torch.tensor([1.0 if one.answer == LABELS[1] else -1.0 for one in examples])
+    targets = torch.tensor([1.0 if one.answer == SENTIMENT_LABELS[1] else -1.0 for one in examples])
     scores = fit(vectors, targets).scores(torch.tensor(text_vectors(start, texts)))
-    return [LABELS[int(score > 0)] for score in scores]
+    return [SENTIMENT_LABELS[int(score > 0)] for score in scores]
 
 
 def fit(vectors: Float[Tensor, "text channel"], targets: Float[Tensor, " text"]) -> Classifier:

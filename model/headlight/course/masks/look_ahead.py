@@ -20,8 +20,8 @@ from headlight.nn.masks import causal
 from headlight.nn.transformer import Transformer
 from headlight.nn.variants import variant
 from headlight.tracing.run import run
-from headlight.training.loss import cross_entropy, logits_and_targets
 from headlight.training.objectives.batch import Batch
+from headlight.training.train_step import cross_entropy, logits_and_targets
 
 MOST_TOKENS = 24  # that are drawn
 NOTABLE = 0.1  # nats of difference

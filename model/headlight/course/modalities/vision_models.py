@@ -18,7 +18,7 @@ from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import HEAD, LAYER
 from headlight.generation.generate import generate
 from headlight.nn.attention import Attention
-from headlight.nn.patch_embedding import PatchEmbedding
+from headlight.nn.layers import PatchEmbedding
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from headlight.vision.image import decode_image, process_image

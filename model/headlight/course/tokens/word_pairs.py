@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headlight.array_types import Int
-from headlight.data.text_tasks.words import word_spans
+from headlight.data.text_tasks import word_spans
 from headlight.errors import InputError
 
 MAX_WORDS, MAX_WINDOW, MAX_WORD, MAX_TABLE = 5_000, 10, 60, 24

@@ -14,9 +14,8 @@ from headlight.data.corpus import TokenizedText
 from headlight.registry import Registry
 from headlight.text.tokenizer import Tokenizer
 from headlight.training.objectives.batch import Batch
-from headlight.training.objectives.causal import CausalLanguageModeling, UnmaskedLanguageModeling
-from headlight.training.objectives.distillation import BagOfWordsDistillation
 from headlight.training.objectives.examples import (
+    BagOfWordsDistillation,
     Completion,
     ExampleObjective,
     MaskedExamples,
@@ -24,7 +23,7 @@ from headlight.training.objectives.examples import (
     SequenceToSequence,
     TokenClassification,
 )
-from headlight.training.objectives.masked import MaskedLanguageModeling
+from headlight.training.objectives.texts import CausalLanguageModeling, MaskedLanguageModeling, UnmaskedLanguageModeling
 
 
 @runtime_checkable

@@ -10,8 +10,8 @@ import pytest
 from headlight import TextError, Trace, Transformer, find_checkpoint, load, run
 from headlight.analysis.walkthrough.prediction import PredictionWalkthrough, paths_to_keep, prediction_walkthrough
 from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
-from headlight.nn.block import NORM_PLACEMENTS
 from headlight.nn.output_heads import POOLINGS
+from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.tasks import task_of
 from headlight.tracing.run import prediction_positions
 from tests.model import toys

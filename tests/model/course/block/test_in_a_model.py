@@ -20,7 +20,7 @@ from headlight.course.pictures import ModelDiagramPicture, TablePicture, Verdict
 from headlight.course.screen import Answer
 from headlight.course.sentences import sentence_batch, target_loss
 from headlight.errors import InputError
-from headlight.nn.block import ResidualConnection
+from headlight.nn.stack import ResidualConnection
 from headlight.tracing.run import run
 from tests.model import toys
 

@@ -14,10 +14,10 @@ import segno
 
 from headlight.analysis.head_metrics import head_metrics, head_metrics_for
 from headlight.config import Config
-from headlight.exercise import Exercise
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import MASKS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.registry import Exercise
 from headlight.tasks import task_of
 from headlight_app.contract.state import State
 from headlight_app.explore.contract import ExportWorksheetRequest

@@ -1,0 +1,266 @@
+"""Ablation: a model's answer with the weights of heads set to zero, or with a token hidden, several in one batch.
+
+One head at a time (`ablate_heads`), as many as it takes to change the answer (`advance_search`), or one token of a text
+that is labelled as a whole (`ablate_tokens`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headlight.array_types import Float
+from headlight.attention_groups import attention_groups
+from headlight.cancellation import check_cancelled
+from headlight.errors import ConfigError, EditError, TextError
+from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, with_prefix
+from headlight.nn.transformer import Transformer, attention_at
+from headlight.tasks import task_of
+from headlight.text.tokenizer import Encoded
+from headlight.tracing.recompute import attention_contexts, intervention_hook, logits_at, traced_tensor
+from headlight.tracing.run import token_tensor
+from headlight.tracing.trace import Trace, position_index, require_position
+
+TOKENS_PER_BATCH = 1024  # a larger batch is no faster and takes longer to cancel
+SMALLEST_CHANGE = 1e-3  # of a margin of logits; what is smaller may be rounding
+KEEP = ("*.residual", "*.final_residual")
+
+
+class _AblateEachHead:
+    """A hook, after that of the edits, that sets another head's weights to zero in each row of the batch.
+
+    The value at `entry_path` is taken from a trace, so the edits are in it already.
+    """
+
+    def __init__(self, hook: Hook, weights_path: str, first_head: int, entry_path: str) -> None:
+        self.hook, self.weights_path, self.first_head, self.entry_path = hook, weights_path, first_head, entry_path
+
+    def scope(self, path: str) -> HookScope:
+        """Rows of the weights suffice; of any other value as much as the edits need."""
+        return max(HookScope.ROWS if path == self.weights_path else HookScope.NONE, hook_scope(self.hook, path))
+
+    def for_rows(self, start: int, total: int) -> Hook:
+        """The same for a few rows at a time."""
+        return _AblateEachHead(
+            hook_for_rows(self.hook, start, total), self.weights_path, self.first_head, self.entry_path
+        )
+
+    def __call__(self, path: str, value: Tensor) -> Tensor:
+        value = value if path == self.entry_path else self.hook(path, value)
+        if path != self.weights_path:
+            return value
+        value = value.clone()
+        batch = torch.arange(len(value), device=value.device)
+        value[batch, self.first_head + batch] = 0.0
+        return value
+
+
+def heads_per_batch(trace: Trace) -> int:
+    """How many heads to ablate in one batch of at most TOKENS_PER_BATCH tokens."""
+    return max(1, TOKENS_PER_BATCH // (len(trace.text.ids) + (len(trace.source.ids) if trace.source else 0)))
+
+
+def require_prediction(model: Transformer) -> None:
+    """Raise ConfigError for a model without an output head."""
+    if not task_of(model.config).predicts:
+        raise ConfigError(
+            "This model ends without an output head, so there is no prediction that its heads could change."
+        )
+
+
+@torch.inference_mode()
+def ablate_heads(
+    model: Transformer, trace: Trace, path: str, position: int, token: int, first_head: int, count: int
+) -> Float[np.ndarray, " head"]:
+    """The log-probability (nats) of a token or label at a position without each of `count` heads from `first_head` on.
+
+    `path` names an attention (`decoder.3.self`); text and edits are those of the trace, which holds KEEP. Equal to
+    running once for each head with a last edit `decoder.3.self.weights[HEAD]=set:0`. Raises ConfigError for a model
+    without an output head, EditError for heads, TextError for a position or token that does not exist.
+    """
+    log_probabilities = _ablated_logits(model, trace, path, position, first_head, count).log_softmax(-1)
+    if not 0 <= token < log_probabilities.shape[-1]:
+        raise TextError(f"There is no token or label {token}: this model has {log_probabilities.shape[-1]}.")
+    found: np.ndarray = log_probabilities[:, token].float().cpu().numpy()
+    return found
+
+
+def _ablated_logits(
+    model: Transformer, trace: Trace, path: str, position: int, first_head: int, count: int
+) -> Float[Tensor, "head answer"]:
+    """The logits at a position without each of some heads of an attention."""
+    require_prediction(model)
+    heads = attention_at(model, path)[0].heads
+    if not (first_head >= 0 and count >= 1 and first_head + count <= heads):
+        raise EditError(
+            f"There are no heads {first_head} to {first_head + count - 1}; each layer has {heads}, counted from 0."
+        )
+    edits = intervention_hook(trace)
+    name, layer, _ = path.split(".")
+    ablation_hook = _AblateEachHead(edits, f"{path}.weights", first_head, f"{name}.{layer}.residual")
+    final = _forward_from_layer(model, trace, name, int(layer), count, ablation_hook)
+    if name != model.config.stacks[-1]:
+        final = model.encode_hidden(_token_tensor(trace.text, model, count), memory=final, hook=edits)
+    index = position_index(position, final.shape[1])
+    answerable = model.answerable(_token_tensor(trace.text, model, count))
+    logits = model.logits(final, answerable, edits, slice(index, index + 1))
+    assert logits is not None  # `require_prediction` refuses models without an output head
+    return logits.flatten(0, -2)
+
+
+def _forward_from_layer(model: Transformer, trace: Trace, name: str, layer: int, count: int, hook: Hook) -> Tensor:
+    """The final residuals of a stack, computed from the recorded input of a layer, `count` times in a batch."""
+
+    def from_trace(path: str) -> Tensor:
+        return traced_tensor(model, trace, path).expand(count, -1, -1)
+
+    memory = from_trace("encoder.final_residual") if model.config.has_cross_attention and name == "decoder" else None
+    contexts, cross_context = attention_contexts(model, trace, name, hook)
+    final: Tensor = model.stack(name).forward_from(
+        from_trace(f"{name}.{layer}.residual"), layer, contexts, memory, cross_context, with_prefix(hook, name)
+    )
+    return final
+
+
+def _token_tensor(text: Encoded, model: Transformer, count: int) -> Tensor:
+    return token_tensor(text, model).expand(count, -1)
+
+
+@dataclass(frozen=True)
+class AnswerLead:
+    """How an answer stands among all: its log-probability (nats), and how far its logit is above the next best.
+
+    `likeliest` is the answer that the model gives: below a margin of 0 another one.
+    """
+
+    log_probability: float
+    margin: float
+    likeliest: int
+
+    @classmethod
+    def of(cls, logits: Float[np.ndarray, " answer"], token: int) -> AnswerLead:
+        """The lead of a token or label. Raises TextError where there is no other answer, or no number."""
+        logits = logits.astype(np.float64)
+        if len(logits) < 2:
+            raise TextError("This model has one answer only, so nothing makes it another.")
+        if np.isnan(logits).any() or not np.isfinite(logits[token]):
+            raise TextError("The answer has no finite logit here, so no head can be compared by it.")
+        next_best = float(np.delete(logits, token).max())
+        log_probability = float(logits[token] - np.logaddexp.reduce(logits))
+        return cls(log_probability, float(logits[token]) - next_best, int(logits.argmax()))
+
+
+@dataclass(frozen=True)
+class AblatedHead:
+    """A head of an attention, and the margin of the answer without it."""
+
+    path: str
+    head: int
+    margin: float
+
+    @property
+    def edit(self) -> str:
+        """The edit that switches the head off."""
+        return f"{self.path}.weights[{self.head}]=set:0"
+
+
+@dataclass(frozen=True)
+class HeadSearch:
+    """The state of a greedy search for heads whose ablation changes the answer at a position.
+
+    `heads` are switched off in this order; `leads` are those of the answer before the first and after each of them. In
+    the current round `tested` heads have been tried, and `best` left the answer the smallest margin. The search is
+    `stuck` once no further head makes the margin smaller.
+    """
+
+    heads: tuple[AblatedHead, ...] = ()
+    leads: tuple[AnswerLead, ...] = ()
+    tested: int = 0
+    best: AblatedHead | None = None
+    stuck: bool = False
+
+    @property
+    def edits(self) -> tuple[str, ...]:
+        """The edits that switch the heads off."""
+        return tuple(head.edit for head in self.heads)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether another answer is the likeliest."""
+        return bool(self.leads) and self.leads[-1].margin < 0
+
+    def is_done(self, most: int) -> bool:
+        """Whether the search has ended: the answer has changed, `most` heads are off, or no further head would help."""
+        return self.stuck or self.is_changed or len(self.leads) > most
+
+
+def all_heads(model: Transformer) -> list[tuple[str, int]]:
+    """Each head of a model as the path of its attention and its index there, attention by attention."""
+    groups = attention_groups(model.config)
+    paths = [group.path(layer) for group in groups for layer in range(group.layers)]
+    return [(path, head) for path in paths for head in range(attention_at(model, path)[0].heads)]
+
+
+@torch.inference_mode()
+def advance_search(model: Transformer, trace: Trace, search: HeadSearch, position: int, token: int) -> HeadSearch:
+    """One step of a search: how the answer `token` stands at `position` now, or a batch of heads tried in addition.
+
+    The trace is that of a run with the edits of `search` after all others, and holds KEEP. A round tries every head in
+    addition to those that are off, and switches off the one that leaves the answer the smallest margin.
+    """
+    if len(search.leads) == len(search.heads):
+        lead = AnswerLead.of(logits_at(model, trace, position), token)
+        return replace(search, leads=(*search.leads, lead))
+    heads = all_heads(model)
+    if search.tested >= len(heads):
+        return _end_round(search)
+    path, first = heads[search.tested]
+    count = min(heads_per_batch(trace), attention_at(model, path)[0].heads - first)
+    logits = _ablated_logits(model, trace, path, position, first, count).float().cpu().numpy()
+    tried = [AblatedHead(path, first + row, AnswerLead.of(logits[row], token).margin) for row in range(count)]
+    best = min(filter(None, (search.best, *tried)), key=lambda head: head.margin)
+    return replace(search, tested=search.tested + count, best=best)
+
+
+def _end_round(search: HeadSearch) -> HeadSearch:
+    """The best head joins those that are off, unless it makes the margin no smaller."""
+    best = search.best
+    if best is None or best.margin > search.leads[-1].margin - SMALLEST_CHANGE:
+        return replace(search, stuck=True)
+    return replace(search, heads=(*search.heads, best), tested=0, best=None)
+
+
+HIDDEN_TOKENS_PER_BATCH = 2048  # of copies of a text, each with another token hidden
+
+
+def require_text_classifier(model: Transformer) -> None:
+    """Raise ConfigError for a model that does not label whole texts."""
+    config = model.config
+    if not task_of(config).whole_text or config.image.channels or config.has_cross_attention:
+        raise ConfigError("This model labels no whole texts.")
+
+
+@torch.inference_mode()
+def ablate_tokens(model: Transformer, trace: Trace, positions: Sequence[int]) -> Float[np.ndarray, "position label"]:
+    """The logits without each of some tokens: it keeps its place, but none attends to it and it is not pooled.
+
+    Text and edits are those of the trace. Raises ConfigError for a model that does not label whole texts, TextError for
+    a position that does not exist (Li et al. 2016, "erasure", with a token as the smallest unit).
+    """
+    require_text_classifier(model)
+    length = len(trace.text.ids)
+    for position in positions:
+        require_position(position, length)
+    ids, rows, found = token_tensor(trace.text, model), max(1, HIDDEN_TOKENS_PER_BATCH // length), []
+    for first in range(0, len(positions), rows):
+        check_cancelled()
+        hidden = torch.tensor(positions[first : first + rows], device=model.device)
+        is_token = torch.arange(length, device=model.device) != hidden[:, None]
+        logits = model(ids.expand(len(hidden), -1), padding_mask=is_token, hook=intervention_hook(trace))
+        assert logits is not None  # `require_text_classifier` refuses models without an output head
+        found.append(logits.float().cpu().numpy())
+    return np.concatenate(found) if found else np.zeros((0, len(model.config.labels)), dtype=np.float32)

@@ -1,0 +1,75 @@
+"""What is made of attention maps: rollout through layers, largest cells, rows summing to one, one map of all heads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from headlight.array_types import Bool, Float
+from headlight.registry import Registry
+
+
+def attention_rollout(weights: Float[np.ndarray, "layer head query key"]) -> Float[np.ndarray, "layer query key"]:
+    """How much of each input token a token holds after each layer (Abnar and Zuidema 2020, section 3).
+
+    In each layer the mean of the heads and the residual stream count half each; the layers' matrices are multiplied.
+    Every row sums to one: where a query attends to nothing, its residual stream passes alone.
+    """
+    identity = np.eye(weights.shape[-1], dtype=weights.dtype)
+    accumulated: np.ndarray = identity
+    layers = []
+    for layer in 0.5 * weights.mean(axis=1) + 0.5 * identity:
+        accumulated = layer / layer.sum(-1, keepdims=True) @ accumulated
+        layers.append(accumulated)
+    return np.stack(layers)
+
+
+def renormalize_rows(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query key"]:
+    """Rows that sum to one again after keys were hidden; an empty row stays empty."""
+    total = weights.sum(-1, keepdims=True)
+    rows: np.ndarray = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+    return rows
+
+
+def top_mass_mask(values: Float[np.ndarray, "*shape query key"], mass: float) -> Bool[np.ndarray, "*shape query key"]:
+    """The fewest cells in each row whose absolute values sum to at least `mass` (0 to 1) of the row's.
+
+    Of equal cells the earlier come first; cells of zero are never included.
+    """
+    sizes = np.abs(values).astype(np.float64)
+    order = np.argsort(-sizes, axis=-1, kind="stable")
+    ranked = np.take_along_axis(sizes, order, -1)
+    mass_before = ranked.cumsum(-1) - ranked
+    total = ranked.sum(-1, keepdims=True)
+    # A rounding error in the last cell's sum must not include one more.
+    needed = (mass_before < mass * total * (1 - 1e-9)) & (ranked > 0)
+    kept = np.zeros(values.shape, dtype=bool)
+    np.put_along_axis(kept, order, needed, -1)
+    return kept
+
+
+def _mean_of_heads(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    total = np.where(counted, values, 0).sum(0, dtype=np.float64)
+    mean: np.ndarray = np.divide(total, counted.sum(0), out=np.full(total.shape, np.nan), where=counted.any(0))
+    return mean
+
+
+def _largest_of_heads(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    head = np.where(counted, np.abs(values), -1).argmax(0)
+    return np.where(counted.any(0), np.take_along_axis(values, head[None], 0)[0], np.nan)
+
+
+HEAD_REDUCTIONS: Registry[Callable[[np.ndarray, np.ndarray], np.ndarray]] = Registry(
+    "head reduction", {"mean": _mean_of_heads, "max": _largest_of_heads}
+)
+
+
+def combine_heads(
+    values: Float[np.ndarray, "head row column"], counted: Bool[np.ndarray, "head row column"], reduction: str
+) -> Float[np.ndarray, "row column"]:
+    """One map of several heads; a cell takes part only for the heads that it is counted in, NaN where in none.
+
+    In cells that the mask forbids, weights and values computed from them count as 0; scores do not count.
+    """
+    return HEAD_REDUCTIONS[reduction](values, counted).astype(np.float32)

@@ -1,0 +1,78 @@
+"""How much attention weights matter: the gradient of a prediction, and the norms of the weighted values."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headlight.analysis.attribution import per_head_output
+from headlight.array_types import Float
+from headlight.errors import EditError, TextError
+from headlight.nn.attention import repeat_key_values
+from headlight.nn.transformer import Transformer, attention_at
+from headlight.tasks import task_of
+from headlight.tracing.recompute import intervention_hook
+from headlight.tracing.run import pixel_tensor, token_tensor
+from headlight.tracing.trace import Trace, require_position
+
+
+def attention_gradient(
+    model: Transformer, trace: Trace, path: str, position: int, token: int
+) -> Float[np.ndarray, "head query key"]:
+    """The derivative of the log-probability of a token (or label) at a position by each weight of an attention.
+
+    `path` names the attention (`decoder.3.self`); weights are taken as independent, through all later layers. Weight x
+    gradient is, to first order, what the prediction loses without the weight (Simonyan et al. 2013; Hao et al. 2021,
+    equation 2, with one step). Runs the trace's text and edits again. Raises TextError for a token or position that
+    does not exist, EditError for an attention that does not.
+    """
+    edits, leaves = intervention_hook(trace), []
+
+    def hook(name: str, value: Tensor) -> Tensor:
+        value = edits(name, value)
+        if name == f"{path}.weights":
+            value = value.detach().requires_grad_()
+            leaves.append(value)
+        return value
+
+    with torch.enable_grad():
+        source = token_tensor(trace.source, model) if trace.source else None
+        pixels = pixel_tensor(trace.source or trace.text, model)
+        logits = model(token_tensor(trace.text, model), pixels=pixels, source=source, hook=hook)
+        if not leaves:
+            raise EditError(f"This model has no attention {path!r}.")
+        log_probabilities = _prediction_logits(logits, trace, position).float().log_softmax(-1)
+        if not 0 <= token < len(log_probabilities):
+            raise TextError(f"There is no token {token}: this model knows {len(log_probabilities)}, counted from 0.")
+        (derivative,) = torch.autograd.grad(log_probabilities[token], leaves, allow_unused=True)
+    flat = torch.zeros_like(leaves[0]) if derivative is None else derivative
+    found: np.ndarray = flat[0].detach().float().cpu().numpy()
+    return found
+
+
+def _prediction_logits(logits: Tensor | None, trace: Trace, position: int) -> Tensor:
+    """The logits at a position, or those of the whole text where the model labels that."""
+    if logits is None:
+        raise TextError("This model ends without a head: there is no prediction whose gradient could be taken.")
+    if task_of(trace.config).whole_text:
+        text_logits: Tensor = logits[0]
+        return text_logits
+    require_position(position, len(trace.text.ids))
+    return logits[0, position]
+
+
+@torch.inference_mode()
+def weighted_value_norm(model: Transformer, trace: Trace, path: str) -> Float[np.ndarray, "head query key"]:
+    """The norm of the weighted, projected value, ||a_ij v_j W_O|| (Kobayashi et al. 2020, equation 5).
+
+    For the attention at `path` (`decoder.3.self`), whose `weights` and `v` the trace must hold; rows do not sum to one.
+    """
+    attention, _ = attention_at(model, path)
+    values = torch.from_numpy(trace[f"{path}.v"].copy())[None].to(attention.output.weight.device)
+    value_outputs = per_head_output(
+        attention, repeat_key_values(values.float(), attention.group_size)[0]
+    )  # head key d_model
+    norms: np.ndarray = value_outputs.norm(dim=-1).cpu().numpy()
+    weighted_norms: np.ndarray = trace[f"{path}.weights"] * norms[:, None, :]
+    return weighted_norms.astype(np.float32)

@@ -1,0 +1,270 @@
+"""Encoder-decoders: BART and Marian, with post-norm and sizes that may differ; T5 and its v1.1 files."""
+
+from __future__ import annotations
+
+from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.families.common import (
+    GATED_MLP_ACTIVATIONS,
+    MLP_ACTIVATIONS,
+    block_rows,
+    block_rules,
+    classifier_head,
+    read_labels,
+    sizes,
+)
+from headlight.checkpoints.weight_mapping import (
+    ConfigValues,
+    Family,
+    HeadMapping,
+    WeightRules,
+    flatten,
+    no_head,
+    rule,
+    skip_rows,
+)
+from headlight.config_groups import EmbeddingConfig, OutputHeadConfig, RelativePositionConfig
+
+
+def shared_config(fields: ConfigReader, vocabulary: int, activation: str, start_token: int) -> ConfigValues:
+    """Fields of both families: sizes, post-norm, biases."""
+    names = {"layers": "decoder_layers", "heads": "decoder_attention_heads", "d_ff": "decoder_ffn_dim"}
+    found = sizes(fields, vocabulary, 1024, 1024, 12, 16, 4096, d_model="d_model", **names)
+    return found | {
+        "architecture": "encoder-decoder",
+        "encoder_layers": fields.layer_count("encoder_layers", 12),
+        "encoder_heads": fields.integer("encoder_attention_heads", 16),
+        "encoder_d_ff": fields.integer("encoder_ffn_dim", 4096),
+        "embedding": EmbeddingConfig(
+            scale=found["d_model"] ** 0.5 if fields.boolean("scale_embedding", False) else 1.0,
+            separate_encoder=_has_separate_encoder(fields),
+        ),
+        "feed_forward": fields.choice("activation_function", activation, MLP_ACTIVATIONS),
+        "norm": "layernorm",
+        "norm_placement": "post",
+        "bias": True,
+        "start_token_id": fields.integer("decoder_start_token_id", start_token),
+    }
+
+
+def _has_separate_encoder(fields: ConfigReader) -> bool:
+    """Whether encoder and decoder have separate embeddings, as files without tied weights do."""
+    tied, names = fields.boolean("tie_word_embeddings", True), fields.tensor_names
+    return not tied and all(any(name.endswith(copy) for name in names) for copy in _COPIES)
+
+
+def bart(fields: ConfigReader) -> ConfigValues:
+    """Learned positions, LayerNorm on the embeddings."""
+    return shared_config(fields, 50_265, "gelu", 2) | {"positional_encoding": "learned", "embedding_norm": True}
+
+
+def marian(fields: ConfigReader) -> ConfigValues:
+    """Sinusoidal positional encodings."""
+    vocabulary = fields.integer("vocab_size", 58_101)
+    fields.require_values({"decoder_vocab_size": vocabulary})
+    return shared_config(fields, 58_101, "gelu", 58_100) | {"positional_encoding": "sinusoidal-halves"}
+
+
+def language_config(fields: ConfigReader) -> ConfigValues:
+    """A language-model head, which may have a bias on the logits."""
+    tied = fields.boolean("tie_word_embeddings", True)
+    return {
+        "output_head": "language-model",
+        "tied_embeddings": tied,
+        "output_head_config": OutputHeadConfig(bias="final_logits_bias" in fields.tensor_names),
+    }
+
+
+BLOCK = block_rows(
+    "self_attn_layer_norm",
+    ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj"],
+    "final_layer_norm",
+    ["fc1", "fc2"],
+)
+_CROSS: WeightRules = {
+    "cross_attention.query": "encoder_attn.q_proj",
+    "cross_attention.key": "encoder_attn.k_proj",
+    "cross_attention.value": "encoder_attn.v_proj",
+    "cross_attention.output": "encoder_attn.out_proj",
+    "cross_attention_residual.norm": "encoder_attn_layer_norm",
+}
+_BLOCKS = block_rules("encoder", "encoder.layers.{i}.", BLOCK) | block_rules(
+    "decoder", "decoder.layers.{i}.", BLOCK | _CROSS
+)
+_EMBEDDING: WeightRules = {"embedding": "shared|encoder.embed_tokens|decoder.embed_tokens"}
+_LEARNED_POSITIONS: WeightRules = {
+    "encoder.positional_encoding.table": rule("encoder.embed_positions", skip_rows(2)),
+    "decoder.positional_encoding.table": rule("decoder.embed_positions", skip_rows(2)),
+    "encoder.embedding_norm": "encoder.layernorm_embedding",
+    "decoder.embedding_norm": "decoder.layernorm_embedding",
+}
+_HEAD: WeightRules = {
+    "output_head.projection": "lm_head",
+    "output_head.projection.bias": rule("final_logits_bias", flatten),
+}
+_ATTRIBUTE_MAP = {
+    "num_attention_heads": "encoder_attention_heads",
+    "hidden_size": "d_model",
+    "num_hidden_layers": "encoder_layers",
+}
+_CLASSIFIER = classifier_head(
+    "classification_head.out_proj",
+    count=3,
+    rows={"output_head.transform.dense": "classification_head.dense"},
+    pooling="last",
+    output_head_config=OutputHeadConfig(transform="dense", activation="tanh"),
+)
+_COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
+_UNTIED_EMBEDDINGS: WeightRules = {"embedding": "decoder.embed_tokens", "source_embedding": "encoder.embed_tokens"}
+_REQUIRED_VALUES = {
+    "is_encoder_decoder": True,
+    "is_decoder": False,
+    "normalize_before": False,
+    "add_final_layer_norm": False,
+}
+_IGNORED_FIELDS = ("activation_dropout", "decoder_layerdrop", "encoder_layerdrop")
+BART = Family(
+    bart,
+    _EMBEDDING | _LEARNED_POSITIONS | _BLOCKS,
+    {"ForConditionalGeneration": HeadMapping(language_config, _HEAD), "ForSequenceClassification": _CLASSIFIER},
+    base_model_prefix="model.",
+    ignored_tensors=(
+        "shared.weight",
+        *_COPIES,
+        "encoder.version",
+        "decoder.version",
+        "lm_head.weight",
+        "final_logits_bias",
+    ),
+    required_values=_REQUIRED_VALUES,
+    ignored_fields=_IGNORED_FIELDS,
+    attribute_map=_ATTRIBUTE_MAP,
+    untied_weights=_UNTIED_EMBEDDINGS,
+)
+MARIAN = Family(
+    marian,
+    _EMBEDDING | _BLOCKS,
+    {"MTModel": HeadMapping(language_config, _HEAD)},
+    base_model_prefix="model.",
+    ignored_tensors=("shared.weight", *_COPIES, "encoder.embed_positions.weight", "decoder.embed_positions.weight"),
+    required_values=_REQUIRED_VALUES | {"share_encoder_decoder_embeddings": True},
+    ignored_fields=_IGNORED_FIELDS,
+    attribute_map=_ATTRIBUTE_MAP,
+    untied_weights=_UNTIED_EMBEDDINGS,
+)
+
+
+FEEDFORWARD_ACTIVATIONS = (
+    MLP_ACTIVATIONS
+    | {f"gated-{act}": gate for act, gate in GATED_MLP_ACTIVATIONS.items()}
+    | {"gated-gelu": "geglu-tanh"}
+)
+
+
+def t5(fields: ConfigReader) -> ConfigValues:
+    """Unscaled scores, relative position buckets; encoder and decoder may differ in depth."""
+    encoder_layers = fields.layer_count("num_layers", 6)
+    names = {"context_length": "n_positions", "layers": "num_decoder_layers", "heads": "num_heads"}
+    return {
+        "architecture": "encoder-decoder",
+        **sizes(fields, 32_128, 512, 512, encoder_layers, 8, 2048, d_model="d_model", d_ff="d_ff", **names),
+        "encoder_layers": encoder_layers,
+        "head_dim": fields.integer("d_kv", 64),
+        "feed_forward": fields.choice("feed_forward_proj", "relu", FEEDFORWARD_ACTIVATIONS),
+        "norm": "rmsnorm",
+        "norm_epsilon": fields.number("layer_norm_epsilon", 1e-6),
+        "positional_encoding": "relative",
+        "relative_position": RelativePositionConfig(
+            buckets=fields.integer("relative_attention_num_buckets", 32),
+            max_distance=fields.integer("relative_attention_max_distance", 128),
+        ),
+        "scale": False,
+        "start_token_id": fields.integer(("decoder_start_token_id", "pad_token_id"), 0),
+    }
+
+
+def t5_language_config(fields: ConfigReader) -> ConfigValues:
+    """Logits are scaled by d_model^-0.5 where the embedding is tied, also in old files, which do not say so."""
+    scaled = fields.boolean("scale_decoder_outputs", fields.boolean("tie_word_embeddings", True))
+    scale = max(fields.integer("d_model", 512), 1) ** -0.5 if scaled else 1.0
+    return {
+        "output_head": "language-model",
+        "tied_embeddings": True,
+        "output_head_config": OutputHeadConfig(logit_scale=scale),
+    }
+
+
+def encoder_config(fields: ConfigReader) -> ConfigValues:
+    """The encoder alone."""
+    return {"architecture": "encoder", "layers": fields.layer_count("num_layers", 6), "encoder_layers": 0, "masks": (),
+            "output_head": "none"}  # fmt: skip
+
+
+def token_config(fields: ConfigReader) -> ConfigValues:
+    """The encoder alone, with a token classifier."""
+    return {**encoder_config(fields), "output_head": "token-classifier", "labels": read_labels(fields)}
+
+
+_T5_CLASSIFIER = classifier_head(
+    "classification_head.out_proj",
+    rows={"output_head.transform.dense": "classification_head.dense"},
+    pooling="last",
+    output_head_config=OutputHeadConfig(transform="dense", activation="tanh"),
+    biases=("transform",),
+)
+
+
+def _t5_attention(ours: str, theirs: str) -> WeightRules:
+    return {f"{ours}_attention.{name}": f"{theirs}.{name[0]}" for name in ("query", "key", "value", "output")}
+
+
+def _t5_feed_forward(prefix: str) -> WeightRules:
+    return {
+        "feed_forward_residual.norm": f"{prefix}.layer_norm",
+        "feed_forward.gate": f"{prefix}.DenseReluDense.wi_0",
+        "feed_forward.up": f"{prefix}.DenseReluDense.wi|{prefix}.DenseReluDense.wi_1",
+        "feed_forward.down": f"{prefix}.DenseReluDense.wo",
+    }
+
+
+_T5_SELF: WeightRules = {
+    **_t5_attention("self", "layer.0.SelfAttention"),
+    "self_attention_residual.norm": "layer.0.layer_norm",
+}
+_T5_CROSS: WeightRules = {
+    **_t5_attention("cross", "layer.1.EncDecAttention"),
+    "cross_attention_residual.norm": "layer.1.layer_norm",
+}
+_T5_OUTSIDE_BLOCKS: WeightRules = {
+    "embedding": "shared|encoder.embed_tokens",
+    "encoder.positional_encoding.bias_table": "encoder.block.0.layer.0.SelfAttention.relative_attention_bias",
+    "decoder.positional_encoding.bias_table": "decoder.block.0.layer.0.SelfAttention.relative_attention_bias",
+    "encoder.final_norm": "encoder.final_layer_norm",
+    "decoder.final_norm": "decoder.final_layer_norm",
+}
+T5 = Family(
+    t5,
+    _T5_OUTSIDE_BLOCKS
+    | block_rules("encoder", "encoder.block.{i}.", _T5_SELF | _t5_feed_forward("layer.1"))
+    | block_rules("decoder", "decoder.block.{i}.", _T5_SELF | _T5_CROSS | _t5_feed_forward("layer.2")),
+    {
+        "ForConditionalGeneration": HeadMapping(t5_language_config, {"output_head.projection": "lm_head"}),
+        "ForSequenceClassification": _T5_CLASSIFIER,
+        "ForTokenClassification": HeadMapping(token_config, {"output_head.projection": "classifier"}),
+        "EncoderModel": HeadMapping(encoder_config),
+        "Model": HeadMapping(no_head, ignored_tensors=("lm_head.weight",)),
+    },
+    base_model_prefix="transformer.",  # of the classifiers alone
+    ignored_tensors=(
+        "encoder.embed_tokens.weight",
+        "decoder.embed_tokens.weight",
+        "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
+    ),
+    required_values={"is_decoder": False},
+    ignored_fields=("dropout_rate", "dense_act_fn", "is_gated_act"),  # the last two are derived from feed_forward_proj
+    attribute_map={
+        "hidden_size": "d_model",
+        "num_attention_heads": "num_heads",
+        "num_hidden_layers": "num_layers",
+        "head_dim": "d_kv",
+    },
+)

@@ -1,1 +1,0 @@
-"""The files of a checkpoint: tensors on disk, single-file formats, uploads."""

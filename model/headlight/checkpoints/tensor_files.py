@@ -1,0 +1,307 @@
+"""The tensors of a checkpoint, from safetensors or PyTorch files, sharded or not; no code in them is run."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from headlight.checkpoints.config_reader import MAX_LAYERS, read_json
+from headlight.checkpoints.file_rules import PICKLE_FILE, SAFETENSORS_FILE
+from headlight.checkpoints.upload_archive import BoundedZipReader
+from headlight.errors import CheckpointError, reason
+from headlight.paths import open_regular
+
+_OLD_NORM_NAMES = {"gamma": "weight", "beta": "bias"}
+TensorReaders = dict[str, Callable[[], Tensor]]
+SUPPORTED_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+
+
+class LazyTensors(Mapping[str, Tensor]):
+    """Tensors by name, each read when it is asked for."""
+
+    def __init__(self, readers: Mapping[str, Callable[[], Tensor]]) -> None:
+        self.readers = dict(readers)
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self.readers[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.readers)
+
+    def __len__(self) -> int:
+        return len(self.readers)
+
+
+def open_tensors(folder: Path, name: str) -> LazyTensors:
+    """All tensors of the checkpoint `name`. Raises CheckpointError where there are none or they cannot be read."""
+    return read_tensors(folder, name, SAFETENSORS_FILE, PICKLE_FILE)
+
+
+def read_tensors(folder: Path, name: str, safetensors_file: str, pickle_file: str) -> LazyTensors:
+    """The tensors of a safetensors file, or else of a pickle, of these names; either may be sharded."""
+    for file_name, read in ((safetensors_file, _read_safetensors), (pickle_file, _read_pickle)):
+        if (folder / file_name).is_file():
+            return LazyTensors(_rename_old_norms(read(folder / file_name, name)))
+        if (folder / f"{file_name}.index.json").is_file():
+            return LazyTensors(_rename_old_norms(_read_shards(folder, name, f"{file_name}.index.json", read)))
+    for file in (safetensors_file, f"{safetensors_file}.index.json", pickle_file, f"{pickle_file}.index.json"):
+        if (folder / file).is_symlink():
+            raise CheckpointError(f"{name}: its {file} is not there, only a link to it; a download may not have ended.")
+    others = sorted(path.name for path in folder.glob("*.gguf"))
+    if others:
+        raise CheckpointError(
+            f"{name} holds {others[0]}: GGUF files are quantised for other programs; use the original weights."
+        )
+    raise CheckpointError(f"{name} holds no {safetensors_file} and no {pickle_file}.")
+
+
+def tensor_files(
+    folder: Path, name: str, safetensors_file: str = SAFETENSORS_FILE, pickle_file: str = PICKLE_FILE
+) -> tuple[Path, ...]:
+    """The files that `read_tensors` reads, in the order of their names."""
+    for file_name in (safetensors_file, pickle_file):
+        if (folder / file_name).is_file():
+            return (folder / file_name,)
+        if (folder / f"{file_name}.index.json").is_file():
+            return tuple(folder / shard for shard in _shards(folder, name, f"{file_name}.index.json")[0])
+    return ()
+
+
+def _rename_old_norms(readers: TensorReaders) -> TensorReaders:
+    """The oldest files call the weight and bias of a norm gamma and beta."""
+
+    def now(name: str) -> str:
+        stem, _, leaf = name.rpartition(".")
+        return f"{stem}.{_OLD_NORM_NAMES[leaf]}" if leaf in _OLD_NORM_NAMES else name
+
+    return {now(name): read for name, read in readers.items()}
+
+
+def _shards(folder: Path, name: str, index: str) -> tuple[list[str], set[str]]:
+    """The files that an index names, and the tensors that they should hold."""
+    weight_map = read_json(folder / index, name).get("weight_map")
+    if not isinstance(weight_map, dict) or not all(isinstance(file, str) for file in weight_map.values()):
+        raise CheckpointError(f"{name}: its {index} has no weight_map.")
+    files = sorted(set(weight_map.values()))
+    for file in files:
+        if Path(file).name != file or not os.path.isfile(folder / file):
+            raise CheckpointError(f"{name}: its {index} names {file[:80]!r}, which is no file beside it.")
+    return files, set(weight_map)
+
+
+def _read_shards(folder: Path, name: str, index: str, read: Callable[[Path, str], TensorReaders]) -> TensorReaders:
+    files, named = _shards(folder, name, index)
+    readers: TensorReaders = {}
+    for file in files:
+        readers |= read(folder / file, name)
+    missing = sorted(named - set(readers))
+    if missing:
+        raise CheckpointError(f"{name}: its {index} names tensors that no file holds: {', '.join(missing[:5])}.")
+    return readers
+
+
+def _read_safetensors(path: Path, name: str) -> TensorReaders:
+    try:
+        file = safe_open(path, framework="pt", device="cpu")
+        names: list[str] = list(file.keys())  # type: ignore[no-untyped-call]
+    except (SafetensorError, OSError, ValueError) as error:
+        raise CheckpointError(f"{name}: its {path.name} cannot be read{reason(error)}.") from error
+
+    def reader(key: str) -> Callable[[], Tensor]:
+        def read() -> Tensor:
+            try:
+                tensor: Tensor = file.get_tensor(key)  # type: ignore[no-untyped-call]
+            except (SafetensorError, RuntimeError, OSError, ValueError, AttributeError) as error:
+                raise CheckpointError(f"{name}: {key} in {path.name} cannot be read{reason(error)}.") from error
+            return require_supported(tensor, key, name)
+
+        return read
+
+    return {key: reader(key) for key in names}
+
+
+def _read_pickle(path: Path, name: str) -> TensorReaders:
+    values = load_pickle(path, name)
+    tensors = {key: value for key, value in values.items() if isinstance(value, Tensor)}
+    return {key: partial(require_supported, value, key, name) for key, value in tensors.items()}
+
+
+def load_pickle(path: Path, name: str) -> dict[str, Any]:
+    """A dictionary that torch.save wrote, loaded with `weights_only`.
+
+    Raises CheckpointError for any other file, and for one with compressed entries.
+    """
+    try:
+        if is_zip := _is_zip(path):
+            _reject_compression(path, name)
+        with warnings.catch_warnings():  # torch warns of pickles by other programs
+            warnings.simplefilter("ignore")
+            values = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip)
+    except CheckpointError:
+        raise
+    except Exception as error:  # whatever a broken or hostile pickle makes torch raise
+        forbidden = re.search(r"GLOBAL ([\w.]{1,80})", str(error))
+        why = (
+            f"it asks to run {forbidden[1]}, and nothing in it was run"
+            if forbidden
+            else "it is damaged, or no file of torch"
+        )
+        raise CheckpointError(f"{name}: its {path.name} cannot be read safely: {why}.") from error
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+        raise CheckpointError(f"{name}: its {path.name} holds no table of tensors.")
+    return values
+
+
+def _is_zip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"PK"
+
+
+def _reject_compression(path: Path, name: str) -> None:
+    """Raise CheckpointError for compressed entries: torch.save does not compress, so they are a zip bomb."""
+    with path.open("rb") as file, zipfile.ZipFile(BoundedZipReader(file)) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    if size > path.stat().st_size:
+        raise CheckpointError(
+            f"{name}: its {path.name} would grow to {size:,} bytes in memory, as no file of torch does."
+        )
+
+
+def require_supported(tensor: Tensor, key: str, name: str) -> Tensor:
+    """The tensor, if it is of a supported dtype.
+
+    Raises CheckpointError for quantised and sparse tensors, and for expanded (stride 0) ones, which may have any size.
+    """
+    if tensor.layout is not torch.strided or tensor.device.type != "cpu":
+        raise CheckpointError(f"{name}: {key} is sparse, or has no numbers; only dense tensors can be opened.")
+    if tensor.dtype not in SUPPORTED_DTYPES:
+        kind = str(tensor.dtype).removeprefix("torch.")
+        raise CheckpointError(f"{name}: {key} is {kind}: quantised weights cannot be opened; use the original ones.")
+    if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
+        raise CheckpointError(f"{name}: {key} is {tuple(tensor.shape)}, more numbers than its file holds.")
+    return tensor
+
+
+MAGIC = 0x616B3432  # "ak42", the first bytes of llama2.c's later formats
+_HEADER_BYTES = 256
+
+
+def read_nanogpt(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
+    """The config and tensors of a file that nanoGPT's train.py saved."""
+    checkpoint = load_pickle(path, name)
+    model_args, tensors = checkpoint.get("model_args"), checkpoint.get("model")
+    if not isinstance(model_args, dict) or not isinstance(tensors, dict):
+        raise CheckpointError(f"{name} is no checkpoint of nanoGPT: it has no model_args and model.")
+    readers: TensorReaders = {
+        str(key).removeprefix("_orig_mod."): partial(require_supported, tensor, str(key), name)
+        for key, tensor in tensors.items()
+        if isinstance(tensor, Tensor)
+    }
+    return {**model_args, "model_type": "nanogpt", "architectures": ["GPTForCausalLM"]}, LazyTensors(readers)
+
+
+def is_llama2c(path: Path) -> bool:
+    """Whether a file of any name is llama2.c's, by its header and its length."""
+    try:
+        return bool(read_llama2c(path, path.name))
+    except (CheckpointError, OSError):
+        return False
+
+
+def read_llama2c(path: Path, name: str) -> tuple[dict[str, Any], LazyTensors]:
+    """The config and tensors of a float32 file that llama2.c's export.py wrote."""
+    with open_regular(path) as file:
+        header = file.read(_HEADER_BYTES)
+    if len(header) < 36:
+        raise CheckpointError(f"{name} is too short for a model of llama2.c.")
+    has_magic = struct.unpack_from("<I", header)[0] == MAGIC
+    version = struct.unpack_from("<i", header, 4)[0] if has_magic else 0
+    if version > 1:
+        raise CheckpointError(
+            f"{name} is version {version} of llama2.c's format, which is quantised; export version 1."
+        )
+    sizes = struct.unpack_from("<7i", header, 8 if has_magic else 0)
+    hidden_size, intermediate_size, layers, heads, key_value_heads, vocabulary, context = sizes
+    if (
+        min(hidden_size, intermediate_size, layers, heads, key_value_heads, abs(vocabulary), context) < 1
+        or hidden_size % heads
+        or max(map(abs, sizes)) > 2**24
+        or layers > MAX_LAYERS
+    ):
+        raise CheckpointError(f"{name} has sizes that are no model's: {', '.join(map(str, sizes))}.")
+    tied = bool(header[36]) if has_magic else vocabulary > 0
+    values = {
+        "model_type": "llama2.c",
+        "architectures": ["LlamaForCausalLM"],
+        "hidden_size": hidden_size,
+        "intermediate_size": intermediate_size,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": key_value_heads,
+        "vocab_size": abs(vocabulary),
+        "max_position_embeddings": context,
+        "tie_word_embeddings": tied,
+        "rms_norm_eps": 1e-5,
+    }
+    return values, LazyTensors(_tensor_readers(path, name, values, has_magic))
+
+
+def _layout(values: dict[str, Any], has_magic: bool) -> list[tuple[str, tuple[int, ...]]]:
+    """Names and shapes in the order of the file; those that begin with `layers` hold all layers."""
+    hidden_size, intermediate_size, vocabulary = (
+        values["hidden_size"],
+        values["intermediate_size"],
+        values["vocab_size"],
+    )
+    head_dim = hidden_size // values["num_attention_heads"]
+    key_value_size = values["num_key_value_heads"] * head_dim
+    embedding = ("tok_embeddings", (vocabulary, hidden_size))
+    norms = [("layers.attention_norm", (hidden_size,)), ("layers.ffn_norm", (hidden_size,)), ("norm", (hidden_size,))]
+    attention = [
+        ("layers.wq", (hidden_size, hidden_size)),
+        ("layers.wk", (key_value_size, hidden_size)),
+        ("layers.wv", (key_value_size, hidden_size)),
+        ("layers.wo", (hidden_size, hidden_size)),
+    ]
+    feedforward = [
+        ("layers.w1", (intermediate_size, hidden_size)),
+        ("layers.w2", (hidden_size, intermediate_size)),
+        ("layers.w3", (intermediate_size, hidden_size)),
+    ]
+    output = [] if values["tie_word_embeddings"] else [("output", (vocabulary, hidden_size))]
+    if has_magic:
+        return [*norms, embedding, *attention, *feedforward, *output]
+    rope_tables = [
+        (name, (values["max_position_embeddings"], head_dim // 2)) for name in ("freq_cis_real", "freq_cis_imag")
+    ]
+    return [embedding, norms[0], *attention, norms[1], *feedforward, norms[2], *rope_tables, *output]
+
+
+def _tensor_readers(path: Path, name: str, values: dict[str, Any], has_magic: bool) -> TensorReaders:
+    layout, layers, start = _layout(values, has_magic), values["num_hidden_layers"], _HEADER_BYTES if has_magic else 28
+    needed = start + 4 * sum(prod(shape) * (layers if key.startswith("layers.") else 1) for key, shape in layout)
+    if path.stat().st_size < needed:
+        raise CheckpointError(f"{name} is cut off: its sizes need {needed:,} bytes, it has {path.stat().st_size:,}.")
+    numbers = torch.from_numpy(np.memmap(path, np.float32, mode="c", offset=start, shape=((needed - start) // 4,)))
+    readers: TensorReaders = {}
+    offset = 0
+    for key, shape in layout:
+        for layer in range(layers) if key.startswith("layers.") else (None,):
+            full = key if layer is None else key.replace("layers.", f"layers.{layer}.")
+            tensor = numbers[offset : offset + prod(shape)].view(shape)
+            readers[f"{full}.weight"] = partial(require_supported, tensor, full, name)
+            offset += prod(shape)
+    return readers
