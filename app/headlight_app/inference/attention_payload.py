@@ -9,7 +9,7 @@ from dataclasses import asdict
 import numpy as np
 from msgspec import structs
 
-from headlight.analysis.head_metrics import head_metrics
+from headlight.analysis.head_metrics import head_metrics, unnormalized_sum
 from headlight.array_types import Float
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.config import Config
@@ -208,7 +208,19 @@ def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:
     longest = max(len(traced.text.ids), len(traced.source.ids) if traced.source else 0)
     if longest > 80:
         note_texts.append(f"{longest} tokens: each cell of a thumbnail shows the largest weight of its block.")
+    if resolved.is_changed:
+        note_texts += _row_sum_notes(traced)
     return (" ".join(note_texts),) if note_texts else ()
+
+
+def _row_sum_notes(traced: Trace) -> list[str]:
+    """A sentence where the rows of an attention do not sum to 1, of the first such attention."""
+    for path, weights in traced.values.items():
+        total = unnormalized_sum(weights) if path.endswith(".weights") else None
+        if total is not None:
+            where = path.removesuffix(".weights")
+            return [f"A row of {where} sums to {total:.3g}, not to 1. Head metrics divide each row by its sum."]
+    return []
 
 
 def variant_notes(resolved: ResolvedQuestion) -> list[str]:

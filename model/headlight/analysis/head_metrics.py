@@ -20,6 +20,7 @@ from headlight.text.tokenizer import Encoded
 from headlight.tracing.trace import Trace
 from headlight.vision.patches import EncodedImage
 
+ROW_TOLERANCE = 1e-3  # by which the sum of a row may differ from 1
 QueryKeyMask = NDArray[np.bool_]  # query key
 
 
@@ -82,6 +83,21 @@ def attention_distance(weights: Float[np.ndarray, "*shape query key"]) -> Float[
     distances = np.abs(np.arange(query)[:, None] - np.arange(key)[None, :]).astype(weights.dtype)
     rows: np.ndarray = (weights * distances).sum(-1)
     return rows
+
+
+def normalized_rows(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query key"]:
+    """Rows that sum to 1: an edit may leave others. Negative weights count as 0; a row without any weight is empty."""
+    positive = np.maximum(weights, 0)
+    sums = positive.sum(-1, keepdims=True)
+    rows: np.ndarray = np.divide(positive, sums, out=np.zeros_like(positive), where=sums > 0)
+    return rows
+
+
+def unnormalized_sum(weights: Float[np.ndarray, "*shape query key"]) -> float | None:
+    """The sum of the row whose sum is furthest from 1, where one is not 1 and not empty; else None."""
+    sums = weights.astype(np.float64).sum(-1)[weights.any(-1)]
+    furthest = float(sums[np.abs(sums - 1).argmax()]) if sums.size else 1.0
+    return furthest if abs(furthest - 1) > ROW_TOLERANCE else None
 
 
 def mean_over_rows(
@@ -314,6 +330,7 @@ def compute_head_metrics(
     NaN where no query has such a key: nothing is repeated, or no row may attend there. Attention to another text
     (`text` None) has the entropy alone.
     """
+    weights = normalized_rows(weights)
     if text is None:
         return {"entropy": mean_over_rows(entropy(weights), weights)}
     metrics = head_metrics_for(isinstance(text, EncodedImage))

@@ -55,7 +55,7 @@ def position_profile(model: Transformer, length: int, stack: str | None = None) 
         angles=None if angles is None else to_numpy(angles),
         bias=to_numpy(bias) if _overrides(position, "bias") else None,
         slopes=to_numpy(position.slopes()) if isinstance(position, Alibi) else None,
-        similarity=_similarity(embeddings, angles),
+        similarity=_cosines(embeddings) if angles is None else _rotated_similarity(angles, model.config.head_dim),
         buckets=None if buckets is None else buckets.cpu().numpy(),
         bucket_similarity=_cosines(position.norm(position.relative_embedding(buckets)))
         if isinstance(position, DisentangledPositions)
@@ -75,11 +75,13 @@ def _overrides(position: PositionalEncoding, method: str) -> bool:
     return getattr(type(position), method) is not getattr(PositionalEncoding, method)
 
 
-def _similarity(embeddings: torch.Tensor, angles: torch.Tensor | None) -> np.ndarray | None:
-    """The cosine of the embeddings; with rotations q . k of equal vectors of ones, each rotated to its position."""
-    if angles is not None:
-        return to_numpy((angles[:, None] - angles[None, :]).cos().mean(-1))
-    return _cosines(embeddings)
+def _rotated_similarity(angles: Float[torch.Tensor, "pos pair"], head_dim: int) -> Float[np.ndarray, "pos other"]:
+    """The cosine of two equal vectors of ones, each rotated to its position; channels without a pair stay as they are.
+
+    A head of an odd width, which has no rotation of its last channel, counts that channel too.
+    """
+    rotated = 2 * (angles[:, None] - angles[None, :]).cos().sum(-1)
+    return to_numpy((rotated + head_dim - 2 * angles.shape[1]) / head_dim)
 
 
 def _cosines(vectors: torch.Tensor) -> np.ndarray | None:

@@ -37,8 +37,9 @@ HeadValues = Float[np.ndarray, "sentence layer head"]
 class HeadRanking:
     """The heads with the most of one metric: (layer, head) and the mean over the sentences, best first.
 
-    `uniform_value` is the mean for a head that attends uniformly over the allowed keys; heads that do not exceed it are
-    left out. `example` is the sentence in which the first head is most extreme, `example_value` its value there.
+    `uniform_value` is the mean for a head of the first one's layer that attends uniformly over the allowed keys. Heads
+    that do not exceed the uniform head of their own layer are left out, because masks may differ by layer. `example`
+    is the sentence in which the first head is most extreme, `example_value` its value there.
     """
 
     metric: str
@@ -62,11 +63,7 @@ def rank_heads(checkpoint: Checkpoint, sentences: Sequence[str] = SENTENCES, cou
     for metric in HEAD_METRICS if sentences else ():
         is_repeated = any(np.array_equal(values[metric], other, equal_nan=True) for other in earlier)
         earlier.append(values[metric])
-        best = (
-            None
-            if is_repeated
-            else _head_ranking(metric, values[metric], _mean(uniform[metric])[0, 0], sentences, count)
-        )
+        best = None if is_repeated else _head_ranking(metric, values[metric], _mean(uniform[metric]), sentences, count)
         rankings += [best] if best else []
     return tuple(rankings)
 
@@ -85,19 +82,19 @@ def _mean(values: HeadValues) -> Float[np.ndarray, "layer head"]:
 
 
 def _head_ranking(
-    metric: str, values: HeadValues, uniform_value: float, sentences: Sequence[str], count: int
+    metric: str, values: HeadValues, uniform: Float[np.ndarray, "layer head"], sentences: Sequence[str], count: int
 ) -> HeadRanking | None:
     sign = -1.0 if metric == "entropy" else 1.0
     mean = _mean(values)
-    order = np.argsort(np.where(np.isnan(mean), np.inf, -sign * mean), axis=None, kind="stable")[:count]
+    order = np.argsort(np.where(np.isnan(mean), np.inf, -sign * mean), axis=None, kind="stable")
     heads = [divmod(int(index), mean.shape[1]) for index in order]
-    ranked = [(*head, float(mean[head])) for head in heads if sign * mean[head] > sign * uniform_value]
+    ranked = [(*head, float(mean[head])) for head in heads if sign * mean[head] > sign * uniform[head]][:count]
     if not ranked:
         return None
     layer, head, _ = ranked[0]
     example = int(np.nanargmax(sign * values[:, layer, head]))
     return HeadRanking(
-        metric, tuple(ranked), float(uniform_value), sentences[example], float(values[example, layer, head])
+        metric, tuple(ranked), float(uniform[layer, head]), sentences[example], float(values[example, layer, head])
     )
 
 

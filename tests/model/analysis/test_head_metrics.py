@@ -12,10 +12,13 @@ from headlight.analysis.head_metrics import (
     allowed_mask,
     attention_distance,
     attention_share,
+    compute_head_metrics,
     entropy,
     mean_over_rows,
     strongest_local_head,
+    unnormalized_sum,
 )
+from tests.model import toys
 
 raw = arrays.arrays(np.float32, (2, 3, 5, 5), elements=st.floats(0, 1, width=32))
 
@@ -33,6 +36,23 @@ def test_the_entropy_lies_between_one_key_and_an_even_spread(weights: np.ndarray
     assert rows.shape == (2, 3, 5)
     assert np.all(rows >= 0)
     assert np.all(rows <= np.log2(5) + 1e-5)
+
+
+@given(st.lists(st.floats(0.1, 10), min_size=6, max_size=6), st.booleans())
+def test_metrics_are_of_rows_that_sum_to_one_whatever_an_edit_leaves(factors: list[float], negative: bool) -> None:
+    text = toys.causal().encode("the cat saw the cat")
+    size = len(text.ids)
+    weights = np.tril(np.random.default_rng(0).random((1, 2, size, size), np.float32))
+    weights /= weights.sum(-1, keepdims=True)
+    scale = np.resize(np.array(factors, np.float32), size)[:, None]
+    edited = weights * scale - np.triu(np.full((size, size), 0.2 * negative, np.float32), 1)
+    allowed = np.broadcast_to(np.tril(np.ones((size, size), bool)), weights.shape)
+    plain = compute_head_metrics(weights, allowed, text)
+    for name, values in compute_head_metrics(edited, allowed, text).items():
+        np.testing.assert_allclose(values, plain[name], atol=1e-5)
+    assert unnormalized_sum(weights) is None
+    assert unnormalized_sum(weights * 0.5) == pytest.approx(0.5)
+    assert plain["entropy"].max() <= np.log2(size) and plain["distance"].max() <= size - 1
 
 
 def test_entropy_and_distance_of_known_rows() -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headlight import save
+from headlight import run, save
+from headlight.analysis.head_metrics import head_metrics
 from headlight.checkpoints import Checkpoint
 from headlight.cli.main import main
+from headlight.config_groups import PerLayerConfig
 from headlight.errors import CheckpointError
 from headlight.evaluation.model_card import rank_heads
 from tests.model import toys
@@ -125,6 +127,19 @@ def test_the_best_heads_come_first() -> None:
         )
         assert len({head[:2] for head in finding.top_heads}) == len(means)
         assert np.isfinite(finding.example_value)
+
+
+def test_a_head_is_compared_with_the_uniform_head_of_its_own_layer() -> None:
+    windows = PerLayerConfig(masks=("none", "window:2"))
+    loaded = Checkpoint(toys.decoder(context_length=64, per_layer=windows), toys.causal(), "")
+    sentences = ["the cat saw the cat", "the dog ran to the sea"]
+    uniform_edits = ["decoder.*.self.weights=uniform"]
+    uniform = [head_metrics(run(loaded.model, loaded.tokenizer, text, uniform_edits))["previous"] for text in sentences]
+    by_layer = np.mean(uniform, axis=0)[:, 0]
+    assert by_layer[1] > 1.2 * by_layer[0], "two keys in each row of layer 1, more in those of layer 0"
+    (found,) = (one for one in rank_heads(loaded, sentences, count=8) if one.metric == "previous")
+    assert found.uniform_value == pytest.approx(by_layer[found.top_heads[0][0]])
+    assert all(mean > by_layer[layer] for layer, _, mean in found.top_heads)
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "card"])

@@ -33,6 +33,7 @@ def paths_to_keep(path: str) -> tuple[str, ...]:
     return (
         *(f"{path}.{name}" for name in HOOK_POINTS if name not in QUERY_KEY_HOOK_POINTS),
         *residual_paths,
+        f"{path.partition('.')[0]}.position_ids",
         "encoder.final_residual",
     )
 
@@ -153,7 +154,8 @@ class _Walkthrough:
             StepValue("k_{j}", self._value("k")[self.key_value_head, self.key], "head_dim"),
             StepValue("k'_{j}", to_numpy(k), "head_dim"),
         )
-        formula = f"q'_{{i}} = R_{{{self.query}}} q_{{i}},   k'_{{j}} = R_{{{self.key}}} k_{{j}}"
+        ids = self.trace[f"{self.path.partition('.')[0]}.position_ids"]  # an edit may move a token
+        formula = f"q'_{{i}} = R_{{{ids[self.query]:g}}} q_{{i}},   k'_{{j}} = R_{{{ids[self.key]:g}}} k_{{j}}"
         return self._step("rotate", formula, values, ("rotated_q", "rotated_k"))
 
     def _score_steps(self, q: Tensor, k: Tensor) -> Iterator[WalkthroughStep]:

@@ -70,6 +70,13 @@ def test_the_steps_end_at_the_traced_values(attention_function: str, position: s
         assert not any(step.edited for step in found)
 
 
+def test_a_rotation_is_named_by_the_position_that_a_token_was_moved_to() -> None:
+    model = toys.decoder(positional_encoding="rope")
+    trace = traced(model, "decoder.position_ids[4]=set:2.5")
+    step = step_named(attention_walkthrough(model, trace, "decoder.1.self", 0, 4, 1), "rotate")
+    assert step.formula == "q'_{i} = R_{2.5} q_{i},   k'_{j} = R_{1} k_{j}"
+
+
 @given(
     st.fixed_dictionaries(
         {
