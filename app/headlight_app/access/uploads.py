@@ -167,11 +167,10 @@ class UploadStore:
         with self.lock:
             for visitor in list(self.checkpoints):
                 self._pop_visitor(visitor)
-            uploads_dir, self.uploads_dir = self.uploads_dir, None
-            in_use, self.in_use = self.in_use, None
-        if uploads_dir and in_use:
-            in_use.release()
-            _delete(uploads_dir)
+            if self.uploads_dir and self.in_use:  # within the lock: whoever stops the server waits for the deletion
+                self.in_use.release()
+                _delete(self.uploads_dir)
+            self.uploads_dir = self.in_use = None
 
     def _pop_visitor(self, visitor: str) -> list[VisitorCheckpoint]:
         self.sessions.pop(visitor, None)

@@ -8,6 +8,8 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event, Thread
+from time import sleep
 
 import pytest
 
@@ -231,3 +233,19 @@ def test_what_a_killed_server_left_is_deleted_and_a_running_ones_is_not(guests: 
     link.unlink()
     (elsewhere / "file").unlink()
     elsewhere.rmdir()
+
+
+def test_closing_waits_for_another_thread_that_deletes(guests: UploadStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = bring(guests).folder
+    deleting, delete = Event(), subject._delete
+
+    def slowly(root: Path) -> None:
+        deleting.set()
+        sleep(0.1)
+        delete(root)
+
+    monkeypatch.setattr(subject, "_delete", slowly)
+    Thread(target=guests.close).start()
+    deleting.wait()
+    guests.close()
+    assert not folder.exists(), "the process may end now"

@@ -1,12 +1,19 @@
-// Nothing is lost for who leaves at once: what was chosen is reported before anything else on the page is used.
+// Whoever leaves at once loses nothing: what was chosen is reported before anything else on the page is used.
 
-/** @import { Reporter } from "./bridge.js" */
+/**
+ * What reports choices to Streamlit.
+ * @typedef {object} Reports
+ * @property {boolean} isPending whether something is still to be reported
+ * @property {boolean} isHeard whether Streamlit has answered the last report
+ * @property {() => void} flush reports at once
+ * @property {() => Promise<void>} heard resolves once Streamlit has answered the last report
+ */
 
 const PATIENCE = 3000; // milliseconds that a link waits for Streamlit to hear what was chosen
 
 /**
  * Reports at once where the person turns to something else: another part of the page, another tab, a link.
- * @param {Element} root what is the component's own @param {Reporter} reporter
+ * @param {Element} root what is the component's own @param {Reports} reporter
  * @returns {() => void} ends it
  */
 export function listenToLeaving(root, reporter) {
@@ -43,7 +50,7 @@ export function listenToLeaving(root, reporter) {
   };
 }
 
-/** @param {Reporter} reporter */
+/** @param {Reports} reporter */
 function isLate(reporter) {
   return reporter.isPending || !reporter.isHeard;
 }
