@@ -17,6 +17,7 @@ from torch import Tensor
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import FAMILIES
+from headlight.checkpoints.families.common import USUAL_FIELDS
 from headlight.checkpoints.file_rules import CONFIG, SAFETENSORS_FILE
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.weight_mapping import Family, WeightLoader, make_plan
@@ -30,14 +31,9 @@ def llama_config(config: Config) -> dict[str, Any]:
     """A decoder with RoPE, RMSNorm and SwiGLU."""
     return {
         "architectures": ["LlamaForCausalLM" if config.output_head == "language-model" else "LlamaModel"],
-        "vocab_size": config.vocabulary_size,
-        "max_position_embeddings": config.context_length,
-        "hidden_size": config.d_model,
-        "num_hidden_layers": config.layers,
-        "num_attention_heads": config.heads,
+        **{theirs: getattr(config, size) for size, theirs in USUAL_FIELDS.items()},
         "num_key_value_heads": config.key_value_heads,
         "head_dim": config.head_dim,
-        "intermediate_size": config.d_ff,
         "hidden_act": "silu",
         "rms_norm_eps": config.norm_epsilon,
         "rope_theta": config.rope.theta,
@@ -60,12 +56,7 @@ def modernbert_config(config: Config) -> dict[str, Any]:
     rope_parameters = {"rope_type": "default", "rope_theta": base}
     return {
         "architectures": [_encoder_class("ModernBert", config)],
-        "vocab_size": config.vocabulary_size,
-        "max_position_embeddings": config.context_length,
-        "hidden_size": config.d_model,
-        "num_hidden_layers": config.layers,
-        "num_attention_heads": config.heads,
-        "intermediate_size": config.d_ff,
+        **{theirs: getattr(config, size) for size, theirs in USUAL_FIELDS.items()},
         "hidden_activation": {"swiglu": "silu", "geglu-tanh": "gelu_new"}.get(config.feed_forward, "gelu"),
         "norm_eps": config.norm_epsilon,
         "norm_bias": config.has_bias("norm"),

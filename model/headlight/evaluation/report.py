@@ -53,7 +53,7 @@ class Report:
 
 
 def evaluate_task(checkpoint: Checkpoint, name: str, task: GeneratedTask | TextTask, count: int) -> Report:
-    """Measure a model on so many held-out examples of a task, and on at most so many hand-written ones."""
+    """Measure a model on `count` held-out examples of a task, and on at most as many hand-written ones."""
     if isinstance(task, GeneratedTask):
         return Report(name, {}, (), example_accuracy(checkpoint, task, count, REPORT_SEED))
     data, written = task.open(), hand_written_examples(task.name)
@@ -127,7 +127,7 @@ def cloze_dict(result: ClozeResult) -> dict[str, Any]:
 
 
 def task_sentences(report: Report) -> list[str]:
-    """What was measured on examples of a task."""
+    """Sentences on the examples of a task."""
     return [line for found in (report.examples, report.hand_written) if found for line in found.sentences()]
 
 

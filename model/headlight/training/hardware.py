@@ -16,8 +16,8 @@ PRECISIONS: Registry[torch.dtype] = Registry("precision", {"float32": torch.floa
 def retain_freed_memory() -> None:
     """Make glibc keep freed memory instead of returning it to the system after each step.
 
-    Returning it costs a quarter of the time, and at times ten times as much, in page faults. Does nothing elsewhere
-    than on glibc.
+    Returning it costs a quarter of the time, and at times ten times as much, in page faults. Does nothing
+    without glibc.
     """
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL("libc.so.6")

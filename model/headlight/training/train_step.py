@@ -24,7 +24,7 @@ ROWS_PER_CHUNK = 256  # 256 x 8,000 float32 logits are 8 MB, which fit a process
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """-log softmax(logits)[target], summed; with smoothing the target is mixed with all tokens alike.
+    """-log softmax(logits)[target], summed; smoothing spreads a part of the target evenly over all tokens.
 
     The gradient, softmax(logits) - 1[target], is computed in the same pass: the large float32 copies of the logits
     that F.cross_entropy makes and reads several times cost a fifth of a training step.

@@ -277,7 +277,7 @@ class Trainer:
         return scores
 
     def _to_minimize(self, metrics: ValidationMetrics) -> float:
-        """The loss; of a classifier the fraction it has wrong, for its loss grows with its certainty."""
+        """The loss; for a classifier the fraction of errors, because its loss grows with its certainty."""
         return 1 - metrics.accuracy if self.train_state.model.config.labels else metrics.loss
 
     def _metrics_table(self, scores: dict[str, ValidationMetrics]) -> dict[str, dict[str, float]]:
