@@ -20,8 +20,7 @@ from headlight.checkpoints import Checkpoint
 from headlight.config import Config
 from headlight.data.corpus import TokenizedText
 from headlight.errors import DataError
-from headlight.nn.transformer import Transformer
-from headlight.nn.variants import with_context_length
+from headlight.nn.transformer import Transformer, with_context_length
 from headlight.paths import assets_dir
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Tokenizer

@@ -19,9 +19,8 @@ from headlight.errors import DataError
 from headlight.nn.output_heads import LABEL_HEADS
 from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer_training import TOKENIZER_TRAINERS
-from headlight.training.hardware import PRECISIONS
 from headlight.training.objectives import EXAMPLE_OBJECTIVES, OBJECTIVES, TEXT_OBJECTIVES
-from headlight.training.optimizers import OPTIMIZERS, SCHEDULES
+from headlight.training.optimizers import OPTIMIZERS, PRECISIONS, SCHEDULES
 from headlight.validation import from_plain
 
 # The fields of a config that the objective and the tokenizer decide.

@@ -15,9 +15,8 @@ from torch.nn import functional
 from headlight.array_types import Float, Int
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
-from headlight.training.hardware import PRECISIONS, choose_precision
 from headlight.training.objectives.batch import IGNORE_INDEX, Batch
-from headlight.training.optimizers import OPTIMIZERS
+from headlight.training.optimizers import OPTIMIZERS, PRECISIONS, choose_precision
 from headlight.training.recipe import TrainingOptions
 
 ROWS_PER_CHUNK = 256  # 256 x 8,000 float32 logits are 8 MB, which fit a processor's cache

@@ -18,8 +18,7 @@ from headlight.data.corpus import TokenizedText, expand_path
 from headlight.errors import DataError
 from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer import Tokenizer
-from headlight.training.hardware import retain_freed_memory
-from headlight.training.optimizers import SCHEDULES
+from headlight.training.optimizers import SCHEDULES, retain_freed_memory
 from headlight.training.recipe import Recipe
 from headlight.training.run_dir import BEFORE_COOLDOWN, LATEST, Progress, RunFolder, read_snapshot, write_snapshot
 from headlight.training.train_step import TrainState, ValidationMetrics
