@@ -16,8 +16,7 @@ from .nn.attention_functions import ATTENTION_FUNCTIONS
 from .nn.hooks import HOOK_POINTS, HookPoint
 from .nn.masks import MASKS
 from .nn.positional_encodings import POSITIONAL_ENCODINGS
-from .nn.transformer import Transformer
-from .nn.variants import variant
+from .nn.transformer import Transformer, variant
 from .rendering.notebook import Trace, run
 from .text.tokenizer import Encoded, Tokenizer
 from .text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer

@@ -21,18 +21,10 @@ from headlight.validation import check_choices, from_plain
 BiasedModule = Literal["query", "key", "value", "output", "gate", "up", "down", "norm", "transform"]
 # Largest sizes: far above any model, so that no hostile file makes a product overflow or a loop endless.
 _MAX_SIZES = {
-    "vocabulary_size": 2**31,
-    "context_length": 2**31,
-    "d_model": 2**20,
-    "layers": 2**10,
-    "encoder_layers": 2**10,
-    "heads": 2**20,
-    "encoder_heads": 2**20,
-    "key_value_heads": 2**20,
-    "head_dim": 2**20,
-    "value_head_dim": 2**20,
-    "d_ff": 2**20,
-    "encoder_d_ff": 2**20,
+    **dict.fromkeys(("vocabulary_size", "context_length"), 2**31),
+    **dict.fromkeys(("layers", "encoder_layers"), 2**10),
+    **dict.fromkeys(("d_model", "heads", "encoder_heads", "key_value_heads"), 2**20),
+    **dict.fromkeys(("head_dim", "value_head_dim", "d_ff", "encoder_d_ff"), 2**20),
 }
 
 

@@ -30,8 +30,8 @@ from safetensors.torch import load_file, save_file
 
 from headlight import catalog, generate, run, save, variant
 from headlight.checkpoints import Checkpoint, describe_nonfinite, find_nonfinite, load
+from headlight.checkpoints.catalog import read_metadata
 from headlight.checkpoints.load import choose_device
-from headlight.checkpoints.metadata import read_metadata
 from headlight.config import Config
 from headlight.errors import MAX_SENTENCE_LENGTH, HeadlightError
 from headlight.tracing.run import candidates

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from headlight.code_exercises.notebook import notebook_text
+from headlight.code_exercises.exercises import notebook_text
 from tests.browser.conftest import Visit
 from tests.browser.test_course import course, screen
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address

@@ -15,9 +15,8 @@ import torch
 
 from headlight import catalog, save
 from headlight.checkpoints import load
-from headlight.checkpoints.catalog import checkpoint_locations
+from headlight.checkpoints.catalog import checkpoint_locations, read_metadata
 from headlight.checkpoints.load import choose_device, read_card
-from headlight.checkpoints.metadata import read_metadata
 from headlight.cli.main import main
 from headlight.errors import MAX_SENTENCE_LENGTH, CheckpointError, HeadlightError, TextError, shortened
 from headlight.text.tokenizer import Tokenizer

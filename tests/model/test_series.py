@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headlight.checkpoints import load
-from headlight.checkpoints.metadata import card_series, read_metadata
+from headlight.checkpoints.catalog import card_series, read_metadata
 from headlight.data.corpus import expand_path
 from headlight.evaluation.report import evaluate_model
 from headlight.paths import assets_dir

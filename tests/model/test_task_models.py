@@ -11,8 +11,8 @@ import pytest
 from headlight.analysis.head_metrics import head_metrics
 from headlight.array_types import Float
 from headlight.checkpoints import Checkpoint, load
+from headlight.checkpoints.catalog import read_examples
 from headlight.checkpoints.load import kept_steps, load_step
-from headlight.checkpoints.metadata import read_examples
 from headlight.data.generated import GENERATED_TASKS
 from headlight.evaluation.example_accuracy import ExampleAccuracy, example_accuracy, link_agreement
 from headlight.paths import assets_dir

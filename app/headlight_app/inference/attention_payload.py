@@ -14,7 +14,7 @@ from headlight.array_types import Float
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.config import Config
 from headlight.nn.masks import masks_title
-from headlight.nn.variants import describe_missing_weights
+from headlight.nn.transformer import describe_missing_weights
 from headlight.rendering.html import (
     MAX_THUMBNAIL_SIDE,
     ablations_json,

@@ -9,7 +9,7 @@ from typing import Any
 from cachetools import LRUCache, cached
 
 from headlight.checkpoints import CatalogEntry, Checkpoint
-from headlight.checkpoints.metadata import read_examples
+from headlight.checkpoints.catalog import read_examples
 from headlight.errors import HeadlightError
 from headlight.generation.generate import Prefix, TextGenerator
 from headlight.generation.step import SamplingConfig

@@ -9,8 +9,13 @@ from pathlib import Path
 from time import monotonic
 
 from headlight.checkpoints import CatalogEntry
-from headlight.checkpoints.catalog import MODELS_VARIABLE, checkpoint_locations, weight_bytes
-from headlight.checkpoints.metadata import CheckpointMetadata, read_metadata
+from headlight.checkpoints.catalog import (
+    MODELS_VARIABLE,
+    CheckpointMetadata,
+    checkpoint_locations,
+    read_metadata,
+    weight_bytes,
+)
 from headlight_app.access.settings import settings
 
 REFRESH_SECONDS = 10.0  # seconds for which a look at the folders holds

@@ -14,8 +14,7 @@ from headlight.analysis.position_profile import PositionProfile, position_profil
 from headlight.array_types import Float
 from headlight.checkpoints import Checkpoint
 from headlight.config import Config
-from headlight.nn.transformer import Transformer, attention_at
-from headlight.nn.variants import variant
+from headlight.nn.transformer import Transformer, attention_at, variant
 from headlight.text.tokenizer import Tokenizer
 from headlight.tracing.incremental import FinishedRun, continue_run
 from headlight.tracing.recompute import logits_at, recompute_value

@@ -22,6 +22,10 @@ from headlight.vision.patches import EncodedImage
 
 ROW_TOLERANCE = 1e-3  # by which the sum of a row may differ from 1
 QueryKeyMask = NDArray[np.bool_]  # query key
+HeadWeights = Float[np.ndarray, "layer head query key"]
+AllowedCells = Bool[np.ndarray, "layer head query key"]
+HeadNumbers = Float[np.ndarray, "layer head"]
+Weights = Float[np.ndarray, "*shape query key"]
 
 
 def patch_offsets(text: EncodedImage) -> tuple[np.ndarray, np.ndarray]:
@@ -53,7 +57,7 @@ def same_column(text: EncodedImage) -> QueryKeyMask:
     return cells
 
 
-def patch_distance(weights: Float[np.ndarray, "*shape query key"], text: EncodedImage) -> Float[np.ndarray, "*shape"]:
+def patch_distance(weights: Weights, text: EncodedImage) -> Float[np.ndarray, "*shape"]:
     """The mean attention distance between patches, in patches (Dosovitskiy et al. 2021, section 4.5).
 
     Only patches count; NaN where no patch attends to another.
@@ -70,14 +74,14 @@ def patch_distance(weights: Float[np.ndarray, "*shape query key"], text: Encoded
     return mean
 
 
-def entropy(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query"]:
+def entropy(weights: Weights) -> Float[np.ndarray, "*shape query"]:
     """The entropy of each row in bits: 0 on one key, log2 n evenly on n (Shannon 1948, section 6)."""
     logs = np.log2(weights, out=np.zeros_like(weights), where=weights > 0)
     rows: np.ndarray = np.maximum(-(weights * logs).sum(-1), 0.0)
     return rows
 
 
-def attention_distance(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query"]:
+def attention_distance(weights: Weights) -> Float[np.ndarray, "*shape query"]:
     """The mean distance in tokens of each row's attention (Vig and Belinkov 2019, section 4.3)."""
     query, key = weights.shape[-2:]
     distances = np.abs(np.arange(query)[:, None] - np.arange(key)[None, :]).astype(weights.dtype)
@@ -85,7 +89,7 @@ def attention_distance(weights: Float[np.ndarray, "*shape query key"]) -> Float[
     return rows
 
 
-def normalized_rows(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.ndarray, "*shape query key"]:
+def normalized_rows(weights: Weights) -> Weights:
     """Rows that sum to 1: an edit may leave others. Negative weights count as 0; a row without any weight is empty."""
     positive = np.maximum(weights, 0)
     sums = positive.sum(-1, keepdims=True)
@@ -93,16 +97,14 @@ def normalized_rows(weights: Float[np.ndarray, "*shape query key"]) -> Float[np.
     return rows
 
 
-def unnormalized_sum(weights: Float[np.ndarray, "*shape query key"]) -> float | None:
+def unnormalized_sum(weights: Weights) -> float | None:
     """The sum of the row whose sum is furthest from 1, where one is not 1 and not empty; else None."""
     sums = weights.astype(np.float64).sum(-1)[weights.any(-1)]
     furthest = float(sums[np.abs(sums - 1).argmax()]) if sums.size else 1.0
     return furthest if abs(furthest - 1) > ROW_TOLERANCE else None
 
 
-def mean_over_rows(
-    rows: Float[np.ndarray, "*shape query"], weights: Float[np.ndarray, "*shape query key"]
-) -> Float[np.ndarray, "*shape"]:
+def mean_over_rows(rows: Float[np.ndarray, "*shape query"], weights: Weights) -> Float[np.ndarray, "*shape"]:
     """The mean over the rows that are not empty; NaN where all are."""
     non_empty = weights.any(-1)
     return _ratio_or_nan((rows * non_empty).sum(-1), non_empty.sum(-1))
@@ -162,7 +164,7 @@ def _special_keys(text: Encoded) -> QueryKeyMask:
 
 
 def attention_share(
-    weights: Float[np.ndarray, "*shape query key"],
+    weights: Weights,
     allowed: Bool[np.ndarray, "*shape query key"],
     cells: Bool[np.ndarray, "metric query key"],
 ) -> Float[np.ndarray, "*shape metric"]:
@@ -320,11 +322,7 @@ def head_metrics_for(image: bool) -> Registry[HeadMetric]:
     return IMAGE_HEAD_METRICS if image else HEAD_METRICS
 
 
-def compute_head_metrics(
-    weights: Float[np.ndarray, "layer head query key"],
-    allowed: Bool[np.ndarray, "layer head query key"],
-    text: Encoded | None,
-) -> dict[str, Float[np.ndarray, "layer head"]]:
+def compute_head_metrics(weights: HeadWeights, allowed: AllowedCells, text: Encoded | None) -> dict[str, HeadNumbers]:
     """Every metric (`head_metrics_for`) of all heads of one attention over `text`.
 
     NaN where no query has such a key: nothing is repeated, or no row may attend there. Attention to another text
@@ -341,7 +339,7 @@ def compute_head_metrics(
     return {metric: (shares_by_metric | measured_values)[metric] for metric in metrics}
 
 
-def strongest_local_head(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -> tuple[int, int]:
+def strongest_local_head(metrics: Mapping[str, HeadNumbers]) -> tuple[int, int]:
     """Layer and head that attend most to the previous or the next token: a pattern that is easy to see.
 
     The first head where these metrics are missing or NaN.
@@ -354,7 +352,7 @@ def strongest_local_head(metrics: Mapping[str, Float[np.ndarray, "layer head"]])
     return int(layer), int(head)
 
 
-def sharpest_head(weights: Float[np.ndarray, "layer head query key"], special_mask: Sequence[bool]) -> tuple[int, int]:
+def sharpest_head(weights: HeadWeights, special_mask: Sequence[bool]) -> tuple[int, int]:
     """The head whose rows concentrate most on one key, as alignments do: by the mean of each row's largest weight.
 
     Keys that are special tokens (`special_mask`) are left out.
@@ -364,18 +362,14 @@ def sharpest_head(weights: Float[np.ndarray, "layer head query key"], special_ma
     return int(layer), int(head)
 
 
-def allowed_mask(
-    weights: Float[np.ndarray, "layer head query key"], masks: Sequence[np.ndarray]
-) -> Bool[np.ndarray, "layer head query key"]:
+def allowed_mask(weights: HeadWeights, masks: Sequence[np.ndarray]) -> AllowedCells:
     """The cells that each head may attend to: by the masks of all layers, or without them wherever any head attends."""
     if len(masks) == len(weights):
         return np.stack([np.broadcast_to(mask > 0, weights.shape[1:]) for mask in masks])
     return np.broadcast_to((weights > 0).any(axis=(0, 1)), weights.shape)
 
 
-def head_metrics(
-    trace: Trace, stack: str | None = None, kind: str = "self"
-) -> dict[str, Float[np.ndarray, "layer head"]]:
+def head_metrics(trace: Trace, stack: str | None = None, kind: str = "self") -> dict[str, HeadNumbers]:
     """Every metric for one attention of a stack, by default the one that makes the prediction.
 
     NaN where no query has such a key: nothing is repeated, or no row may attend there. Attention to another text
@@ -386,9 +380,7 @@ def head_metrics(
     return compute_head_metrics(weights, allowed, trace.text_of_stack(name) if kind == "self" else None)
 
 
-def traced_attention(
-    trace: Trace, stack: str, kind: str
-) -> tuple[Float[np.ndarray, "layer head query key"], Bool[np.ndarray, "layer head query key"]]:
+def traced_attention(trace: Trace, stack: str, kind: str) -> tuple[HeadWeights, AllowedCells]:
     """The recorded weights of one attention of a stack, and the cells that each head may attend to."""
     weights = trace.attention(kind, stack)
     masks = [trace.values.get(f"{stack}.{layer}.{kind}.mask") for layer in range(len(weights))]

@@ -18,9 +18,8 @@ import msgspec
 
 from headlight.cli.common import make_parser, positive_int
 from headlight.code_exercises.diagnoses import Finding
-from headlight.code_exercises.exercises import CODE_EXERCISES
+from headlight.code_exercises.exercises import CODE_EXERCISES, write_exercises
 from headlight.code_exercises.grade import format_findings
-from headlight.code_exercises.notebook import write_exercises
 from headlight.errors import HeadlightError
 
 SECONDS = 120  # in all, with the start of Python and torch

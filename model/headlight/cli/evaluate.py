@@ -16,8 +16,7 @@ from headlight.data.corpus import TextSource, expand_path, require_files, tokeni
 from headlight.data.text_tasks import EXAMPLE_TASKS
 from headlight.errors import DataError
 from headlight.evaluation.length_extrapolation import Extrapolation, Loss, ModelLosses, extrapolation, measure_losses
-from headlight.evaluation.model_card import model_card
-from headlight.evaluation.report import Report, evaluate_model, evaluate_task, format_text
+from headlight.evaluation.report import Report, evaluate_model, evaluate_task, format_text, model_card
 from headlight.tasks import require_token_task, task_of
 
 INPUT_FORMATS = (

@@ -21,8 +21,7 @@ from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import mask_examples, parse_masks
 from headlight.nn.output_heads import POOLINGS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
-from headlight.nn.transformer import Transformer
-from headlight.nn.variants import variant
+from headlight.nn.transformer import Transformer, variant
 from headlight.rendering.provenance import provenance, provenance_arrays
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace

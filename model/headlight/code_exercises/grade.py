@@ -11,7 +11,6 @@ from textwrap import fill, indent
 
 import torch
 
-from headlight.code_exercises.checks import Check
 from headlight.code_exercises.diagnoses import CheckFailed, Diagnosis, Finding, NothingToCheck, Rung, diagnosis
 from headlight.code_exercises.exercises import CODE_EXERCISES
 from headlight.code_exercises.solution import Solution
@@ -28,29 +27,19 @@ def grade(name: str, solution: Solution) -> Iterator[Finding]:
     Raises UnknownNameError for the name of no exercise.
     """
     for check in CODE_EXERCISES[name].checks:
+        note, given, is_last = "", "", False
+        known: tuple[Diagnosis, ...] = ()
         try:
-            yield _run(name, check, solution)
-        except NothingToCheck as failed:
-            yield Finding(
-                exercise=name, check=check.title, passed=False, given=failed.given, diagnoses=failed.diagnoses
-            )
+            note = check.run(CODE_EXERCISES[name].bind, solution)
+        except NotImplementedError as error:
+            given, known, is_last = describe_error(error), (NOT_WRITTEN,), True
+        except CheckFailed as failed:
+            given, known, is_last = failed.given, failed.diagnoses, isinstance(failed, NothingToCheck)
+        except (Exception, SystemExit) as error:
+            given, known = describe_error(error), _known_error(error)
+        yield Finding(exercise=name, check=check.title, passed=not given, note=note, given=given, diagnoses=known)
+        if is_last:
             return
-
-
-def _run(name: str, check: Check, solution: Solution) -> Finding:
-    try:
-        note = check.run(CODE_EXERCISES[name].bind, solution)
-    except NothingToCheck:
-        raise
-    except NotImplementedError as error:
-        raise NothingToCheck(describe_error(error), NOT_WRITTEN) from error
-    except CheckFailed as failed:
-        return Finding(exercise=name, check=check.title, passed=False, given=failed.given, diagnoses=failed.diagnoses)
-    except (Exception, SystemExit) as error:
-        return Finding(
-            exercise=name, check=check.title, passed=False, given=describe_error(error), diagnoses=_known_error(error)
-        )
-    return Finding(exercise=name, check=check.title, passed=True, note=note)
 
 
 def describe_error(error: BaseException) -> str:

@@ -56,7 +56,7 @@ class NaiveBayes:
         return max(found, key=found.__getitem__)
 
     def log_probabilities(self, text: str) -> dict[str, float]:
-        """Of each label, in the order of the alphabet and up to a constant: its share times what it gives the text."""
+        """The log-probability of each label, up to a constant, in alphabetical order."""
         features = list(self.features(text))
         return {
             label: prior + sum(self.evidence[label].get(feature, self.unseen[label]) for feature in features)
@@ -94,7 +94,7 @@ class LogisticRegression:
         self.weights = dict(zip(ids, weights.tolist(), strict=True))
 
     def log_probabilities(self, text: str) -> dict[str, float]:
-        """Of each label, in the order of the alphabet and up to a constant."""
+        """The log-probability of each label, up to a constant, in alphabetical order."""
         found = [self.weights[feature] for feature in distinct_words_and_bigrams(text) if feature in self.weights]
         return {
             label: bias + sum(weight[at] for weight in found)

@@ -165,7 +165,10 @@ def _marked_lines(path: Path) -> Iterator[tuple[str, bool]]:
 
 
 def _counted_bytes(line: str, tokenizer: Tokenizer) -> int:
-    """Bytes that the tokenizer drops need no prediction, and bytes that it adds are not of the text."""
+    """The bytes before or after normalization, whichever are fewer.
+
+    Bytes that the tokenizer drops need no prediction, and bytes that it adds are not in the text.
+    """
     return min(len(form.encode("utf-8", "replace")) for form in (line, tokenizer.normalize(line)))
 
 

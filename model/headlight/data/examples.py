@@ -12,13 +12,13 @@ from headlight.text.tokenizer import Tokenizer
 from headlight.vision.image import Box, Drawing
 
 VALIDATION_SEED = 1
-HELD_OUT_FRACTION = 10  # one key in so many is held out
+HELD_OUT_FRACTION = 10  # one key in ten is held out
 Span = tuple[int, int]  # characters, from the first to the one after the last
 
 
 @dataclass(frozen=True)
 class Link:
-    """Characters of an answer, and those of the text that they are made from, or that part of a drawing (in pixels)."""
+    """Characters of an answer, and what they are made from: characters of the text, or a box of a drawing in pixels."""
 
     answer: Span
     text: Span = (0, 0)
@@ -27,7 +27,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Example:
-    """A text, or a drawing in its place, and the answer; `links` say from which parts of it the answer's come."""
+    """A text or a drawing, and the answer; `links` say what each part of the answer is made from."""
 
     text: str
     answer: str
@@ -37,7 +37,7 @@ class Example:
 
 @runtime_checkable
 class ExampleTask(Protocol):
-    """A task that a model learns from examples, some of which are held out to measure on."""
+    """A task that a model learns from examples; some are held out to measure on."""
 
     @property
     def name(self) -> str: ...
@@ -52,20 +52,20 @@ class ExampleTask(Protocol):
         ...
 
     def training_examples(self, seed: int, count: int) -> list[Example]:
-        """About so many examples to train on, the same ones from the same seed; none is held out."""
+        """About `count` examples to train on, the same ones from the same seed; none is held out."""
         ...
 
     def validation_examples(self, count: int) -> list[Example]:
-        """At most so many examples by which a run chooses its best weights, always the same; none is trained on."""
+        """At most `count` examples by which a run chooses its best weights, always the same; none is trained on."""
         ...
 
     def held_out_examples(self, seed: int, count: int) -> list[Example]:
-        """At most so many examples to measure on, which training never sees."""
+        """At most `count` examples to measure on, which training never sees."""
         ...
 
 
 def is_held_out(key: str) -> bool:
-    """Whether what has this key is held out: always the same, whatever else there is."""
+    """Whether examples with this key are held out; nothing but the key decides."""
     return zlib.crc32(key.encode()) % HELD_OUT_FRACTION == 0
 
 
@@ -101,7 +101,7 @@ class GeneratedTask:
         return self.held_out_examples(VALIDATION_SEED, count)
 
     def held_out_examples(self, seed: int, count: int) -> list[Example]:
-        """Examples to measure on, whose like training never sees."""
+        """Examples to measure on; training sees none of the same key."""
         return self._draw_examples(Random(seed), count, held_out=True)
 
     def _draw_examples(self, random: Random, count: int, *, held_out: bool) -> list[Example]:
@@ -114,7 +114,7 @@ class GeneratedTask:
 
 
 def joined_spans(words: Sequence[str], start: int = 0) -> list[Span]:
-    """The characters of each word where they are joined by single spaces, from `start` on."""
+    """The characters of each word, where single spaces join them from `start` on."""
     spans = []
     for word in words:
         spans.append((start, start + len(word)))

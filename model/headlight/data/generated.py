@@ -212,7 +212,7 @@ COLOURS: dict[str, Shade] = {
 THINGS = tuple((colour, shape) for colour in COLOURS for shape in OUTLINES)
 RELATIONS = ("above", "below", "left of", "right of")
 LARGE, SMALL = (10.0, 12.0), (6.5, 8.5)  # radii
-GAP, MARGIN = 1.5, 1.0  # at least so many pixels between the figures, and to the edge
+GAP, MARGIN = 1.5, 1.0  # the fewest pixels between the figures, and to the edge
 SHADE_SPREAD = 18  # by which red, green and blue of a colour vary
 GROUND = (232, 255)  # the lightness of the ground
 
@@ -255,7 +255,7 @@ def _vary(random: Random, shade: Shade) -> Shade:
 
 
 def combination(example: Example) -> str:
-    """The two things of a drawing, whichever is wider: what is held out is a pair of things in every place."""
+    """The two things of a drawing in one order, so that a pair of things is held out in every arrangement."""
     assert example.drawing is not None
     return " and ".join(sorted(figure.name for figure in example.drawing.figures))
 

@@ -55,7 +55,7 @@ class TextTask:
 
 
 def split_key(text: str) -> str:
-    """What decides to which part a text belongs: its words, so that one that differs in nothing else goes with it."""
+    """The words of a text, which decide its part: texts that differ in case and punctuation alone stay together."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 

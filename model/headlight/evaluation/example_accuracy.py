@@ -26,7 +26,7 @@ from headlight.vision.patches import EncodedImage
 
 
 class AnswerBigrams:
-    """Each token of an answer is the one that most often follows the token before it: what is asked does not matter."""
+    """Guesses the token that most often follows the token before it in an answer, without reading the question."""
 
     def __init__(self, answers: Sequence[Sequence[Hashable]]) -> None:
         counts: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
@@ -41,8 +41,8 @@ class AnswerBigrams:
 
 
 BATCH_ROWS = 100
-LINK_EXAMPLES = 100  # as many are traced one by one
-BASELINE_SEED, BASELINE_EXAMPLES = 3, 2000  # of the answers to train on that the baseline counts
+LINK_EXAMPLES = 100  # that are traced, one by one
+BASELINE_SEED, BASELINE_EXAMPLES = 3, 2000  # of the training answers that the baseline counts
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ def example_objective(checkpoint: Checkpoint, task: GeneratedTask) -> ExampleObj
 def example_accuracy(checkpoint: Checkpoint, task: GeneratedTask, count: int, seed: int) -> ExampleAccuracy:
     """Measure a model on held-out examples.
 
-    Each token of an answer is predicted after those that are right, so an answer is right as a whole exactly where
-    greedy decoding writes it.
+    Each token of an answer is predicted from the right tokens before it, so a whole answer is right exactly where
+    greedy decoding gives it.
     """
     objective, examples = example_objective(checkpoint, task), task.held_out_examples(seed, count)
     tokens_right = tokens = wrong = 0
@@ -124,7 +124,7 @@ def example_accuracy(checkpoint: Checkpoint, task: GeneratedTask, count: int, se
 
 
 def answer_tokens(checkpoint: Checkpoint, examples: Sequence[Example]) -> list[Sequence[int | str]]:
-    """The tokens of each answer, with the one that ends it where a decoder has to write that; or the labels."""
+    """The tokens of each answer, with the end token where a decoder writes it; or the labels."""
     if task_of(checkpoint.model.config).predicts_labels:
         return [example.answer.split() for example in examples]
     end_id = checkpoint.tokenizer.end_id
@@ -148,7 +148,7 @@ def link_agreement(checkpoint: Checkpoint, examples: Sequence[Example]) -> Float
 def _attention_and_links(
     checkpoint: Checkpoint, example: Example
 ) -> tuple[Float[np.ndarray, "layer head query key"], Bool[np.ndarray, "query key"]]:
-    """The attention of the queries that give an answer, and which keys the links of the answer name."""
+    """The attention of the queries that give an answer, and True at the keys that its links name."""
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     keys: Sequence[Span | Box]
     if model.config.has_cross_attention:
@@ -198,7 +198,7 @@ def source_of(checkpoint: Checkpoint, example: Example) -> str | ProcessedImage:
 
 
 def answer(checkpoint: Checkpoint, example: Example, tokens: int) -> str:
-    """What a model answers to an example, of at most so many tokens: the likeliest label or token each time."""
+    """A model's answer to an example, of at most `tokens` tokens: the likeliest label or token each time."""
     model, tokenizer, text = checkpoint.model, checkpoint.tokenizer, example.text
     if task_of(model.config).predicts_labels:
         logits = run(model, tokenizer, text, keep=("logits",)).logits

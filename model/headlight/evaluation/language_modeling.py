@@ -311,7 +311,7 @@ def _model_answer(model: Transformer, tokenizer: Tokenizer, sentence: ClozeSente
 
 
 def ranked_answer(tokenizer: Tokenizer, sentence: ClozeSentence, guesses: Sequence[int]) -> ClozeAnswer:
-    """The answer that these token ids are, best first; only the first five are kept."""
+    """The answer with these token ids as guesses, best first; the first five are kept."""
     accepted, guesses = accepted_ids(tokenizer, sentence), guesses[:TOP_K]
     rank = next((index for index, guess in enumerate(guesses) if guess in accepted), None)
     return ClozeAnswer(sentence, tuple(map(tokenizer.stripped_token_text, guesses)), rank)

@@ -20,8 +20,7 @@ from headlight.checkpoints import Checkpoint
 from headlight.config import Config
 from headlight.data.corpus import TokenizedText
 from headlight.errors import DataError
-from headlight.nn.transformer import Transformer
-from headlight.nn.variants import with_context_length
+from headlight.nn.transformer import Transformer, with_context_length
 from headlight.paths import assets_dir
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Tokenizer
@@ -95,7 +94,7 @@ def shipped_extrapolations() -> dict[str, Extrapolation]:
 
 
 def extrapolation(command: str, config: Config, measured: Sequence[ModelLosses]) -> Extrapolation:
-    """What was measured of models that share a config but for the positional encoding; see Extrapolation."""
+    """The losses of models whose configs differ in the positional encoding alone; see Extrapolation."""
     first = {one.positional_encoding: one for one in reversed(measured)}
     models = tuple(one for one in measured if one is first[one.positional_encoding])
     repeats = tuple(one for one in measured if one is not first[one.positional_encoding])
@@ -103,7 +102,7 @@ def extrapolation(command: str, config: Config, measured: Sequence[ModelLosses])
 
 
 def measure_losses(name: str, checkpoint: Checkpoint, texts: Sequence[TokenizedText], windows: int) -> ModelLosses:
-    """The losses of a model over at most so many windows of each text.
+    """The losses of a model over at most `windows` windows of each text.
 
     Raises DataError for a text that has no document as long as the longest window.
     """
@@ -167,7 +166,7 @@ class _WindowCutter:
         return tokens[:-1], np.where(is_target, tokens[1:], IGNORE_INDEX)
 
     def _masked_row(self, ids: np.ndarray, end: int, length: int, shuffled: bool) -> Row:
-        """A masked token stays masked, and a target one, wherever it is shuffled to."""
+        """Masked tokens stay masked, and targets stay targets, wherever they are shuffled to."""
         size = length - 2  # without [CLS] and [SEP]
         tokens = ids[end - size : end].astype(np.int64)
         chance = np.random.default_rng((SEED, end)).random(self.longest)[-size:]

@@ -1,4 +1,4 @@
-"""The measurements of one model: as numbers, as lines to read, as the table of a model card, as JSON."""
+"""The measurements of one model: as numbers, as lines to read, as JSON, and as the measured part of a model card."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from headlight.analysis.head_metrics import HEAD_METRICS, head_metrics
+from headlight.array_types import Float
 from headlight.checkpoints import Checkpoint
 from headlight.data.corpus import Log, TextSource, tokenize_source
 from headlight.data.examples import GeneratedTask
+from headlight.data.generated import GENERATED_TASKS
 from headlight.data.text_tasks import TextTask
-from headlight.evaluation.example_accuracy import ExampleAccuracy, example_accuracy
+from headlight.evaluation.example_accuracy import ExampleAccuracy, answer, example_accuracy
 from headlight.evaluation.held_out import aligned_examples, hand_written_examples
 from headlight.evaluation.language_modeling import (
+    ClozeAnswer,
     ClozeResult,
     ModelPredictor,
     TopKAccuracy,
@@ -25,11 +31,15 @@ from headlight.evaluation.language_modeling import (
 from headlight.evaluation.text_tasks import (
     HAND_WRITTEN,
     LabelQuality,
+    Sample,
     TranslationQuality,
     label_quality,
+    sample_table,
     translation_quality,
 )
+from headlight.generation.generate import generate
 from headlight.tasks import require_token_task, task_of
+from headlight.tracing.run import candidates, encode_input, prediction_positions, run
 
 REPORT_SEED = 2  # of the examples: others than those that training evaluates on
 Row = dict[str, float | int]  # measures are floats, counts are integers
@@ -53,7 +63,7 @@ class Report:
 
 
 def evaluate_task(checkpoint: Checkpoint, name: str, task: GeneratedTask | TextTask, count: int) -> Report:
-    """Measure a model on so many held-out examples of a task, and on at most so many hand-written ones."""
+    """Measure a model on `count` held-out examples of a task, and on at most as many hand-written ones."""
     if isinstance(task, GeneratedTask):
         return Report(name, {}, (), example_accuracy(checkpoint, task, count, REPORT_SEED))
     data, written = task.open(), hand_written_examples(task.name)
@@ -127,7 +137,7 @@ def cloze_dict(result: ClozeResult) -> dict[str, Any]:
 
 
 def task_sentences(report: Report) -> list[str]:
-    """What was measured on examples of a task."""
+    """Sentences on the examples of a task."""
     return [line for found in (report.examples, report.hand_written) if found for line in found.sentences()]
 
 
@@ -168,3 +178,218 @@ def format_number(column: str, value: float | int) -> str:
     if column.endswith(" per byte"):
         return f"{value:.3f}"
     return f"{value:.2f}" if column.endswith(" per token") else f"{value:.1%}"
+
+
+SENTENCES = (
+    "The old gardener watered the roses, and then he sat down under the apple tree.",
+    "Tom gave the ball to Anna. Anna gave the ball to Tom.",
+    '"Have you seen my red scarf?" asked Grandmother. "I left it on the chair."',
+    "The red boat and the blue boat sailed past the red house and the blue house.",
+    "When it rains, the children stay inside; when the sun shines, the children play outside.",
+    "My sister, who is seven years old, can swim, ride a horse and climb trees.",
+    "One day a fox met a crow. The fox was hungry. The crow had a piece of cheese. The fox looked up.",
+    "Because the dog was afraid of the thunder, it hid under the bed until the morning.",
+)
+
+HeadValues = Float[np.ndarray, "sentence layer head"]
+
+
+@dataclass(frozen=True)
+class HeadRanking:
+    """The heads with the most of one metric: (layer, head) and the mean over the sentences, best first.
+
+    `uniform_value` is the mean for a head of the first one's layer that attends uniformly over the allowed keys. Heads
+    that do not exceed the uniform head of their own layer are left out, because masks may differ by layer. `example`
+    is the sentence in which the first head is most extreme, `example_value` its value there.
+    """
+
+    metric: str
+    top_heads: tuple[tuple[int, int, float], ...]
+    uniform_value: float
+    example: str
+    example_value: float
+
+
+def rank_heads(checkpoint: Checkpoint, sentences: Sequence[str] = SENTENCES, count: int = 3) -> tuple[HeadRanking, ...]:
+    """One ranking for each metric that is defined on these sentences; of `entropy` the heads with the least.
+
+    A sentence longer than the model's context is left out, and so is a metric whose values repeat those of another.
+    """
+    context = checkpoint.model.config.context_length
+    sentences = [sentence for sentence in sentences if len(checkpoint.tokenizer.encode(sentence).ids) <= context]
+    uniform_edits = [f"{stack}.*.self.weights=uniform" for stack in checkpoint.model.config.stacks]
+    values, uniform = _head_metrics(checkpoint, sentences, ()), _head_metrics(checkpoint, sentences, uniform_edits)
+    rankings: list[HeadRanking] = []
+    earlier: list[HeadValues] = []
+    for metric in HEAD_METRICS if sentences else ():
+        is_repeated = any(np.array_equal(values[metric], other, equal_nan=True) for other in earlier)
+        earlier.append(values[metric])
+        best = None if is_repeated else _head_ranking(metric, values[metric], _mean(uniform[metric]), sentences, count)
+        rankings += [best] if best else []
+    return tuple(rankings)
+
+
+def _head_metrics(loaded: Checkpoint, sentences: Sequence[str], edits: Sequence[str]) -> dict[str, HeadValues]:
+    """Every metric of every head for each sentence."""
+    each = [head_metrics(run(loaded.model, loaded.tokenizer, sentence, edits)) for sentence in sentences]
+    return {metric: np.stack([one[metric] for one in each]) for metric in HEAD_METRICS} if each else {}
+
+
+def _mean(values: HeadValues) -> Float[np.ndarray, "layer head"]:
+    """The mean over the sentences in which the metric is defined; NaN if it is in none."""
+    is_defined = ~np.isnan(values)
+    mean: np.ndarray = np.where(is_defined, values, 0).sum(0) / np.where(is_defined.any(0), is_defined.sum(0), np.nan)
+    return mean
+
+
+def _head_ranking(
+    metric: str, values: HeadValues, uniform: Float[np.ndarray, "layer head"], sentences: Sequence[str], count: int
+) -> HeadRanking | None:
+    sign = -1.0 if metric == "entropy" else 1.0
+    mean = _mean(values)
+    order = np.argsort(np.where(np.isnan(mean), np.inf, -sign * mean), axis=None, kind="stable")
+    heads = [divmod(int(index), mean.shape[1]) for index in order]
+    ranked = [(*head, float(mean[head])) for head in heads if sign * mean[head] > sign * uniform[head]][:count]
+    if not ranked:
+        return None
+    layer, head, _ = ranked[0]
+    example = int(np.nanargmax(sign * values[:, layer, head]))
+    return HeadRanking(
+        metric, tuple(ranked), float(uniform[layer, head]), sentences[example], float(values[example, layer, head])
+    )
+
+
+PROMPTS = (
+    "Once upon a time",
+    "The little boy looked out of the window and",
+    '"Where have you been?" asked his mother.',
+    "It was raining, so",
+    "The old king had three",
+)
+MASKED_SENTENCES = (
+    "The cat sat on the [MASK].",
+    "She drank a glass of [MASK].",
+    "The children [MASK] in the garden all afternoon.",
+    "Anna lost [MASK] umbrella on the train.",
+    '"Good [MASK]," said the teacher, and the children sat down.',
+)
+SAMPLE_COUNT, TEXT_SAMPLE_COUNT = 10, 20  # of the answers of a generated task, and of a task on texts
+MAX_NEW_TOKENS, TEMPERATURE, TOP_P = 60, 0.8, 0.95
+
+
+def model_card(checkpoint: Checkpoint, report: Report) -> str:
+    """All sections, each under a heading."""
+    parts = ["## Measured"] if report.texts or report.cloze or report.examples else []
+    parts += [format_markdown(report)] if report.texts else []
+    for result in report.cloze:
+        parts += [cloze_sentence(result), *_missed_sentences(result.misses)]
+    if isinstance(report.examples, ExampleAccuracy):
+        return "\n\n".join([*parts, *_task_sections(checkpoint, report.examples)]) + "\n"
+    if report.examples:
+        shown = report.hand_written or report.examples  # a card repeats no texts of others where it need not
+        samples = shown.samples[:TEXT_SAMPLE_COUNT]
+        intro = f"The first {len(samples)} of the {shown.kind}, unedited."
+        return "\n\n".join([*parts, *task_sentences(report), "## Answers", intro, sample_table(samples)]) + "\n"
+    parts += ["## What the heads attend to", _head_table(rank_heads(checkpoint), len(SENTENCES))]
+    continues = task_of(checkpoint.model.config).continues_text
+    parts += _continuations(checkpoint) if continues else _mask_predictions(checkpoint)
+    return "\n\n".join(parts) + "\n"
+
+
+def _task_sections(checkpoint: Checkpoint, accuracy: ExampleAccuracy) -> list[str]:
+    """What a model of a generated task answers, and what its heads attend to in the same texts."""
+    examples = GENERATED_TASKS[accuracy.task].held_out_examples(REPORT_SEED, SAMPLE_COUNT)
+    parts = accuracy.sentences()
+    if not checkpoint.model.config.has_cross_attention:
+        continues = task_of(checkpoint.model.config).continues_text
+        texts = [f"{one.text} {one.answer}" if continues else one.text for one in examples]
+        parts += ["## What the heads attend to", _head_table(rank_heads(checkpoint, texts), SAMPLE_COUNT)]
+    samples = []
+    for example in examples:
+        tokens = len(checkpoint.tokenizer.encode_batch([example.answer])[0])
+        given = answer(checkpoint, example, tokens + checkpoint.model.config.has_cross_attention)
+        samples.append(Sample(str(example.drawing or example.text), given, (example.answer,)))
+    intro = f"The first {SAMPLE_COUNT} of the held-out examples, unedited."
+    return [*parts, "## Answers", intro, sample_table(samples, accuracy.read)]
+
+
+def _missed_sentences(misses: Sequence[ClozeAnswer]) -> list[str]:
+    lines = [
+        f"- {_inline_code(answer.sentence.text)}: {', '.join(map(_inline_code, answer.guesses))}" for answer in misses
+    ]
+    return ["Missed, with the first five guesses:", "\n".join(lines)] if lines else []
+
+
+def _head_table(found: Sequence[HeadRanking], text_count: int) -> str:
+    lines = [
+        f"Layer.head, counted from 0, with the mean over {text_count} texts (`headlight.analysis.head_metrics` "
+        "defines the metrics), beside a head that attends uniformly. The example is the text in which the metric "
+        "of the first head is most extreme, with its value there.",
+        "",
+        "| attends to | heads | uniform | example | value |",
+        "|---|---|---:|---|---:|",
+    ]
+    for finding in found:
+        metric = HEAD_METRICS[finding.metric]
+        heads = ", ".join(
+            f"{layer}.{head} ({_format_value(finding.metric, mean)})" for layer, head, mean in finding.top_heads
+        )
+        which = {"entropy": "lowest entropy", "distance": "largest distance"}.get(finding.metric, metric.description)
+        uniform, example = (
+            _format_value(finding.metric, value) for value in (finding.uniform_value, finding.example_value)
+        )
+        lines.append(f"| {which} | {heads} | {uniform} | {finding.example} | {example} |")
+    return "\n".join(lines)
+
+
+def _format_value(metric: str, value: float) -> str:
+    unit = HEAD_METRICS[metric].unit
+    return f"{value:.2f} {unit}" if unit else f"{value:.0%}"
+
+
+def _continuations(loaded: Checkpoint) -> list[str]:
+    """Five continued texts, each with its own seed."""
+    settings = f"Unedited; temperature {TEMPERATURE}, top-p {TOP_P}, at most {MAX_NEW_TOKENS} tokens, seeds 0 to 4."
+    lines = []
+    vocabulary_size = loaded.tokenizer.vocabulary_size
+    for seed, prompt in enumerate(PROMPTS):
+        steps = generate(
+            loaded.model,
+            loaded.tokenizer,
+            prompt,
+            steps=MAX_NEW_TOKENS,
+            temperature=TEMPERATURE,
+            top_p=TOP_P,
+            seed=seed,
+            keep=("logits",),
+        )
+        continuation = loaded.tokenizer.decode(
+            step.chosen_token for step in steps if step.chosen_token < vocabulary_size
+        )
+        lines.append(f"{seed}. **{prompt}**{_escape_markdown(continuation)}")
+    return ["## Continuations", settings, "\n".join(lines)]
+
+
+def _mask_predictions(loaded: Checkpoint) -> list[str]:
+    """Five sentences with a mask and the likeliest tokens."""
+    lines = []
+    for sentence in MASKED_SENTENCES:
+        (position,) = prediction_positions(
+            loaded.model, loaded.tokenizer, encode_input(loaded.model, loaded.tokenizer, sentence)
+        )
+        traced = run(loaded.model, loaded.tokenizer, sentence, keep=("logits",))
+        guesses = candidates(traced, loaded.tokenizer, position)
+        tokens = ", ".join(f"{_inline_code(guess.token)} {guess.probability:.0%}" for guess in guesses)
+        lines.append(f"- {_inline_code(sentence)}: {tokens}")
+    return ["## Masks filled", "\n".join(lines)]
+
+
+def _inline_code(text: str) -> str:
+    """Text as Markdown code, whatever it contains."""
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
+
+
+def _escape_markdown(text: str) -> str:
+    """A continuation on one line, with Markdown's own characters escaped."""
+    escaped = "".join(f"\\{character}" if character in "\\`*_[]<>#|" else character for character in text)
+    return " / ".join(escaped.splitlines())

@@ -46,7 +46,7 @@ def sample_table(samples: Sequence[Sample], read: str = "text") -> str:
 
 
 class MostFrequentLabels:
-    """Each word gets the label that it has most often in training examples, an unknown one the commonest of all."""
+    """Each word gets its most frequent label in training examples; an unknown word gets the most frequent of all."""
 
     def __init__(self, examples: Sequence[Example]) -> None:
         counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -78,7 +78,7 @@ class Accuracy:
 
     @property
     def standard_error(self) -> float:
-        """How far the fraction may lie from that of all texts."""
+        """The standard error of the fraction."""
         return sqrt(self.value * (1 - self.value) / self.count)
 
     def to_dict(self) -> dict[str, float]:
@@ -91,7 +91,7 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class EntityScore:
-    """How many names were found, how many there are, and how many found ones are right in kind and extent."""
+    """The number of names found, of names there are, and of found names that are right in kind and extent."""
 
     right: int
     found: int
@@ -261,7 +261,7 @@ def translation_quality(
     kind: str = HELD_OUT,
     aligned: Sequence[Example] = (),
 ) -> TranslationQuality:
-    """Measure a model on so many source sentences of the examples, each with all its translations.
+    """Measure a model on `count` source sentences of the examples, each with all its translations.
 
     Where there are `aligned` sentences, it says how well each head's attention agrees with their links.
 

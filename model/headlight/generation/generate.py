@@ -19,8 +19,7 @@ from headlight.errors import TextError
 from headlight.generation.step import GenerationStep, SamplingConfig, StepRecorder
 from headlight.nn.attention import KeyValues, KVCache, truncate_key_values
 from headlight.nn.masks import extend_mask
-from headlight.nn.transformer import Transformer
-from headlight.nn.variants import variant
+from headlight.nn.transformer import Transformer, variant
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.tracing.incremental import encodes_alike, looks_ahead

@@ -25,6 +25,8 @@ from headlight.registry import Exercise, Registry
 
 SINUSOIDAL_BASE = 10_000.0  # of the wavelengths (Vaswani et al. 2017)
 MAX_POSITION = 1 << 24  # float32 represents every integer up to here
+Positions = Shaped[Tensor, " pos"]
+HeadVectors = Float[Tensor, "batch head pos head_dim"]
 _IN_ATTENTION = ("rotate", "bias", "content_bias")
 
 
@@ -50,14 +52,12 @@ class PositionalEncoding(nn.Module):
         self.dim, self.heads, self.context_length = config.embedding_sum_dim, config.heads, config.context_length
         self.bidirectional = bidirectional
 
-    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos d_model"]:
+    def embed(self, position_ids: Positions) -> Float[Tensor, "pos d_model"]:
         """What is added to the embeddings of tokens at `position_ids`."""
         # One zero, expanded: it takes no memory.
         return torch.zeros((), device=position_ids.device).expand(len(position_ids), self.dim)
 
-    def rotate(
-        self, x: Float[Tensor, "batch head pos head_dim"], position_ids: Shaped[Tensor, " pos"]
-    ) -> Float[Tensor, "batch head pos head_dim"]:
+    def rotate(self, x: HeadVectors, position_ids: Positions) -> HeadVectors:
         """Queries or keys at `position_ids`, rotated."""
         return x
 
@@ -130,14 +130,12 @@ class Sinusoidal(PositionalEncoding):
         r"P_{i,2j} = \sin\left(i / 10000^{2j/d}\right),\quad P_{i,2j+1} = \cos\left(i / 10000^{2j/d}\right)"
     )
 
-    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos d_model"]:
+    def embed(self, position_ids: Positions) -> Float[Tensor, "pos d_model"]:
         """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same."""
         return sinusoids(position_ids, self.dim)
 
 
-def sinusoids(
-    position_ids: Shaped[Tensor, " pos"], dim: int, base: float = SINUSOIDAL_BASE
-) -> Float[Tensor, "pos d_model"]:
+def sinusoids(position_ids: Positions, dim: int, base: float = SINUSOIDAL_BASE) -> Float[Tensor, "pos d_model"]:
     """sin(pos / base^(2i/d)) in the even channels 2i, cos of the same in the odd ones."""
     angles = position_ids[:, None] / base ** (torch.arange(0, dim, 2, device=position_ids.device) / dim)
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, :dim]
@@ -155,7 +153,7 @@ class SinusoidalHalves(Sinusoidal):
         r"P_{i,j} = \sin\left(i / 10000^{2j/d}\right),\quad P_{i,j+d/2} = \cos\left(i / 10000^{2j/d}\right)"
     )
 
-    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos d_model"]:
+    def embed(self, position_ids: Positions) -> Float[Tensor, "pos d_model"]:
         """The channels of `Sinusoidal` in another order."""
         encoding = super().embed(position_ids)
         return torch.cat((encoding[:, ::2], encoding[:, 1::2]), dim=-1)
@@ -178,7 +176,7 @@ class LearnedPositions(PositionalEncoding):
         super().__init__(config, bidirectional)
         self.table = nn.Embedding(config.context_length, config.embedding_sum_dim)
 
-    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos d_model"]:
+    def embed(self, position_ids: Positions) -> Float[Tensor, "pos d_model"]:
         """Rows of the table."""
         rows: Tensor = self.table(position_ids)
         return rows
@@ -216,7 +214,7 @@ class Rope(PositionalEncoding):
         self.rope_config = config.rope
         self.rotary_dim = config.rope.rotary_dim or config.head_dim // 2 * 2
 
-    def angles(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos pair"]:
+    def angles(self, position_ids: Positions) -> Float[Tensor, "pos pair"]:
         """The angle (radians) by which each pair of channels is rotated at each position."""
         frequencies = self._frequencies(lambda: int(position_ids.max()) + 1 if len(position_ids) else 0)
         return position_ids[:, None] * frequencies.to(position_ids.device)
@@ -228,9 +226,7 @@ class Rope(PositionalEncoding):
     def _frequencies(self, get_length: GetLength) -> Float[Tensor, " pair"]:
         return ROPE_SCALINGS[self.rope_config.scaling](self.rope_config, self.rotary_dim, get_length)
 
-    def rotate(
-        self, x: Float[Tensor, "batch head pos head_dim"], position_ids: Shaped[Tensor, " pos"]
-    ) -> Float[Tensor, "batch head pos head_dim"]:
+    def rotate(self, x: HeadVectors, position_ids: Positions) -> HeadVectors:
         """(a, b) -> (a cos - b sin, b cos + a sin) for each pair; channels beyond `rotary_dim` stay."""
         angles = self.angles(position_ids)
         cos, sin = ((wave * self.rope_config.attention_factor).to(x.dtype) for wave in (angles.cos(), angles.sin()))
@@ -329,13 +325,11 @@ class RelativePositionProjection(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        dim = config.heads * config.head_dim
-        has_content_to_position, has_position_to_content = (
-            config.relative_position.content_to_position,
-            config.relative_position.position_to_content,
+        d_model, dim, kinds = config.d_model, config.heads * config.head_dim, config.relative_position
+        self.key = nn.Linear(d_model, dim, bias=config.has_bias("key")) if kinds.content_to_position else None
+        self.query = (
+            nn.Linear(config.d_model, dim, bias=config.has_bias("query")) if kinds.position_to_content else None
         )
-        self.key = nn.Linear(config.d_model, dim, bias=config.has_bias("key")) if has_content_to_position else None
-        self.query = nn.Linear(config.d_model, dim, bias=config.has_bias("query")) if has_position_to_content else None
 
 
 class DisentangledPositions(PositionalEncoding):
@@ -366,7 +360,7 @@ class DisentangledPositions(PositionalEncoding):
         )
         self.absolute = LearnedPositions(config) if config.relative_position.absolute_positions else None
 
-    def embed(self, position_ids: Shaped[Tensor, " pos"]) -> Float[Tensor, "pos width"]:
+    def embed(self, position_ids: Positions) -> Float[Tensor, "pos width"]:
         """The learned vectors of absolute positions, where the model has them beside the distances."""
         return super().embed(position_ids) if self.absolute is None else self.absolute.embed(position_ids)
 

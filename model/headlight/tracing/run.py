@@ -182,8 +182,7 @@ def encode_input(model: Transformer, tokenizer: Tokenizer, text: str | Processed
     Raises TextError where a text is empty or too long or the model reads images, ImageError where it reads texts.
     """
     if isinstance(text, ProcessedImage):
-        if not model.config.reads_image:
-            raise ImageError("This model reads texts, not images.")
+        _require_image_reader(model)
         if not model.config.predicts_from_image:
             raise ImageError("This model's decoder reads a text; give its encoder the image, as the source.")
         return encode_image(text, model.config.image, tokenizer.from_ids((model.config.start_token_id,), ""))
@@ -231,6 +230,11 @@ def _parse_intervention(edit: object) -> Intervention:
     )
 
 
+def _require_image_reader(model: Transformer) -> None:
+    if not model.config.reads_image:
+        raise ImageError("This model reads texts, not images.")
+
+
 def _check_text(what: str, text: object, may_be_empty: bool = False) -> None:
     if not isinstance(text, str):
         raise TextError(f"The {what} is a {type(text).__name__}; one text is read at a time, as a str.")
@@ -267,8 +271,7 @@ def encode_source(model: Transformer, tokenizer: Tokenizer, source: str | Proces
             raise TextError("This model has one stack and reads one text; it takes no source.")
         return None
     if isinstance(source, ProcessedImage):
-        if not model.config.reads_image:
-            raise ImageError("This model reads texts, not images.")
+        _require_image_reader(model)
         return encode_image(source, model.config.image, tokenizer.from_ids((), ""))
     if model.config.reads_image:
         raise TextError(_IMAGE_WANTED)

@@ -19,12 +19,11 @@ from headlight.errors import DataError
 from headlight.nn.output_heads import LABEL_HEADS
 from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer_training import TOKENIZER_TRAINERS
-from headlight.training.hardware import PRECISIONS
 from headlight.training.objectives import EXAMPLE_OBJECTIVES, OBJECTIVES, TEXT_OBJECTIVES
-from headlight.training.optimizers import OPTIMIZERS, SCHEDULES
+from headlight.training.optimizers import OPTIMIZERS, PRECISIONS, SCHEDULES
 from headlight.validation import from_plain
 
-# What the objective and the tokenizer decide of a config.
+# The fields of a config that the objective and the tokenizer decide.
 DERIVED_FIELDS = ("architecture", "vocabulary_size", "masks", "output_head", "labels")
 MODEL_FIELDS = tuple(part.name for part in fields(Config) if part.name not in DERIVED_FIELDS)
 MODEL_DEFAULTS: dict[str, Any] = {"context_length": 128, "d_model": 256, "layers": 6, "heads": 8}

@@ -67,7 +67,7 @@ RUN_FOLDER = "run"  # inside the checkpoint's folder: what only training needs
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The folder of one recipe's run; what is slow to compute is kept in it for when the run is resumed."""
+    """The folder of one recipe's run; it keeps what is slow to compute for a resumed run."""
 
     recipe: Recipe
     checkpoint_folder: Path
@@ -91,7 +91,7 @@ class RunFolder:
 
     @property
     def path(self) -> Path:
-        """The folder of what only training needs."""
+        """The folder that only training needs."""
         return self.checkpoint_folder / RUN_FOLDER
 
     @property

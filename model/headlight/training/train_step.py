@@ -15,16 +15,15 @@ from torch.nn import functional
 from headlight.array_types import Float, Int
 from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
-from headlight.training.hardware import PRECISIONS, choose_precision
 from headlight.training.objectives.batch import IGNORE_INDEX, Batch
-from headlight.training.optimizers import OPTIMIZERS
+from headlight.training.optimizers import OPTIMIZERS, PRECISIONS, choose_precision
 from headlight.training.recipe import TrainingOptions
 
 ROWS_PER_CHUNK = 256  # 256 x 8,000 float32 logits are 8 MB, which fit a processor's cache
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """-log softmax(logits)[target], summed; with smoothing the target is mixed with all tokens alike.
+    """-log softmax(logits)[target], summed; smoothing spreads a part of the target evenly over all tokens.
 
     The gradient, softmax(logits) - 1[target], is computed in the same pass: the large float32 copies of the logits
     that F.cross_entropy makes and reads several times cost a fifth of a training step.

@@ -18,8 +18,7 @@ from headlight.data.corpus import TokenizedText, expand_path
 from headlight.errors import DataError
 from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer import Tokenizer
-from headlight.training.hardware import retain_freed_memory
-from headlight.training.optimizers import SCHEDULES
+from headlight.training.optimizers import SCHEDULES, retain_freed_memory
 from headlight.training.recipe import Recipe
 from headlight.training.run_dir import BEFORE_COOLDOWN, LATEST, Progress, RunFolder, read_snapshot, write_snapshot
 from headlight.training.train_step import TrainState, ValidationMetrics
@@ -277,7 +276,7 @@ class Trainer:
         return scores
 
     def _to_minimize(self, metrics: ValidationMetrics) -> float:
-        """The loss; of a classifier the fraction it has wrong, for its loss grows with its certainty."""
+        """The loss; for a classifier the fraction of errors, because its loss grows with its certainty."""
         return 1 - metrics.accuracy if self.train_state.model.config.labels else metrics.loss
 
     def _metrics_table(self, scores: dict[str, ValidationMetrics]) -> dict[str, dict[str, float]]:

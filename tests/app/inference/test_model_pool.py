@@ -9,8 +9,7 @@ import pytest
 
 from headlight.checkpoints import Checkpoint
 from headlight.errors import CheckpointError
-from headlight.nn.transformer import Transformer
-from headlight.nn.variants import variant
+from headlight.nn.transformer import Transformer, variant
 from headlight_app.contract.question import Variant
 from headlight_app.inference.model_pool import ModelPool, PooledModel
 from tests.model import toys

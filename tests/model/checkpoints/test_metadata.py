@@ -10,7 +10,7 @@ import torch
 
 from headlight import save
 from headlight.checkpoints import load
-from headlight.checkpoints.metadata import card_licence, card_purpose, card_series, read_metadata, tokenizer_type
+from headlight.checkpoints.catalog import card_licence, card_purpose, card_series, read_metadata, tokenizer_type
 from tests.families.cases import CASES
 from tests.families.reference import build
 from tests.model import toys

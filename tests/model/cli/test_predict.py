@@ -16,8 +16,7 @@ from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, TOKENIZER_TRAIN
 from headlight.checkpoints.load import DEVICE_COUNTS
 from headlight.cli.main import COMMANDS, main, usage
 from headlight.nn.masks import MASKS
-from headlight.training.hardware import PRECISIONS
-from headlight.training.optimizers import OPTIMIZERS, SCHEDULES
+from headlight.training.optimizers import OPTIMIZERS, PRECISIONS, SCHEDULES
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from headlight.code_exercises.exercises import CODE_EXERCISES
-from headlight.code_exercises.notebook import notebook_text, python_text, write_exercises
+from headlight.code_exercises.exercises import CODE_EXERCISES, notebook_text, python_text, write_exercises
 from headlight.errors import HeadlightError
 from tests.model.code_exercises.files import IMPORTS, PARTS, with_slip
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
-from headlight.code_exercises.exercises import CODE_EXERCISES
-from headlight.code_exercises.notebook import starter
+from headlight.code_exercises.exercises import CODE_EXERCISES, starter
 from headlight.config_groups import ImageConfig
 from headlight.course.code.chapter import EXERCISE
 from headlight.course.modalities.graph import Graph, count_hops, lay_out, parse_graph

@@ -15,7 +15,7 @@ from headlight.checkpoints import Checkpoint
 from headlight.cli.main import main
 from headlight.config_groups import PerLayerConfig
 from headlight.errors import CheckpointError
-from headlight.evaluation.model_card import rank_heads
+from headlight.evaluation.report import rank_heads
 from tests.model import toys
 
 TEXT = "\n".join(toys.LINES[:8]) + "\n<|endoftext|>\n" + "\n".join(reversed(toys.LINES[:6])) + "\n"

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, Transformer, UnknownNameError, variant
-from headlight.nn.variants import describe_missing_weights
+from headlight.nn.transformer import describe_missing_weights
 from tests.model import toys
 
 IDS = toys.numbers(1, 8)

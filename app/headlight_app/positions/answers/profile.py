@@ -6,7 +6,7 @@ import msgspec
 
 from headlight.evaluation.length_extrapolation import Extrapolation, ModelLosses, shipped_extrapolations
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
-from headlight.nn.variants import describe_missing_weights
+from headlight.nn.transformer import describe_missing_weights
 from headlight_app.contract.reply import Reply
 from headlight_app.export.answers.pdf import writes_pdf
 from headlight_app.inference.arrays import pack_arrays

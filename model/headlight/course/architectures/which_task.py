@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from headlight.checkpoints.catalog import CatalogEntry, catalog
+from headlight.checkpoints.catalog import CatalogEntry, card_purpose, card_series, catalog
 from headlight.checkpoints.load import read_card
-from headlight.checkpoints.metadata import card_purpose, card_series
 from headlight.config import Config
 from headlight.course.pictures import TablePicture, row
 from headlight.course.screen import Answer, Screen

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from headlight.code_exercises.cases import Case, right_answer
-from headlight.code_exercises.exercises import CODE_EXERCISES
+from headlight.code_exercises.exercises import CODE_EXERCISES, notebook_text, python_text
 from headlight.code_exercises.misconceptions import MISCONCEPTIONS, wrong_answer
-from headlight.code_exercises.notebook import notebook_text, python_text
 from headlight.code_exercises.steps import Steps, compute
 from headlight.course.controls import ChoiceControl, NumberControl, SeedControl
 from headlight.course.pictures import FilePicture, MatrixPicture, TablePicture, row, verdict_row

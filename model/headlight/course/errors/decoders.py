@@ -12,7 +12,7 @@ from headlight.course.sentences import token_labels, value
 from headlight.errors import InputError
 from headlight.nn.masks import MASKS
 from headlight.nn.stack import Block
-from headlight.nn.variants import variant
+from headlight.nn.transformer import variant
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 

@@ -18,7 +18,7 @@ from headlight.course.screen import Answer, Screen, compare_link, link
 from headlight.errors import InputError
 from headlight.nn.attention_functions import AttentionFunction, SoftmaxAttention
 from headlight.nn.masks import MASKS, causal
-from headlight.nn.variants import variant
+from headlight.nn.transformer import variant
 
 ITSELF_FORBIDDEN = "causal+painted:" + ".".join(f"{place}-{place}" for place in range(48))
 

@@ -17,8 +17,7 @@ from headlight.course.questions import ask_direction
 from headlight.course.screen import Answer, Screen, compare_link, link
 from headlight.errors import InputError
 from headlight.nn.masks import causal
-from headlight.nn.transformer import Transformer
-from headlight.nn.variants import variant
+from headlight.nn.transformer import Transformer, variant
 from headlight.tracing.run import run
 from headlight.training.objectives.batch import Batch
 from headlight.training.train_step import cross_entropy, logits_and_targets

@@ -10,7 +10,7 @@ import numpy as np
 from headlight.analysis.run_comparison import align
 from headlight.checkpoints import Checkpoint
 from headlight.errors import InputError
-from headlight.nn.variants import variant
+from headlight.nn.transformer import variant
 from headlight.tracing.run import run
 
 

@@ -11,7 +11,7 @@ from headlight.course.positions.order import OrderTest, compare_orders, shuffled
 from headlight.course.questions import ask_whether
 from headlight.course.screen import Answer, Screen, StateFields, compared
 from headlight.nn.attention import Attention
-from headlight.nn.variants import variant
+from headlight.nn.transformer import variant
 
 SAME = 1e-4  # differences below this share of a vector's length are rounding of 32 bits
 SETTINGS = {

@@ -15,7 +15,7 @@ from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.checkpoints import Checkpoint
 from headlight.errors import InputError, shortened
-from headlight.nn.variants import variant
+from headlight.nn.transformer import variant
 from headlight.text.tokenizer import Encoded
 from headlight.text.word_groups import group_texts, word_groups
 from headlight.tracing.run import encode_input, run, to_numpy, token_tensor

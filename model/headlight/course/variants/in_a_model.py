@@ -19,8 +19,7 @@ from headlight.course.screen import Answer, Screen, StateFields, link
 from headlight.course.sentences import HEAD, LAYER, require_layer, sentence_batch, target_loss, token_labels, value
 from headlight.nn.attention import repeat_key_values
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS, HardmaxAttention, LinearAttention, SoftmaxAttention
-from headlight.nn.transformer import Transformer
-from headlight.nn.variants import variant
+from headlight.nn.transformer import Transformer, variant
 from headlight.tracing.interventions import InterventionHook
 from headlight.tracing.run import parse_interventions, run
 from headlight.tracing.trace import Trace

@@ -19,8 +19,8 @@ class Batch:
     """Rows of tokens and their targets, which are IGNORE_INDEX at positions without one; one target may be the row's.
 
     `mask` forbids cells of the attention, `padding_mask` is True at tokens; `source` is what the encoder of an
-    encoder-decoder reads, or the `pixels` of images. `logits`, up to a constant for each row, are learned in place of
-    the targets where they are given.
+    encoder-decoder reads, or the `pixels` of images. Where `logits` are given, the model learns them
+    instead of the targets, up to a constant for each row.
     """
 
     ids: Int[Tensor, "row pos"]
@@ -34,7 +34,7 @@ class Batch:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """What `Transformer.encode_hidden` reads besides the ids, by its names."""
+        """The other arguments of `Transformer.encode_hidden`, by name."""
         names = ("mask", "padding_mask", "source", "source_padding_mask", "pixels")
         return {name: getattr(self, name) for name in names}
 

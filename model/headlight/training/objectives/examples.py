@@ -22,14 +22,20 @@ from headlight.data.text_tasks import TextExamples, word_spans
 from headlight.errors import DataError
 from headlight.text.tokenizer import Tokenizer
 from headlight.training.objectives.batch import IGNORE_INDEX, Batch
-from headlight.training.objectives.texts import TRAINING_REPLACEMENTS, VALIDATION_REPLACEMENTS, TokenMasker
+from headlight.training.objectives.texts import (
+    TRAINING_REPLACEMENTS,
+    VALIDATION_REPLACEMENTS,
+    TokenMasker,
+    decoder_with,
+    encoder_with,
+)
 from headlight.vision.image import Drawing, process_image
 
 START_ID = 0  # the token that a decoder with an encoder begins with
 
 
 class ExampleObjective(ABC):
-    """Batches of examples; what a batch of them is, an objective says in `make_batch`.
+    """Batches of examples; each objective makes its own kind in `make_batch`.
 
     `image` is how the model reads drawings, for a task that has them.
     """
@@ -51,7 +57,7 @@ class ExampleObjective(ABC):
         return self._for_training(self._checked(self.make_batch(examples), context), generator, schedule_factor)
 
     def _for_training(self, batch: Batch, generator: np.random.Generator, schedule_factor: float) -> Batch:
-        """What of a batch is changed at random while it is trained on."""
+        """The batch with its random changes for training."""
         return batch
 
     def validation_batch(self, task: ExampleTask, rows: int, context: int) -> Batch:
@@ -72,18 +78,14 @@ class ExampleObjective(ABC):
         return batch
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Texts with the special tokens that a typed text gets, too."""
+        """The token ids of texts, with the same special tokens as a typed text."""
         return [encoding.ids for encoding in self.tokenizer.backend.encode_batch(list(texts))]
 
 
 class Completion(ExampleObjective):
     """A decoder continues the text with the answer, whose tokens alone are targets."""
 
-    config_values: ClassVar[dict[str, Any]] = {
-        "architecture": "decoder",
-        "output_head": "language-model",
-        "masks": ("causal",),
-    }
+    config_values: ClassVar[dict[str, Any]] = decoder_with("language-model")
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
         """Text and answer in a row, shifted by one token."""
@@ -96,9 +98,9 @@ class Completion(ExampleObjective):
 
 
 class EncoderObjective(ExampleObjective):
-    """An encoder reads a text, of whose tokens the fraction `token_dropout` is hidden while it is trained.
+    """An encoder reads a text; in training a fraction `token_dropout` of its tokens is hidden.
 
-    Where [MASK] stands now and then for any word, no single word can decide alone (Iyyer et al. 2015: word dropout).
+    Since [MASK] may replace any word, no single word can decide alone (Iyyer et al. 2015: word dropout).
     """
 
     @cached_property
@@ -114,19 +116,15 @@ class EncoderObjective(ExampleObjective):
 
 
 class MaskedExamples(EncoderObjective):
-    """Masked language modeling on the texts of the examples: a model gets used to a task's words before its labels.
+    """Masked language modeling on the texts of the examples, so that a model learns a task's words before its labels.
 
     Gururangan et al. 2020, "Don't Stop Pretraining".
     """
 
-    config_values: ClassVar[dict[str, Any]] = {
-        "architecture": "encoder",
-        "output_head": "masked-language-model",
-        "masks": (),
-    }
+    config_values: ClassVar[dict[str, Any]] = encoder_with("masked-language-model")
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
-        """Texts of which nothing is hidden yet."""
+        """The texts, with nothing hidden yet."""
         ids, is_token = _pad(self._encode([example.text for example in examples]), 0)
         return Batch(ids, torch.full_like(ids, IGNORE_INDEX), padding_mask=is_token)
 
@@ -148,11 +146,7 @@ class MaskedExamples(EncoderObjective):
 class SequenceClassification(EncoderObjective):
     """An encoder gives the whole text one label, which is the answer."""
 
-    config_values: ClassVar[dict[str, Any]] = {
-        "architecture": "encoder",
-        "output_head": "sequence-classifier",
-        "masks": (),
-    }
+    config_values: ClassVar[dict[str, Any]] = encoder_with("sequence-classifier")
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
         """Texts, and the label of each."""
@@ -164,11 +158,7 @@ class SequenceClassification(EncoderObjective):
 class TokenClassification(EncoderObjective):
     """An encoder gives each token of the text the label of its word, which is a word of the answer."""
 
-    config_values: ClassVar[dict[str, Any]] = {
-        "architecture": "encoder",
-        "output_head": "token-classifier",
-        "masks": (),
-    }
+    config_values: ClassVar[dict[str, Any]] = encoder_with("token-classifier")
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
         """Texts, and the labels of their tokens."""
@@ -224,13 +214,13 @@ class SequenceToSequence(ExampleObjective):
 
 
 def _is_text(batch: Batch) -> Bool[np.ndarray, "row pos"]:
-    """Where a batch is not filled up."""
+    """True where a batch holds tokens, not padding."""
     assert batch.padding_mask is not None
     return batch.padding_mask.numpy()
 
 
 def _pad(rows: Sequence[Sequence[int]], filler: int) -> tuple[Int[Tensor, "row pos"], Bool[Tensor, "row pos"]]:
-    """Rows as one tensor, filled up at the end, and where they are not filled up."""
+    """Rows as one tensor, padded at the end, and True where it holds tokens."""
     lengths = torch.tensor([len(row) for row in rows])
     longest = int(lengths.max())
     table = np.full((len(rows), longest), filler, dtype=np.int64)
@@ -248,10 +238,10 @@ LOG_ODDS_WORDS = 2.5  # a mean over tokens says how much a word says; so many of
 
 @dataclass(frozen=True)
 class Teacher:
-    """What three bags of words say together.
+    """Three bags of words together.
 
-    Naive Bayes over words and bigrams, the same over the characters of words, which knows something of words that are
-    rare or new, and a regression.
+    Naive Bayes over words and bigrams, Naive Bayes over the characters of words, which helps with rare and new words,
+    and a regression.
     """
 
     words: NaiveBayes
@@ -260,11 +250,11 @@ class Teacher:
 
     @classmethod
     def of(cls, examples: Sequence[Example]) -> Teacher:
-        """What examples teach."""
+        """A teacher trained on examples."""
         return cls(NaiveBayes(examples), NaiveBayes(examples, character_ngrams), LogisticRegression(examples))
 
     def log_probabilities(self, text: str) -> dict[str, float]:
-        """Of each label, up to a constant."""
+        """The log-probability of each label, up to a constant."""
         words, characters, regression = (
             each.log_probabilities(text) for each in (self.words, self.characters, self.regression)
         )
@@ -296,7 +286,7 @@ class BagOfWordsDistillation(SequenceClassification):
         return self._for_training(replace(batch, logits=logits), generator, schedule_factor)
 
     def _draw(self, random: Random, length: int) -> tuple[str, list[float]]:
-        """So many words from pieces of texts, and the logits, for each word, as a mean of tokens is."""
+        """`length` words from pieces of texts, and the teacher's logits, scaled as a mean over tokens is."""
         texts, teacher = random.choice(self._folds)
         words: list[str] = []
         while len(words) < length:
@@ -310,7 +300,7 @@ class BagOfWordsDistillation(SequenceClassification):
 
     @cached_property
     def _folds(self) -> list[tuple[list[list[str]], Teacher]]:
-        """The words of the texts of each fold, and what the other folds teach.
+        """The words of each fold's texts, with a teacher trained on the other folds.
 
         A teacher that had seen the text would remember its label by the rarest words.
         """

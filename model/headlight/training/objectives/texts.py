@@ -25,14 +25,20 @@ def sampling_probabilities(texts: Sequence[TokenizedText]) -> Float[np.ndarray, 
     return probabilities
 
 
+def decoder_with(output_head: str) -> dict[str, Any]:
+    """The Config fields of a decoder with this output head."""
+    return {"architecture": "decoder", "output_head": output_head, "masks": ("causal",)}
+
+
+def encoder_with(output_head: str) -> dict[str, Any]:
+    """The Config fields of an encoder with this output head."""
+    return {"architecture": "encoder", "output_head": output_head, "masks": ()}
+
+
 class CausalLanguageModeling:
     """Next-token prediction at every position."""
 
-    config_values: ClassVar[dict[str, Any]] = {
-        "architecture": "decoder",
-        "output_head": "language-model",
-        "masks": ("causal",),
-    }
+    config_values: ClassVar[dict[str, Any]] = decoder_with("language-model")
     tokenizer_kind: ClassVar[str] = "bpe"
     special_tokens: ClassVar[tuple[str, ...]] = CAUSAL_SPECIAL_TOKENS
     separates_documents: ClassVar[bool] = True
@@ -114,7 +120,7 @@ class TokenMasker:
 
     @classmethod
     def from_options(cls, tokenizer: Tokenizer, options: Mapping[str, float]) -> TokenMasker:
-        """With the rates of a recipe's options, of which a final one of 0 means that the rate stays."""
+        """The rates of a recipe's options; a final rate of 0 means that the rate stays."""
         rate = options.get("mask_rate", cls.first_rate)
         return cls(tokenizer, rate, options.get("final_mask_rate", 0.0) or rate)
 
@@ -159,17 +165,13 @@ class TokenMasker:
 
 
 class MaskedLanguageModeling:
-    """Masked language modeling: what the tokens were that a TokenMasker hid.
+    """Masked language modeling: the targets are the tokens that a TokenMasker hid.
 
     A row packs several segments `[CLS] ... [SEP]`, each from a sentence's or line's start, which do not attend
     to each other.
     """
 
-    config_values: ClassVar[dict[str, Any]] = {
-        "architecture": "encoder",
-        "output_head": "masked-language-model",
-        "masks": (),
-    }
+    config_values: ClassVar[dict[str, Any]] = encoder_with("masked-language-model")
     tokenizer_kind: ClassVar[str] = "wordpiece"
     special_tokens: ClassVar[tuple[str, ...]] = MASKED_SPECIAL_TOKENS
     separates_documents: ClassVar[bool] = False

@@ -15,7 +15,7 @@ from headlight.course.pictures import BarsPicture, LinesPicture, TablePicture, V
 from headlight.course.screen import Answer
 from headlight.errors import InputError
 from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
-from headlight.nn.variants import variant
+from headlight.nn.transformer import variant
 from headlight.tracing.run import run
 from tests.model import toys
 
