@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +28,7 @@ from tests.app.inference.test_image_models import save_seers
 TEXT = "the cat sat on the mat"
 QUESTION = make_question("next", TEXT)
 MOST = FILE_FORMATS["npz"].max_values
-MADE_FROM = {"model": "=toy, or so"}
+MADE_FROM = {"model": "=toy, or so", "text": 'a,=1+1,"b\n# c'}
 anything = arrays.arrays(np.float32, (3, 4), elements=st.floats(width=32))
 
 
@@ -37,14 +38,30 @@ def named(values: np.ndarray) -> LabelledArray:
 
 
 def rows(content: bytes) -> list[list[str]]:
+    """The lines as a spreadsheet reads them."""
     return list(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))
 
 
 @given(anything)
 def test_csv_holds_every_digit(values: np.ndarray) -> None:
-    _, (corner, *columns), *lines = rows(FILE_FORMATS["csv"].write(named(values), MADE_FROM))
+    *_, (corner, *columns), _, _, _ = lines = rows(FILE_FORMATS["csv"].write(named(values), MADE_FROM))
     assert corner == "query / key" and columns == [f'{place} =x,"\n' for place in range(4)]
-    np.testing.assert_array_equal(np.array([line[1:] for line in lines], dtype=np.float32), values)
+    np.testing.assert_array_equal(np.array([line[1:] for line in lines[-3:]], dtype=np.float32), values)
+
+
+@given(anything)
+def test_pandas_reads_back_a_table_with_its_comment_lines(values: np.ndarray) -> None:
+    labels = ("##ing", "a,b", '"#'), ("#", " x ", "1", "é日")
+    table = LabelledArray("name", "about", ("query", "key"), labels, values)
+    content = FILE_FORMATS["csv"].write(table, MADE_FROM)
+    read = pandas.read_csv(io.BytesIO(content), comment="#", index_col=0)
+    assert (tuple(read.index), tuple(read.columns)) == labels
+    np.testing.assert_array_equal(read.to_numpy(np.float32), values)
+
+
+def test_what_made_a_table_is_no_formula_of_a_spreadsheet() -> None:
+    lines = rows(FILE_FORMATS["csv"].write(named(np.zeros((2, 2), np.float32)), MADE_FROM))
+    assert lines[:2] == [["# model: =toy", " or so"], ["# text: a", " =1+1", ' "b # c']]
 
 
 @given(anything)
@@ -66,8 +83,8 @@ def test_npz_holds_every_bit_and_needs_no_pickle(values: np.ndarray) -> None:
 
 def test_three_axes_are_a_line_for_each_number() -> None:
     values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-    about, head, *lines = rows(FILE_FORMATS["csv"].write(named(values), MADE_FROM))
-    assert (about, head) == (["# model: =toy, or so"], ["head", "query", "key", "value"])
+    head, *lines = rows(FILE_FORMATS["csv"].write(named(values), MADE_FROM))[2:]
+    assert head == ["head", "query", "key", "value"]
     assert [line[-1] for line in lines] == [str(float(number)) for number in range(24)]
 
 

@@ -118,7 +118,7 @@ def test_numbers_of_a_page_come_in_every_format_with_their_origin(client: TestCl
     assert told["values"] == [[1.0, None, 0.25], [0.5, 0.125, 3.0]] and told["description"] == "weights of A"
     assert told["provenance"][mine] == "next"
     lines = made("csv").decode().splitlines()
-    assert f"# {mine}: next" in lines and lines[-1] == "1 =cat,0.5,0.125,3.0"
+    assert f"# {mine}: next" in lines and lines[-1] == '"1 =cat",0.5,0.125,3.0'
 
 
 def test_a_checkpoint_that_somebody_brought_has_an_origin_with_its_title(

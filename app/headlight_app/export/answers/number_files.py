@@ -18,6 +18,7 @@ from headlight.registry import Registry
 from headlight.rendering.provenance import Provenance, provenance_arrays, provenance_lines
 from headlight_app.contract.reply import FileAnswer, Reply
 
+CELL_START = re.compile(r""",(?=["=+\-@\t])""")  # in a comment line, where a spreadsheet would begin a cell with more
 NUMBER = re.compile(r"[+-]?[0-9.]+(e[+-]?[0-9]+)?")
 
 
@@ -62,22 +63,27 @@ def require_size(size: int, max_values: int) -> None:
 
 
 def _write_csv(array: LabelledArray, made_from: Provenance) -> bytes:
-    """What it is in lines of one cell; then one or two axes as a table, more as a line for each number."""
-    digits = array.values.astype(str)
+    """What it is in comment lines; then one or two axes as a table, more as a line for each number.
+
+    `pandas.read_csv(file, comment="#")` and R's `read.csv(file, comment.char = "#")` read it back: texts are quoted.
+    """
+    # The shortest digits that read back as the same 32 bits.
+    digits = array.values.astype(str).astype(float) if array.values.dtype.kind == "f" else array.values
     out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerows([inert(line)] for line in provenance_lines(made_from))
+    for line in provenance_lines(made_from):
+        out.write(CELL_START.sub(", ", line) + "\r\n")
+    writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC)
     labels = tuple(tuple(map(inert, names)) for names in array.labels)
     if digits.ndim == 1:
         writer.writerow((array.axes[0], "value"))
-        writer.writerows(zip(labels[0], digits, strict=True))
+        writer.writerows(zip(labels[0], digits.tolist(), strict=True))
     elif digits.ndim == 2:
         writer.writerow((f"{array.axes[0]} / {array.axes[1]}", *labels[1]))
-        writer.writerows((label, *line) for label, line in zip(labels[0], digits, strict=True))
+        writer.writerows((label, *line) for label, line in zip(labels[0], digits.tolist(), strict=True))
     else:
         writer.writerow((*array.axes, "value"))
         writer.writerows(
-            (*names, digit_text) for names, digit_text in zip(product(*labels), digits.ravel(), strict=True)
+            (*names, number) for names, number in zip(product(*labels), digits.ravel().tolist(), strict=True)
         )
     return out.getvalue().encode("utf-8", "replace")
 
