@@ -139,6 +139,16 @@ def read_card(folder: Path) -> str:
         return ""
 
 
+def require_new_folder(folder: Path, force: bool = False) -> None:
+    """Raise CheckpointError for a place where writing a checkpoint would replace what is not its own."""
+    if folder.exists() and not folder.is_dir():
+        raise CheckpointError(f"{folder} is a file; give a folder, which may be new.")
+    found = sorted(path.name for path in folder.iterdir()) if folder.exists() and not force else []
+    if found:
+        listed = ", ".join(found[:3]) + (" ..." if len(found) > 3 else "")
+        raise CheckpointError(f"{folder} is not empty ({listed}). Give a new folder, or --force to write into it.")
+
+
 def save(
     folder: str | Path, model: Transformer, tokenizer: Tokenizer, *, dtype: str = "bfloat16", card: str = ""
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from headlight import checkpoints
 from headlight.checkpoints import CatalogEntry, catalog, find_checkpoint, load
+from headlight.checkpoints.load import require_new_folder
 from headlight.cli.common import add_folder_option, make_parser
 
 
@@ -41,8 +42,10 @@ def export(arguments: Sequence[str]) -> int:
     parser = make_parser("export", export)
     parser.add_argument("model", metavar="NAME_OR_FOLDER")
     parser.add_argument("folder", type=Path, metavar="FOLDER")
+    parser.add_argument("--force", action="store_true", help="write into a folder that holds other files")
     add_folder_option(parser)
     options = parser.parse_args(arguments)
+    require_new_folder(options.folder, options.force)
     loaded = load(find_checkpoint(options.model, options.models, fetch=True), name=options.model, device="cpu")
     kind = checkpoints.export(options.folder, loaded.model, loaded.tokenizer)
     print(f"{options.folder} holds the model as {kind}.")

@@ -5,10 +5,15 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from headlight.cli.common import CommandParser
 from headlight.config import Config
@@ -58,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FOLDER", help="the checkpoint; its folder run/ keeps the snapshots"
     )
+    parser.add_argument("--force", action="store_true", help="write into a folder that holds other files")
     parser.add_argument(
         "--fork-from", type=Path, metavar="FOLDER", help="start from the snapshots of the run in another folder"
     )
@@ -160,10 +166,11 @@ def train(arguments: Sequence[str]) -> int:
     options = parser.parse_args(list(arguments))
     recipe = recipe_from_options(options)
     if options.fork_from:
-        fork_run(options.fork_from, options.out)
+        fork_run(options.fork_from, options.out, options.force)
     with StopSignal() as stop_signal:
         try:
-            finished = _train(recipe, options.out, stop_signal)
+            with only_training(options.out):
+                finished = _train(RunFolder(recipe, options.out, log_to_stderr, options.force), stop_signal)
         except KeyboardInterrupt:
             log_to_stderr("Stopped; the same command resumes from the last snapshot.")
             finished = False
@@ -172,14 +179,27 @@ def train(arguments: Sequence[str]) -> int:
     return 0 if finished else 128 + stop_signal.signal_number
 
 
-def _train(recipe: Recipe, folder: Path, stop_signal: StopSignal, waiting: tuple[Path, ...] = ()) -> bool:
+@contextmanager
+def only_training(folder: Path) -> Iterator[None]:
+    """Keep other trainings out of a folder. Raises DataError where one is under way."""
+    name = sha256(str(folder.resolve()).encode()).hexdigest()[:32]
+    try:
+        with FileLock(Path(tempfile.gettempdir()) / f"headlight-training-{name}.lock", timeout=0):
+            yield
+    except Timeout as error:
+        raise DataError(f"Another training writes into {folder}. Wait for it, or give another --out.") from error
+
+
+def _train(run_folder: RunFolder, stop_signal: StopSignal, waiting: tuple[Path, ...] = ()) -> bool:
     """Train a recipe, first the recipe that it starts from (`waiting`: the ones before it); False if stopped before."""
-    run_folder, start = RunFolder(recipe, folder, log_to_stderr), expand_path(recipe.training.init_from)
+    recipe = run_folder.recipe
+    start = expand_path(recipe.training.init_from)
     if start.suffix == ".toml" and not run_folder.is_begun:
         if start in waiting:
             raise DataError(f"The recipe {start} starts from itself; name a model's folder in its init_from.")
         log_to_stderr(f"First {start}, in {run_folder.start_folder}:")
-        if not _train(load_recipe(start).check(), run_folder.start_folder, stop_signal, (*waiting, start)):
+        first = RunFolder(load_recipe(start).check(), run_folder.start_folder, log_to_stderr)
+        if not _train(first, stop_signal, (*waiting, start)):
             return False
         training = replace(recipe.training, init_from=str(run_folder.start_folder))
         run_folder = replace(run_folder, recipe=replace(recipe, training=training))

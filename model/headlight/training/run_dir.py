@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from headlight.checkpoints.load import require_new_folder
 from headlight.data.corpus import Log, TextSource, TokenizedText, require_files, text_mixture, tokenize_cached
 from headlight.data.examples import ExampleTask
 from headlight.data.text_tasks import EXAMPLE_TASKS
@@ -72,16 +73,19 @@ class RunFolder:
     recipe: Recipe
     checkpoint_folder: Path
     log: Log
+    force: bool = False  # write into a folder that holds other files
 
     def __post_init__(self) -> None:
         path, fingerprint = self.path / "recipe.json", self.recipe.fingerprint()
         require_files([*(source.path for source in self.recipe.texts), *self.recipe.validation])
-        if self.checkpoint_folder.exists() and not self.checkpoint_folder.is_dir():
-            raise DataError(f"{self.checkpoint_folder} is a file; give --out a folder, which may be new.")
-        if path.is_file():
+        if not path.is_file():
+            require_new_folder(self.checkpoint_folder, self.force)
+        else:
             stored = json.loads(path.read_text(encoding="utf-8"))
             different = [name for name, value in fingerprint.items() if value != stored.get(name)]
-            if different:
+            if different and not any(self.path.rglob(LATEST)):  # a start that failed has learned nothing
+                shutil.rmtree(self.path)
+            elif different:
                 raise DataError(
                     f"{self.checkpoint_folder} holds a run of another recipe ({', '.join(different)}); "
                     "give another --out, or delete that folder to start again."
@@ -162,14 +166,16 @@ class RunFolder:
             file.write(json.dumps(entry) + "\n")
 
 
-def fork_run(parent: Path, folder: Path) -> None:
+def fork_run(parent: Path, folder: Path, force: bool = False) -> None:
     """Copy another run's snapshots, tokenizer and encoded texts, unless this run has its own.
 
-    The other run may go on. Raises DataError if it has no snapshot.
+    The other run may go on. Raises DataError if it has no snapshot, CheckpointError where a folder has other files.
     """
     source, target = parent / RUN_FOLDER, folder / RUN_FOLDER
     if (target / LATEST).is_file():
         return
     if not (source / LATEST).is_file():
         raise DataError(f"{parent} has no snapshot to fork from (no {RUN_FOLDER}/{LATEST}).")
+    if not target.is_dir():
+        require_new_folder(folder, force)
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.part", "log.jsonl"), dirs_exist_ok=True)

@@ -13,8 +13,9 @@ import pytest
 import torch
 
 from headlight.checkpoints import load
-from headlight.cli.train import add_arguments, recipe_from_options, train
-from headlight.errors import DataError
+from headlight.cli.main import main
+from headlight.cli.train import add_arguments, only_training, recipe_from_options, train
+from headlight.errors import CheckpointError, DataError
 from headlight.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS, train_tokenizer
 from headlight.training.objectives.batch import Batch
 from headlight.training.recipe import Recipe
@@ -145,9 +146,43 @@ def test_a_fork_cools_down_and_leaves_its_parent_alone(flags: list[str], tmp_pat
 
 
 def test_a_folder_holds_one_kind_of_run(flags: list[str], tmp_path: Path) -> None:
-    start_run(flags, tmp_path / "out")
+    assert start_run(flags, tmp_path / "out").train()
     with pytest.raises(DataError, match=r"another recipe \(model\); give another --out"):
         start_run(flags, tmp_path / "out", "--layers", "2")
+
+
+def test_a_start_that_failed_leaves_the_folder_to_the_corrected_recipe(flags: list[str], tmp_path: Path) -> None:
+    first = start_run(flags, tmp_path / "out").run_folder
+    assert first.tokenizer.vocabulary_size != 290
+    corrected = start_run(flags, tmp_path / "out", "--layers", "2", "--vocabulary-size", "290").run_folder
+    assert corrected.tokenizer.vocabulary_size == 290, "nothing of the first recipe is left"
+
+
+@pytest.mark.parametrize("verb", ["train", "export", "fork"])
+def test_a_folder_with_other_files_is_left_as_it_is(
+    verb: str, flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "README.md").write_text("mine")
+    if verb == "fork":
+        assert start_run(flags, tmp_path / "parent").train()
+    arguments = {
+        "train": ["train", *flags, "--out", str(theirs)],
+        "export": ["export", "stories-causal", str(theirs)],
+        "fork": ["train", *flags, "--out", str(theirs), "--fork-from", str(tmp_path / "parent")],
+    }[verb]
+    assert main(arguments) == 2
+    assert "is not empty (README.md). Give a new folder, or --force" in capsys.readouterr().err
+    assert [path.name for path in theirs.iterdir()] == ["README.md"]
+
+
+def test_a_training_keeps_others_out_of_its_folder(
+    flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with only_training(tmp_path / "out"):
+        assert main(["train", *flags, "--out", str(tmp_path / "out")]) == 2
+    assert "Another training writes into" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--text", "--validation"])
@@ -157,7 +192,7 @@ def test_a_missing_text_is_an_error_at_once_and_leaves_no_run_behind(
     with pytest.raises(DataError, match="no file nowhere"):
         start_run(flags, tmp_path / "out", flag, "nowhere.txt")
     start_run(flags, tmp_path / "out")  # the corrected command finds nothing in its way
-    with pytest.raises(DataError, match="is a file; give --out a folder"):
+    with pytest.raises(CheckpointError, match="is a file; give a folder"):
         start_run(flags, tmp_path / "learn.txt")
 
 
