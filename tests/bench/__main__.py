@@ -14,7 +14,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
 
-from tests.bench import attack, classroom, cold_start, forward, hostile, load, long, memory, page, peers, soak, typing
+from tests.bench import (
+    attack,
+    classroom,
+    cold_start,
+    forward,
+    growth,
+    hostile,
+    load,
+    long,
+    memory,
+    page,
+    peers,
+    soak,
+    typing,
+)
 from tests.bench.measure import Ratio, table
 from tests.bench.ngrams import report
 
@@ -39,6 +53,7 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
     "load": _tabled(load.ratios),
     "cold_start": cold_start.lines,
     "memory": memory.lines,
+    "growth": growth.lines,
     "classroom": classroom.lines,
     "attack": attack.lines,
     "cluster": _cluster,

@@ -202,7 +202,7 @@ def test_numbers_of_the_picture_and_of_any_path(visitor: Visitor, tmp_path: Path
     page.get_by_test_id("export-path").fill("decoder.2.self.q[3]")
     with np.load(download(page, "export-npz", tmp_path)) as file:
         np.testing.assert_allclose(file["values"], trace["decoder.2.self.q"][3], atol=1e-5)
-    assert "\nquery / head_dim,0,1" in download(page, "export-csv", tmp_path).read_text()
+    assert '\n"query / head_dim","0","1"' in download(page, "export-csv", tmp_path).read_text()
     page.get_by_test_id("export-path").fill("decoder.9.self.q")
     page.get_by_test_id("export-csv").click()
     expect(page.get_by_test_id("export-status")).to_contain_text("no value decoder.9.self.q")

@@ -67,7 +67,7 @@ def test_compare_exports_both_sides_with_the_origin_of_both(visitor: Visitor, tm
     told = json.loads(download(page, "export-json", tmp_path).read_text())
     assert np.array(told["values"]).shape == (6, 8) and told["provenance"]["side_a_text"] == TEXT
     choose(page, "Predictions")
-    assert "token / side,A,B" in download(page, "export-csv", tmp_path).read_text()
+    assert '"token / side","A","B"' in download(page, "export-csv", tmp_path).read_text()
     page.get_by_test_id("figure-foot").uncheck()
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     assert root.findtext(f"{SVG}desc") == line and not any("SHA-256" in text for text in texts(root))

@@ -30,7 +30,7 @@ PATHS = ("/", "/tasks", "/compare", "/generate", "/positions", "/course", "/mode
 TEXTS = ("The dog saw the cat", "Once upon a time", "Anna and Ben had a red ball", "One two one two one", "Tom  ran.")
 ACTIONS_PER_CHECK = 25
 LONGEST_PAUSE = 0.15  # seconds between two actions
-ACTION_PATIENCE = 1_000  # milliseconds; what is covered or has gone by then was no action
+ACTION_PATIENCE = 300  # milliseconds; what is covered or has gone by then was no action
 QUIET = 0.6  # seconds without a change: the address follows a choice after 0.3
 
 # What a person may use now, without what is Streamlit's own and without files, devices and minutes of work.

@@ -28,7 +28,7 @@ class PrefixCache:
     A prefix of another prefix is not held twice: it is truncated from the longer one.
     """
 
-    def __init__(self, budget: int = 256 << 20) -> None:
+    def __init__(self, budget: int = 96 << 20) -> None:
         self.budget = budget
         self.entries: list[CachedPrefix] = []  # the one used last comes last
 

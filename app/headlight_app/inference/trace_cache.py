@@ -20,7 +20,7 @@ MAX_TEXTLESS = 256  # questions apart from their text of which the last run is k
 class TraceCache:
     """Runs by question, within `budget` bytes; the last one is kept however large it is."""
 
-    def __init__(self, budget: int = 512 << 20) -> None:
+    def __init__(self, budget: int = 192 << 20) -> None:
         self.runs: LRUCache[RunKey, FinishedRun] = LRUCache(budget, lambda finished: min(finished.bytes, budget))
         self.latest: LRUCache[RunKey, RunKey] = LRUCache(MAX_TEXTLESS)
 

@@ -10,17 +10,22 @@ from headlight.array_types import Bool, Float
 from headlight.registry import Registry
 
 
-def attention_rollout(weights: Float[np.ndarray, "layer head query key"]) -> Float[np.ndarray, "layer query key"]:
+def attention_rollout(
+    weights: Float[np.ndarray, "layer head query key"], residual: bool = True
+) -> Float[np.ndarray, "layer query key"]:
     """How much of each input token a token holds after each layer (Abnar and Zuidema 2020, section 3).
 
-    In each layer the mean of the heads and the residual stream count half each; the layers' matrices are multiplied.
-    Every row sums to one: where a query attends to nothing, its residual stream passes alone.
+    In each layer the mean of the heads and the residual stream count half each, or the heads alone in a model without
+    a `residual` connection; the layers' matrices are multiplied. Every row sums to one, and negative weights, which
+    only an edit leaves, count as 0. Where a query attends to nothing, its residual stream passes alone; without a
+    residual connection its row is empty.
     """
     identity = np.eye(weights.shape[-1], dtype=weights.dtype)
+    heads = np.maximum(weights, 0).mean(axis=1)
     accumulated: np.ndarray = identity
     layers = []
-    for layer in 0.5 * weights.mean(axis=1) + 0.5 * identity:
-        accumulated = layer / layer.sum(-1, keepdims=True) @ accumulated
+    for layer in 0.5 * heads + 0.5 * identity if residual else heads:
+        accumulated = renormalize_rows(layer) @ accumulated
         layers.append(accumulated)
     return np.stack(layers)
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headlight.analysis.attention_maps import renormalize_rows
 from headlight.array_types import Bool, Float
 from headlight.registry import Exercise, Registry
 from headlight.text.tokenizer import Encoded
@@ -91,10 +92,7 @@ def attention_distance(weights: Weights) -> Float[np.ndarray, "*shape query"]:
 
 def normalized_rows(weights: Weights) -> Weights:
     """Rows that sum to 1: an edit may leave others. Negative weights count as 0; a row without any weight is empty."""
-    positive = np.maximum(weights, 0)
-    sums = positive.sum(-1, keepdims=True)
-    rows: np.ndarray = np.divide(positive, sums, out=np.zeros_like(positive), where=sums > 0)
-    return rows
+    return renormalize_rows(np.maximum(weights, 0))
 
 
 def unnormalized_sum(weights: Weights) -> float | None:

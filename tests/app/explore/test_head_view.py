@@ -156,9 +156,17 @@ def test_what_cannot_be_shown_is_said(state: State, sentence: str) -> None:
         head_view(resolve(QUESTION), state)
 
 
+def test_rollout_of_a_model_without_residual_connections_says_so() -> None:
+    made = head_view(resolve(make_question("ladder-1-attention", "the cat")), State(quantity="rollout"))
+    assert any("no residual connections" in rule for rule in made.rules)
+    weights = head_view(resolve(make_question("ladder-1-attention", "the cat")), State())
+    np.testing.assert_allclose(made.values, weights.values, atol=1e-5)
+
+
 def test_rollout_follows_a_text_through_itself_alone() -> None:
     question = make_question("both", "the cat", source=TEXT)
     made = head_view(resolve(question), State(quantity="rollout", layer=1))
+    assert "without what attention to the source brings" in made.rules
     assert np.nansum(made.values, -1) == pytest.approx(np.ones(len(made.rows.labels)), abs=1e-5)
     with pytest.raises(EditError, match="its own attention"):
         head_view(resolve(question), State(quantity="rollout", attention="decoder.cross"))

@@ -114,5 +114,16 @@ def test_rollout_of_two_layers_by_hand() -> None:
     assert reached[1] == pytest.approx(np.array([[1, 0], [0.75, 0.25]]))
 
 
+def test_rollout_of_a_model_without_residual_connections_is_the_product_of_its_weights() -> None:
+    first, second = (shares(np.random.default_rng(seed).random((1, 3, 4, 4), np.float32)) for seed in (0, 1))
+    reached = attention_rollout(np.concatenate([first, second]), residual=False)
+    assert reached[1] == pytest.approx(second[0].mean(0) @ first[0].mean(0), abs=1e-5)
+
+
+def test_negative_weights_of_an_edit_leave_rows_of_the_rollout_that_sum_to_one() -> None:
+    weights = np.array([[[[1, 0], [-3, 0.5]]]], dtype=np.float32)
+    assert attention_rollout(weights)[0] == pytest.approx(np.array([[1, 0], [0, 1]]))
+
+
 def test_an_empty_row_keeps_only_its_residual_stream() -> None:
     assert attention_rollout(np.zeros((2, 3, 4, 4), dtype=np.float32))[-1] == pytest.approx(np.eye(4))

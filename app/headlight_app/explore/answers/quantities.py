@@ -12,6 +12,7 @@ from headlight.analysis.attention_maps import attention_rollout
 from headlight.analysis.weight_importance import attention_gradient, weighted_value_norm
 from headlight.attention_groups import AttentionGroup
 from headlight.errors import EditError
+from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.registry import Registry
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
@@ -63,7 +64,8 @@ class Quantity:
 
     `signed` numbers have a sign that matters. `scale` is "probability" (0 to 1, painted by its square root), "sqrt" or
     "linear". An `additive` quantity may be summed over the tokens of a word, and cut to its largest. One that is the
-    value of a `hook_point` can be recomputed for one region of a long text; others need all heads of a layer.
+    value of a `hook_point` can be recomputed for one region of a long text; others need all heads of a layer. `note`
+    says what it leaves out of a model.
     """
 
     title: str
@@ -75,6 +77,7 @@ class Quantity:
     additive: bool = True
     hook_point: str = ""
     is_masked: bool = True
+    note: Callable[[QuantityRequest], str] = lambda request: ""
 
 
 def _recorded(hook_point: str, is_masked: bool = True) -> Compute:
@@ -99,12 +102,27 @@ def _value_norm(request: QuantityRequest, layer: int) -> HeadArrays:
     return weighted_value_norm(request.resolved.model, traced, path), _weights(request, layer)[1]
 
 
+def has_residual(request: QuantityRequest) -> bool:
+    """Whether the model has residual connections."""
+    return NORM_PLACEMENTS[request.resolved.config.norm_placement].has_residual
+
+
 def _rollout(request: QuantityRequest, layer: int) -> HeadArrays:
     if request.attention_group.kind != "self":
         raise EditError("Rollout follows a text through its own attention; attention to another text has none.")
-    rollout_weights = attention_rollout(request.resolved.trace.attention(stack=request.attention_group.stack))[layer]
+    weights = request.resolved.trace.attention(stack=request.attention_group.stack)
+    rollout_weights = attention_rollout(weights, has_residual(request))[layer]
     per_head = np.broadcast_to(rollout_weights, (request.attention_group.heads, *rollout_weights.shape))
     return per_head, per_head > 0
+
+
+def _rollout_note(request: QuantityRequest) -> str:
+    """What a rollout leaves out of this model."""
+    config = request.resolved.config
+    if not has_residual(request):
+        return "without a residual stream, because this model has no residual connections"
+    reads_source = config.has_cross_attention and request.attention_group.stack == "decoder"
+    return "without what attention to the source brings" if reads_source else ""
 
 
 def _gradient(request: QuantityRequest, layer: int) -> HeadArrays:
@@ -191,10 +209,11 @@ QUANTITIES: Registry[Quantity] = Registry(
             "rollout of all heads up to this layer (Abnar & Zuidema 2020)",
             _rollout,
             Expression(
-                'attention_rollout(trace.attention(stack="<stack>"))[layer]',
+                'attention_rollout(trace.attention(stack="<stack>"), residual=<residual>)[layer]',
                 "from headlight.analysis.attention_maps import attention_rollout",
             ),
             scale="probability",
+            note=_rollout_note,
         ),
         "gradient": Quantity(
             "Gradient × weight",

@@ -12,7 +12,7 @@ from headlight.vision.shipped_images import shipped_image_names, shipped_image_p
 from headlight_app.contract.question import OWN_IMAGE_PREFIX, Question
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.head_view import head_view, quantity_request
-from headlight_app.explore.answers.quantities import QUANTITIES, Expression, Quantity, QuantityRequest
+from headlight_app.explore.answers.quantities import QUANTITIES, Expression, Quantity, QuantityRequest, has_residual
 from headlight_app.inference.context import current_request
 from headlight_app.inference.head_selection import selected_attention, selected_heads
 from headlight_app.inference.open_models import available_models
@@ -182,6 +182,7 @@ def _substitute(code: str, attention_group: AttentionGroup, request: QuantityReq
         "other_path": f"{attention_group.path(layer)}.weights",
         "other_head": head,
         "stack": attention_group.stack,
+        "residual": has_residual(request),
     }
     for name, value in (values | {"position": request.position, "token": request.token}).items():
         code = code.replace(f"<{name}>", str(value))
