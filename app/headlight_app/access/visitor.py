@@ -16,6 +16,8 @@ import streamlit as st
 from itsdangerous import BadSignature, Signer
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from headlight_app.access.presence import presence
+
 UNKNOWN_VISITOR = ""
 CURRENT_VISITOR: ContextVar[str] = ContextVar("visitor", default=UNKNOWN_VISITOR)
 CURRENT_ADDRESS: ContextVar[str] = ContextVar("address", default="")
@@ -31,8 +33,11 @@ def current_visitor() -> str:
 
 def current_queue() -> str:
     """Whose turn a question of this thread waits for: its visitor's, or its network address's where it has none."""
-    in_script = get_script_run_ctx(suppress_warning=True) is not None
-    return current_visitor() or f"at {(st.context.ip_address if in_script else None) or CURRENT_ADDRESS.get()}"
+    visitor, address = current_visitor(), CURRENT_ADDRESS.get()
+    if get_script_run_ctx(suppress_warning=True) is not None:  # a run of the page, which is open
+        return visitor or f"at {st.context.ip_address or address}"
+    is_own = not address or presence().has_turn(visitor, address)  # without an address it is the server that asks
+    return visitor if is_own else f"at {address}"
 
 
 def cookie_name() -> str:

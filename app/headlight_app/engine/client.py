@@ -69,7 +69,8 @@ def submit(request: Request[Any], body: bytes = b"") -> Job:
     """Put a request of the current visitor into the queue. Raises HeadlightError where it cannot be taken.
 
     `body` is the request as it came, where it came as bytes. A request that names a visitor's own checkpoint or picture
-    is answered in a worker that holds no other visitor's.
+    is answered in a worker that holds no other visitor's; one of a visitor without a turn of their own among long work,
+    so that no letter of others waits for it.
     """
     visitor, models = current_visitor(), set(request.models())
     for name in models:
@@ -81,7 +82,7 @@ def submit(request: Request[Any], body: bytes = b"") -> Job:
     content, queue = body or msgspec.json.encode(request), current_queue()
     asked = EngineRequest(request.route, content, folders, images, request.is_local, visitor=queue)
     stream = Stream(request.client_id, request.request_number) if request.client_id else None
-    lane = Lane.PRIVATE if is_private else request.wanted_lane()
+    lane = Lane.PRIVATE if is_private else request.wanted_lane() if queue == visitor else Lane.LONG
     return engine().submit(queue, asked, lane=lane, seconds=request.seconds, stream=stream)
 
 

@@ -13,6 +13,7 @@ from streamlit.navigation.page import Page
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from headlight.errors import HeadlightError
+from headlight_app.access.presence import presence
 from headlight_app.access.uploads import UPLOAD_GONE, is_upload, upload_store
 from headlight_app.access.visitor import current_visitor
 from headlight_app.compare import page as compare
@@ -115,9 +116,10 @@ def _draw_sidebar(
 
 
 def _mark_visitor_present() -> None:
-    """Whoever brought a checkpoint is still here."""
+    """This visitor has the page open."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is not None:
+        presence().mark_seen(current_visitor(), context.session_id)
         upload_store().mark_seen(current_visitor(), context.session_id)
 
 

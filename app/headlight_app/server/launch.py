@@ -184,6 +184,7 @@ def _serve(host: str, port: int, browser: bool) -> int:
     import streamlit as st
     from starlette.middleware import Middleware
 
+    from headlight_app.contract.prepare import prepare_types
     from headlight_app.server.hosts import HostCheck, known_names
     from headlight_app.server.lifespan import lifespan, on_script_error
     from headlight_app.server.middleware import SecurityHeaders, SkeletonMiddleware, UploadLimiter, VisitorMiddleware
@@ -209,6 +210,7 @@ def _serve(host: str, port: int, browser: bool) -> int:
         Middleware(UploadLimiter),
     ]
     import_module("headlight_app.frame.main")  # the first visitors would wait for it otherwise
+    prepare_types()
     try:
         app = st.App(SCRIPT, routes=routes(), middleware=middleware, lifespan=lifespan, on_script_error=on_script_error)
         app.run(config=config)

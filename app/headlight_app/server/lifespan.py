@@ -17,6 +17,7 @@ import streamlit as st
 from streamlit.runtime import get_instance
 
 from headlight.errors import HeadlightError, unforeseen
+from headlight_app.access.presence import presence
 from headlight_app.access.uploads import delete_abandoned, upload_store
 from headlight_app.engine.client import engine
 from headlight_app.engine.engine import Engine
@@ -88,6 +89,7 @@ def _warm_up() -> None:
 async def _sweep_forever() -> None:
     while True:
         await asyncio.sleep(SWEEP_SECONDS)
+        await asyncio.to_thread(presence().sweep, get_instance().is_active_session)
         await asyncio.to_thread(upload_store().sweep, get_instance().is_active_session)
 
 

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
+from headlight_app.access.presence import MAX_NEWCOMERS, Presence
 from headlight_app.access.visitor import UNKNOWN_VISITOR, cookie_name, current_queue, current_visitor, new_cookie
 from headlight_app.server import middleware
 from headlight_app.server.middleware import COOKIES_PER_ADDRESS, UploadLimiter, VisitorMiddleware
@@ -106,6 +107,18 @@ def test_unknown_visitors_of_one_address_wait_in_one_queue(client: TestClient) -
     assert queues == {"at testclient"}
     client.get("/")
     assert client.get("/queue").json() == client.get("/who").json() != UNKNOWN_VISITOR
+
+
+def test_without_an_open_page_the_first_visitors_of_an_address_have_turns_and_the_others_share_one() -> None:
+    register = Presence()
+    visitors = [f"visitor {number}" for number in range(MAX_NEWCOMERS + 5)]
+    turns = [register.has_turn(visitor, "10.0.0.7") for visitor in visitors]
+    assert turns == [True] * MAX_NEWCOMERS + [False] * 5
+    assert register.has_turn(visitors[0], "10.0.0.7") and register.has_turn("another", "10.0.0.8")
+    register.mark_seen(visitors[-1], "session")
+    assert register.has_turn(visitors[-1], "10.0.0.7"), "the page is open"
+    register.sweep(lambda session: False)
+    assert not register.has_turn(visitors[-1], "10.0.0.7") and not register.has_turn(UNKNOWN_VISITOR, "10.0.0.7")
 
 
 def test_an_address_gets_so_many_cookies_and_then_the_page_alone(app: Starlette) -> None:
