@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from html import escape
+from typing import Any
 
 import streamlit as st
 from msgspec import to_builtins
@@ -146,20 +147,38 @@ def _on_variant_change() -> None:
 
 def device_selector(state: State, devices: Sequence[str]) -> None:
     """Where to compute."""
-    st.session_state.device = state.device if state.device in devices else devices[0]
-    st.selectbox("Device", devices, key="device", on_change=_store_widget("device"))
+    shown = state.device if state.device in devices else devices[0]
+    key = _widget_key("device", shown)
+    st.selectbox("Device", devices, key=key, on_change=_store_widget("device", shown))
 
 
 def presenter_toggle(state: State) -> None:
     """Large type and fewer controls."""
+    key = _widget_key("presenter", state.presenter == "1")
+    store = _store_widget("presenter", state.presenter == "1", lambda chosen: "1" if chosen else "")
+    st.toggle("Presenter mode", key=key, on_change=store, help="Large type for a projector. Also with the key p")
+
+
+def _widget_key(field: str, shown: object) -> str:
+    """A widget of its own for each value of a field; it begins with that value.
+
+    A request that the browser sent before it heard of a new value holds the old one. To a widget with the same key for
+    both it would be somebody's choice, and undo the new value.
+    """
+    key = f"{field}={shown}"
+    st.session_state[key] = shown
+    return key
+
+
+def _store_widget(field: str, shown: object, encode: Callable[[Any], str] = str) -> Callable[[], None]:
+    """Takes what somebody chose with the widget that shows this value."""
 
     def store() -> None:
-        change_state(presenter="1" if st.session_state.presenter else "")
+        chosen = st.session_state[f"{field}={shown}"]
+        if chosen != shown:
+            change_state(**{field: encode(chosen)})
 
-    st.session_state.presenter = state.presenter == "1"
-    st.toggle(
-        "Presenter mode", key="presenter", on_change=store, help="Large type for a projector. Also with the key p"
-    )
+    return store
 
 
 def presenter_mode(state: State) -> None:
@@ -194,7 +213,3 @@ def _show_invitation(address: str) -> None:
     """The address, to photograph or to type."""
     st.image(code_picture(address), width="stretch")
     st.html(f'<div class="invitation">{escape(address)}</div>')
-
-
-def _store_widget(field: str) -> Callable[[], None]:
-    return lambda: change_state(**{field: st.session_state[field]})

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Toggle
 
 from headlight.checkpoints.catalog import MODELS_VARIABLE
 from headlight_app.engine.job import EngineRequest
@@ -88,11 +89,29 @@ def test_what_nobody_unfolds_is_not_computed(monkeypatch: pytest.MonkeyPatch) ->
     assert {"explore_charts", "source_code"} <= set(asked)
 
 
+def presenter_toggle(at: AppTest) -> Toggle:
+    return next(toggle for toggle in at.toggle if toggle.label == "Presenter mode")
+
+
 def test_a_widget_writes_the_address() -> None:
-    at = open_app(model="next", text="the dog")
-    at.toggle(key="presenter").set_value(True).run()
+    at = presenter_toggle(open_app(model="next", text="the dog")).set_value(True).run()
     assert address(at) == {"model": "next", "text": "the dog", "presenter": "1"}
+    assert presenter_toggle(at).value
+    at = presenter_toggle(at).set_value(False).run()
+    assert address(at) == {"model": "next", "text": "the dog"}
     assert not at.exception
+
+
+def test_a_request_sent_before_the_browser_heard_of_presenter_mode_does_not_end_it() -> None:
+    at = open_app(model="next", text="the dog")
+    presenter_toggle(at).set_value(False)  # as it is
+    sent_with = at._tree
+    at.query_params["presenter"] = "1"
+    assert presenter_toggle(at.run()).value
+    at._tree = sent_with  # the widgets as the browser still knows them
+    at.query_params["text"] = "the cat"
+    assert presenter_toggle(at.run()).value
+    assert address(at) == {"model": "next", "text": "the cat", "presenter": "1"}
 
 
 def test_the_sidebar_offers_what_a_model_was_trained_with_first() -> None:
