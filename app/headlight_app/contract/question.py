@@ -24,6 +24,7 @@ def one_of(names: Iterable[str]) -> Meta:
 
 
 Position = Annotated[int, Meta(ge=0, le=MAX_POSITION, description="a whole number from 0, a position")]
+Index = Annotated[int, Meta(ge=0, le=1_000_000, description="a whole number from 0")]
 NumberOrUnset = Annotated[int, Meta(ge=-1, le=MAX_POSITION, description="a whole number from 0, or -1 for none")]
 Name = Annotated[str, Meta(max_length=4_000)]  # of a model, which may be a path, or of one of its parts
 Text = Annotated[str, Meta(max_length=1_000_000)]  # far more than any model reads, which says so in a sentence

@@ -19,7 +19,7 @@ from headlight_app.contract.parts import (
     Prediction,
     Token,
 )
-from headlight_app.contract.question import NumberOrUnset, Position, Question
+from headlight_app.contract.question import Index, NumberOrUnset, Position, Question
 from headlight_app.contract.reply import FileAnswer
 from headlight_app.contract.request import Answer, Lane, OpenedRequest, PageRequest, QuestionRequest
 from headlight_app.contract.state import HeadChoice, Label, State
@@ -27,7 +27,6 @@ from headlight_app.contract.state import HeadChoice, Label, State
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
 Path = Annotated[str, Meta(max_length=200, description="a path such as decoder.1.self.weights")]
-Index = Annotated[int, Meta(ge=0, le=1_000_000, description="a whole number from 0")]
 Logit = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Format = Annotated[str, Meta(max_length=20, description="the name of a file format")]
 MAX_VIEW_KEY_LENGTH = 20_000  # characters by which a saved page finds its picture again
@@ -357,9 +356,14 @@ class PromotedTokens(Struct, frozen=True, kw_only=True):
 
 
 class LogitAttributionAnswer(Answer, frozen=True, kw_only=True):
-    """What each component adds to the logit of an answer; `assumptions` say what is kept as it is for that."""
+    """What each component adds to the logit of an answer; `assumptions` say what is kept as it is for that.
+
+    The answer is `text`; `preposition` and `token_text` say at which token, as in Prediction.
+    """
 
     position: int
+    preposition: str
+    token_text: str | None
     token: int
     text: str
     logit: float

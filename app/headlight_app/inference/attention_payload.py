@@ -208,6 +208,8 @@ def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:
     longest = max(len(traced.text.ids), len(traced.source.ids) if traced.source else 0)
     if longest > 80:
         note_texts.append(f"{longest} tokens: each cell of a thumbnail shows the largest weight of its block.")
+    if traced.overflow_note:
+        note_texts.append(traced.overflow_note)
     if resolved.is_changed:
         note_texts += _row_sum_notes(traced)
     return (" ".join(note_texts),) if note_texts else ()

@@ -141,9 +141,9 @@ class ResolvedQuestion:
         _ = self.model_input, self.source  # an image is found for whoever asks, each time
         return _position_logits(self, position)
 
-    def position_profile(self, length: int, stack: str) -> PositionProfile:
+    def position_profile(self, length: int, stack: str, layer: int | None = None) -> PositionProfile:
         """The positional encoding over `length` positions; text and edits do not matter."""
-        return _position_profile(self, length, stack)
+        return _position_profile(self, length, stack, layer)
 
 
 def resolve(question: Question) -> ResolvedQuestion:
@@ -180,11 +180,13 @@ def _position_logits(resolved: ResolvedQuestion, position: int) -> np.ndarray:
     return logits
 
 
-def _profile_key(resolved: ResolvedQuestion, length: int, stack: str) -> tuple[Question, ModelLocation, int, str]:
+def _profile_key(
+    resolved: ResolvedQuestion, length: int, stack: str, layer: int | None
+) -> tuple[Question, ModelLocation, int, str, int | None]:
     textless = structs.replace(resolved.question, text="", source="", image="", edits=(), masked_positions=())
-    return textless, resolved.location, length, stack
+    return textless, resolved.location, length, stack, layer
 
 
 @cached(LRUCache(32), key=_profile_key)
-def _position_profile(resolved: ResolvedQuestion, length: int, stack: str) -> PositionProfile:
-    return position_profile(resolved.model, length, stack)
+def _position_profile(resolved: ResolvedQuestion, length: int, stack: str, layer: int | None) -> PositionProfile:
+    return position_profile(resolved.model, length, stack, layer)

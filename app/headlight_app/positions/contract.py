@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta, Struct
 
 from headlight_app.contract.arrays import ArraysAnswer
+from headlight_app.contract.question import Index
 from headlight_app.contract.request import Answer, PageRequest, QuestionRequest
 from headlight_app.contract.state import Label
 
@@ -25,13 +26,17 @@ class PositionProfileAnswer(ArraysAnswer, frozen=True, kw_only=True):
 
 
 class PositionProfileRequest(QuestionRequest[PositionProfileAnswer], frozen=True, kw_only=True):
-    """The positional encoding of a stack, by default the last one, at the positions 0 to `length` - 1."""
+    """The positional encoding of a stack, by default the last one, at the positions 0 to `length` - 1.
+
+    `layer` is for models whose layers encode positions each in their own way.
+    """
 
     route: ClassVar[str] = "position_profile"
     is_http: ClassVar[bool] = False
 
     length: Annotated[int, Meta(ge=1, le=MAX_LENGTH, description=f"a number of positions from 1 to {MAX_LENGTH:,}")]
     stack: Label = ""
+    layer: Index | None = None
 
 
 class ExportPositionsRequest(PositionProfileRequest, frozen=True, kw_only=True):
@@ -42,7 +47,7 @@ class ExportPositionsRequest(PositionProfileRequest, frozen=True, kw_only=True):
 
 
 class MeasuredLoss(Struct, frozen=True, kw_only=True):
-    """Nats per token, over the texts that were measured."""
+    """Bits per token, over the texts that were measured."""
 
     mean: float
     standard_error: float

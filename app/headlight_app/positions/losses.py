@@ -31,7 +31,7 @@ def show(tables: Sequence[LossTable], entry: AvailableModel, show_chart: Callabl
     st.header("What each encoding is worth", anchor=False)
     st.markdown(
         "One small model, trained once with each positional encoding on the same texts, in the same order, and else "
-        "alike. The loss is in nats per token of held-out books: lower is better."
+        "alike. The loss is in bits per token of held-out books: lower is better."
     )
     for table in tables:
         _show_table(table, entry, show_chart)
@@ -49,7 +49,7 @@ def _show_table(table: LossTable, entry: AvailableModel, show_chart: Callable[..
     with right:
         st.subheader("Loss over the length of the text", anchor=False)
         lines = [(row.title, _means(row.losses)) for row in table.rows]
-        figure = charts.line_chart(lines, "tokens of the text", "nats per token", labels=table.lengths, height=300)
+        figure = charts.line_chart(lines, "tokens of the text", "bits per token", labels=table.lengths, height=300)
         show_chart(figure, f"losses_{table.architecture}_chart")
 
 

@@ -10,6 +10,8 @@ import streamlit as st
 from msgspec import to_builtins
 from msgspec.structs import replace
 
+from headlight.analysis.position_profile import layers_differ
+from headlight.config import Config
 from headlight.errors import HeadlightError
 from headlight_app.contract.state import State
 from headlight_app.engine.client import ask
@@ -39,12 +41,7 @@ def show(state: State, entry: AvailableModel) -> None:
     """The page."""
     heading = st.container(horizontal=True, vertical_alignment="center")
     heading.title("How the model knows order")
-    stacks = entry.config.stacks
-    stack = st.segmented_control("Stack", stacks, default=stacks[-1], key="stack") if len(stacks) > 1 else stacks[0]
-    length = min(entry.config.context_length, MAX_POSITIONS)
-    # Nothing of what the model reads or how it is edited matters.
-    question = replace(state.question(""), text="", source="", image="", edits=(), masked_positions=())
-    request = PositionProfileRequest(question=question, length=length, stack=stack or stacks[-1])
+    request = _chosen_request(state, entry.config)
     try:
         reply = ask(request)
     except HeadlightError as error:
@@ -68,6 +65,26 @@ def show(state: State, entry: AvailableModel) -> None:
     losses.show(tables, entry, show_chart)
     with st.expander("The code that computes this", icon=":material/code:"):
         st.code(profile.code, language="python")
+
+
+def _chosen_request(state: State, config: Config) -> PositionProfileRequest:
+    """The question, with the controls for the stack and the layer that it is about."""
+    stacks = config.stacks
+    stack = st.segmented_control("Stack", stacks, default=stacks[-1], key="stack") if len(stacks) > 1 else stacks[0]
+    stack = stack or stacks[-1]
+    layer = _choose_layer(state, config, stack)
+    length = min(config.context_length, MAX_POSITIONS)
+    # Nothing of what the model reads or how it is edited matters.
+    question = replace(state.question(""), text="", source="", image="", edits=(), masked_positions=())
+    return PositionProfileRequest(question=question, length=length, stack=stack, layer=layer)
+
+
+def _choose_layer(state: State, config: Config, stack: str) -> int | None:
+    """Which layer, where they differ; an encoding that replaces the model's own is that of all layers."""
+    if state.variant.positional_encoding or not layers_differ(config, stack):
+        return None
+    help_text = "The layers of this model encode positions each in their own way."
+    return st.selectbox("Layer", range(config.num_layers(stack)), key="positions_layer", help=help_text, width=200)
 
 
 def _charts(arrays: Mapping[str, np.ndarray], missing: str, show_chart: ShowChart) -> Data:

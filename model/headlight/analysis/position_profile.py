@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from headlight.array_types import Float, Int
+from headlight.config import Config
 from headlight.errors import EditError
 from headlight.nn.positional_encodings import Alibi, DisentangledPositions, PositionalEncoding, RelativeBias, Rope
 from headlight.nn.transformer import Transformer
@@ -36,21 +37,27 @@ class PositionProfile:
 
 
 @torch.inference_mode()
-def position_profile(model: Transformer, length: int, stack: str | None = None) -> PositionProfile:
+def position_profile(
+    model: Transformer, length: int, stack: str | None = None, layer: int | None = None
+) -> PositionProfile:
     """The positional encoding of a stack, by default the last one, read from its own module.
 
-    Raises EditError for a stack that the model does not have.
+    With `layer` it is that layer's, in models whose layers encode positions each in their own way (`layers_differ`).
+    Raises EditError for a stack or a layer that the model does not have.
     """
     name = stack or model.config.stacks[-1]
     if name not in model.config.stacks:
         raise EditError(f"This model has no {name!r}; it has {', '.join(model.config.stacks)}.")
-    position = model.stack(name).positional_encoding
+    encodings = model.stack(name).layer_positional_encodings
+    if layer is not None and not 0 <= layer < len(encodings):
+        raise EditError(f"There is no layer {layer}; the {name} has {len(encodings)}, counted from 0.")
+    position = model.stack(name).positional_encoding if layer is None else encodings[layer]
     position_ids = torch.arange(length, device=model.device)
     embeddings, bias = position.embed(position_ids), position.bias(position_ids, position_ids)
     angles = position.angles(position_ids) if isinstance(position, Rope) else None
     buckets = _buckets(position, torch.arange(-(length // 2), length // 2 + 1, device=model.device))
     return PositionProfile(
-        encoding=model.config.positional_encoding,
+        encoding=_encoding_name(model.config.for_stack(name), layer),
         embeddings=to_numpy(embeddings) if _overrides(position, "embed") else None,
         angles=None if angles is None else to_numpy(angles),
         bias=to_numpy(bias) if _overrides(position, "bias") else None,
@@ -61,6 +68,17 @@ def position_profile(model: Transformer, length: int, stack: str | None = None) 
         if isinstance(position, DisentangledPositions)
         else None,
     )
+
+
+def layers_differ(config: Config, stack: str) -> bool:
+    """Whether the layers of a stack encode positions each in their own way."""
+    per_layer = config.for_stack(stack).per_layer
+    return bool(per_layer.positional_encodings or per_layer.ropes)
+
+
+def _encoding_name(config: Config, layer: int | None) -> str:
+    of_layers = config.per_layer.positional_encodings
+    return config.positional_encoding if layer is None or not of_layers else of_layers[layer]
 
 
 def _buckets(position: PositionalEncoding, key_minus_query: torch.Tensor) -> torch.Tensor | None:

@@ -12,6 +12,7 @@ from headlight.errors import EditError, TextError
 from headlight.nn.attention import repeat_key_values
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tasks import task_of
+from headlight.text.word_groups import TokenGroups
 from headlight.tracing.recompute import intervention_hook
 from headlight.tracing.run import pixel_tensor, token_tensor
 from headlight.tracing.trace import Trace, require_position
@@ -63,16 +64,21 @@ def _prediction_logits(logits: Tensor | None, trace: Trace, position: int) -> Te
 
 
 @torch.inference_mode()
-def weighted_value_norm(model: Transformer, trace: Trace, path: str) -> Float[np.ndarray, "head query key"]:
+def weighted_value_norm(
+    model: Transformer, trace: Trace, path: str, key_groups: TokenGroups | None = None
+) -> Float[np.ndarray, "head query key"]:
     """The norm of the weighted, projected value, ||a_ij v_j W_O|| (Kobayashi et al. 2020, equation 5).
 
     For the attention at `path` (`decoder.3.self`), whose `weights` and `v` the trace must hold; rows do not sum to one.
+    With `key_groups` a column is a group of keys, such as the tokens of a word: the norm of the sum of their vectors.
     """
     attention, _ = attention_at(model, path)
     values = torch.from_numpy(trace[f"{path}.v"].copy())[None].to(attention.output.weight.device)
     value_outputs = per_head_output(
         attention, repeat_key_values(values.float(), attention.group_size)[0]
     )  # head key d_model
-    norms: np.ndarray = value_outputs.norm(dim=-1).cpu().numpy()
-    weighted_norms: np.ndarray = trace[f"{path}.weights"] * norms[:, None, :]
-    return weighted_norms.astype(np.float32)
+    weights = torch.from_numpy(trace[f"{path}.weights"].copy()).to(value_outputs)
+    if key_groups is None:
+        return np.asarray((weights * value_outputs.norm(dim=-1)[:, None]).cpu())
+    sums = (weights[..., list(group)] @ value_outputs[:, list(group)] for group in key_groups)  # head query d_model
+    return np.asarray(torch.stack([each.norm(dim=-1) for each in sums], dim=-1).cpu())

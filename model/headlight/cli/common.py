@@ -62,7 +62,7 @@ def open_model(options: argparse.Namespace) -> Checkpoint:
 
 
 def warn_of_overflow(traced: Trace) -> None:
-    """Print a warning on standard error if the model's output is not finite; its weights may be."""
+    """Print a warning on standard error where numbers are not finite; all weights may be."""
     if traced.overflow_note:
         print(f"headlight: {traced.overflow_note}", file=sys.stderr)
 

@@ -43,7 +43,7 @@ def predict(arguments: Sequence[str]) -> int:
     positions = _asked_positions(loaded, encoded)
     if not positions:
         raise TextError(f"The text has no {MASK}; put one where a word is to be predicted.")
-    traced = run(loaded.model, loaded.tokenizer, options.text, keep=("logits",))
+    traced = run(loaded.model, loaded.tokenizer, options.text, keep=("*.residual", "*.final_residual", "logits"))
     warn_of_overflow(traced)
     predictions = {position: candidates(traced, loaded.tokenizer, position, options.top) for position in positions}
     if options.json:

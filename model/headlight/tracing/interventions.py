@@ -27,6 +27,7 @@ from headlight.cancellation import check_cancelled
 from headlight.errors import EditError
 from headlight.nn.hooks import HOOK_POINTS, HookPoint, HookScope, hook_point_of
 from headlight.registry import Registry
+from headlight.tracing.trace import is_on_residual_stream
 
 _EDIT_PATTERN = re.compile(r"([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?")
 _RANGE_PATTERN = re.compile(r"\s*(?:(\d{1,9})|(\d{0,9}):(\d{0,9}))\s*")
@@ -267,8 +268,11 @@ class InterventionHook:
                 self.applied.add(intervention)
         if hook_point == "mask":
             self._allowed[part] = value
-        if hook_point in ("final_residual", "logits") and self.interventions and not value.isfinite().all():
-            raise EditError("With these edits the numbers grow past what a model can compute with; use smaller ones.")
+        if self.interventions and is_on_residual_stream(path) and not value.float().square().sum(-1).isfinite().all():
+            raise EditError(
+                f"With these edits the numbers grow past what a model can compute with, first at {path}; "
+                "use smaller ones."
+            )
         return value
 
     def require_all_applied(self) -> None:

@@ -39,6 +39,7 @@ def require_head(head: int, heads: int) -> None:
 
 
 NOT_FINITE = "What this model says is no number (NaN or infinite), so it predicts nothing."
+OVERFLOW = "At {path} the numbers are NaN, infinite or too large to compute with. All that follows means nothing."
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: equal numbers would mean nothing
@@ -94,15 +95,32 @@ class Trace:
 
     @property
     def overflow_note(self) -> str:
-        """A sentence where the output is NaN or infinite, as huge weights and edits make it; else empty."""
-        last = f"{self.config.stacks[-1]}.final_residual"
-        output = self.values.get("logits", self.values.get(last))
-        return "" if output is None or np.isfinite(output).all() else NOT_FINITE
+        """A sentence where numbers are NaN, infinite or too large, as huge weights make them; else empty.
+
+        It names the first recorded value of the residual stream that is.
+        """
+        stream = ((path, value) for path, value in self.values.items() if is_on_residual_stream(path))
+        first = next((path for path, value in stream if not _can_be_normalized(value)), None)
+        return "" if first is None else OVERFLOW.format(path=first)
 
     def probabilities(self, position: int = -1) -> Float[np.ndarray, " token"]:
         """The probability of every token (or label) at one position, or of the whole text's labels: softmax."""
         logits = self["logits"]
         return softmax(logits if logits.ndim == 1 else logits[position_index(position, len(logits))])
+
+
+def is_on_residual_stream(path: str) -> bool:
+    """Whether a path is of the residual stream, from the embedding to the logits."""
+    hook_point = path.rpartition(".")[2]
+    return hook_point.startswith("residual") or hook_point in ("embedding", "final_residual", "logits")
+
+
+def _can_be_normalized(value: np.ndarray) -> bool:
+    """Whether the squares of each vector have a finite sum in 32 bits; where they have none, RMSNorm gives zeros."""
+    flat = value.astype(np.float32, copy=False).ravel()
+    with np.errstate(over="ignore", invalid="ignore"):
+        # The sum over all vectors is fast to take, and finite for nearly all models.
+        return bool(np.isfinite(flat @ flat) or np.isfinite(np.square(value, dtype=np.float32).sum(-1)).all())
 
 
 def softmax(logits: Float[np.ndarray, " token"]) -> Float[np.ndarray, " token"]:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from headlight.analysis.head_metrics import head_metrics
+from headlight.analysis.weight_importance import weighted_value_norm
 from headlight.errors import CheckpointError, EditError, TextError
 from headlight_app.contract.question import Question
 from headlight_app.contract.state import State
@@ -101,6 +102,20 @@ def test_words_are_sums_over_keys_and_means_over_queries() -> None:
         head_view(resolve(question), State(unit="words", quantity="scores")).rows.tokens,
         [(i,) for i in range(len(whole))],
     )
+
+
+def test_the_value_weighted_length_of_a_word_is_that_of_the_sum_of_its_vectors() -> None:
+    question = make_question("masked", "the sheat sat")
+    resolved = resolve(question)
+    made = head_view(resolved, State(unit="words", quantity="value_norm", hide="special"))
+    trace, path = resolved.trace_of("encoder.0.self.weights", "encoder.0.self.v"), "encoder.0.self"
+    lengths = weighted_value_norm(resolved.model, trace, path, made.columns.tokens)[0]
+    by_hand = [lengths[list(row)].mean(0) for row in made.rows.tokens]
+    assert made.values == pytest.approx(np.array(by_hand), abs=1e-6)
+    (word,) = (column for column, tokens in enumerate(made.columns.tokens) if len(tokens) > 1)
+    sums = head_view(resolved, State(quantity="value_norm", hide="special")).values[:, 1:3].sum(-1)
+    assert (made.values[0, word] < sums[0]).all(), "vectors of different directions"
+    assert "words: length of the vectors' sum over keys, mean over queries" in made.rules
 
 
 def test_only_the_largest_weights_are_shown_and_the_rest_is_left_out() -> None:

@@ -1,6 +1,7 @@
 """The Positions page: the positional encoding in charts, with its formula and code."""
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -82,8 +83,14 @@ def test_what_was_measured_is_shown_as_it_stands_in_the_files() -> None:
         for row in measured["models"]:
             assert POSITIONAL_ENCODINGS[row["positional_encoding"]].title in table
             for loss in (*row["losses"], row["shuffled"]):
-                assert (f"{loss['mean']:.3f}<small>± {loss['standard_error']:.3f}" if loss else "undefined") in table
+                assert (bits(loss) if loss else "undefined") in table
         assert measured["command"] in [code.value for code in at.code]
+
+
+def bits(loss: dict[str, float]) -> str:
+    """A loss in nats as the page shows it."""
+    mean, error = (loss[name] / math.log(2) for name in ("mean", "standard_error"))
+    return f"{mean:.3f}<small>± {error:.3f}"
 
 
 def test_the_open_model_is_marked_and_a_table_that_ends_is_undefined() -> None:

@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from headlight import variant
-from headlight.analysis.position_profile import position_profile
-from headlight.config_groups import RopeConfig
+from headlight.analysis.position_profile import layers_differ, position_profile
+from headlight.config_groups import PerLayerConfig, RopeConfig
+from headlight.errors import EditError
 from tests.model import toys
 
 
@@ -26,6 +27,31 @@ def test_the_similarity_of_rotations_is_that_of_two_rotated_vectors(rotary_dim: 
     similarity = position_profile(model, 9).similarity
     assert similarity is not None
     np.testing.assert_allclose(similarity, expected, atol=1e-5)
+
+
+def test_each_layer_has_its_own_profile_where_layers_differ() -> None:
+    near, far = RopeConfig(theta=10.0), RopeConfig(theta=100_000.0)
+    model = toys.model(layers=3, rope=far, per_layer=PerLayerConfig(ropes=(near, far, near)))
+    assert layers_differ(model.config, "decoder") and not layers_differ(toys.model().config, "decoder")
+    profiles = [position_profile(model, 9, "decoder", layer) for layer in range(3)]
+    for layer, rope in enumerate((near, far, near)):
+        alone = position_profile(toys.model(rope=rope), 9)
+        assert np.array_equal(as_array(profiles[layer].angles), as_array(alone.angles))
+        assert np.array_equal(as_array(profiles[layer].similarity), as_array(alone.similarity))
+    assert not np.array_equal(as_array(profiles[0].angles), as_array(profiles[1].angles))
+    with pytest.raises(EditError, match="no layer 3; the decoder has 3"):
+        position_profile(model, 9, "decoder", 3)
+
+
+def test_a_layer_without_positions_says_so() -> None:
+    model = toys.model(per_layer=PerLayerConfig(positional_encodings=("rope", "none")))
+    assert [position_profile(model, 5, "decoder", layer).encoding for layer in (0, 1)] == ["rope", "none"]
+    assert position_profile(model, 5, "decoder", 1).angles is None
+
+
+def as_array(values: np.ndarray | None) -> np.ndarray:
+    assert values is not None
+    return values
 
 
 def test_vectors_of_distances_are_compared_once_they_are_learned() -> None:

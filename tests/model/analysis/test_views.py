@@ -36,6 +36,22 @@ def test_value_norms_are_the_norms_of_the_weighted_projected_values(choices: dic
     assert fetched[head] == pytest.approx(by_hand, rel=1e-4, abs=1e-6)
 
 
+def test_the_norm_of_a_word_is_that_of_the_sum_of_its_vectors() -> None:
+    model, path, head = toys.decoder(), "decoder.1.self", 2
+    trace = traced(model)
+    count = len(trace.text.ids)
+    groups = ((0,), (1, 2, 3), tuple(range(4, count)))
+    found = weighted_value_norm(model, trace, path, groups)
+    output, v = attention_at(model, path)[0].output.weight.numpy(), trace[f"{path}.v"]
+    width = v.shape[-1]
+    vectors = (v[head * len(v) // len(found)] @ output[:, head * width : (head + 1) * width].T).astype(np.float64)
+    for column, group in enumerate(groups):
+        sums = trace[f"{path}.weights"][head][:, list(group)] @ vectors[list(group)]
+        assert found[head, :, column] == pytest.approx(np.linalg.norm(sums, axis=-1), rel=1e-4, abs=1e-6)
+    alone = weighted_value_norm(model, trace, path, tuple((place,) for place in range(count)))
+    assert alone == pytest.approx(weighted_value_norm(model, trace, path), rel=1e-4, abs=1e-6)
+
+
 @pytest.mark.parametrize("edits", [(), ("decoder.0.self.weights[1]=uniform",)])
 def test_the_gradient_equals_finite_differences(edits: tuple[str, ...]) -> None:
     model, path, token = toys.decoder(), "decoder.0.self", 7

@@ -11,7 +11,8 @@ import torch
 from headlight import load, run, save
 from headlight.checkpoints import describe_nonfinite, find_nonfinite
 from headlight.cli.main import main
-from headlight.tracing.trace import NOT_FINITE
+from headlight.errors import EditError
+from headlight.tracing.trace import OVERFLOW
 from tests.model import toys
 
 
@@ -65,7 +66,22 @@ def test_finite_weights_that_overflow_on_the_way_are_told(tmp_path: Path, capsys
     largest = torch.finfo(torch.float32).max
     folder = str(spoilt(tmp_path / "toy", largest, "decoder.final_norm.weight", count=9))
     assert main(["trace", "the cat", "--model", folder, "--out", str(tmp_path / "out.npz")]) == 0
-    assert capsys.readouterr().err == "headlight: " + NOT_FINITE + "\n"
+    said = "headlight: " + OVERFLOW.format(path="decoder.final_residual") + "\n"
+    assert capsys.readouterr().err == said
     assert main(["predict", "the cat", "--model", folder]) == 0
-    assert NOT_FINITE in capsys.readouterr().err
+    assert said in capsys.readouterr().err
     assert run(toys.decoder(), toys.causal(), "the cat").overflow_note == ""
+
+
+@pytest.mark.parametrize(("number", "norm"), [(1e30, "layernorm"), (1e30, "rmsnorm"), (float("nan"), "rmsnorm")])
+def test_the_layer_is_named_where_numbers_overflow_though_the_output_may_be_finite(number: float, norm: str) -> None:
+    model = toys.decoder(norm=norm)
+    with torch.no_grad():
+        model.get_parameter("decoder.blocks.0.feed_forward.down.weight")[0] = number
+    assert run(model, toys.causal(), "the cat").overflow_note == OVERFLOW.format(path="decoder.1.residual")
+
+
+@pytest.mark.parametrize("norm", ["layernorm", "rmsnorm"])
+def test_an_edit_that_makes_numbers_overflow_is_refused_with_its_place(norm: str) -> None:
+    with pytest.raises(EditError, match=r"first at decoder\.0\.residual"):
+        run(toys.decoder(norm=norm), toys.causal(), "the cat", ["decoder.0.residual=scale:1e38"])

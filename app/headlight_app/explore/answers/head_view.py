@@ -117,6 +117,9 @@ def _exact_heads(request: QuantityRequest, choice: HeadChoice, heads: Sequence[H
     )
     token_filter = TokenFilter(choice, quantity, resolved.tokenizer, *texts)
     values, allowed = token_filter.apply(np.where(allowed, values, 0), allowed)
+    if token_filter.by_word and quantity.join_keys:
+        joined = {layer: quantity.join_keys(request, layer, token_filter.groups[1]) for layer in layers}
+        values = token_filter.join_queries(np.stack([joined[layer][head] for layer, head in heads]))
     return HeadValues(values, allowed, token_filter.axis(0), token_filter.axis(1), token_filter.rules())
 
 

@@ -45,6 +45,7 @@ from headlight_app.explore.contract import (
     ResidualNormsAnswer,
     ResidualNormsRequest,
 )
+from headlight_app.inference.attention_payload import answer_place
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 
 # All that the tab needs besides what every question keeps: one forward pass for all of its plots.
@@ -167,8 +168,11 @@ def answer_logit_attribution(request: LogitAttributionRequest) -> Reply[LogitAtt
     logits = attribution.logits(np.array([token]))[:, 0]
     layers = [component.layer for component in attribution.components if component.kind == "feed_forward"]
     promoted = attribution.vocabulary_logits("feed_forward")
+    preposition, token_text = answer_place(traced, position)
     answer = LogitAttributionAnswer(
         position=position,
+        preposition=preposition,
+        token_text=token_text,
         token=token,
         text=answer_text(traced, tokenizer, token),
         logit=float(logits_here[token]),

@@ -14,10 +14,12 @@ from headlight.attention_groups import AttentionGroup
 from headlight.errors import EditError
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.registry import Registry
+from headlight.text.word_groups import TokenGroups
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
 HeadArrays = tuple[np.ndarray, np.ndarray]  # numbers and allowed cells, both [head query key]
 Compute = Callable[["QuantityRequest", int], HeadArrays]  # of all heads of a layer
+JoinKeys = Callable[["QuantityRequest", int, TokenGroups], np.ndarray]  # numbers, [head query group]
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ class Quantity:
     """A quantity: its title in the menu, its description in half a sentence, and how it is computed for a layer.
 
     `signed` numbers have a sign that matters. `scale` is "probability" (0 to 1, painted by its square root), "sqrt" or
-    "linear". An `additive` quantity may be summed over the tokens of a word, and cut to its largest. One that is the
+    "linear". An `additive` quantity may be summed over the tokens of a word, and cut to its largest; `join_keys`
+    computes it for the keys of words where that is no sum of numbers. One that is the
     value of a `hook_point` can be recomputed for one region of a long text; others need all heads of a layer. `note`
     says what it leaves out of a model.
     """
@@ -75,6 +78,7 @@ class Quantity:
     signed: bool = False
     scale: Literal["probability", "sqrt", "linear"] = "linear"
     additive: bool = True
+    join_keys: JoinKeys | None = None
     hook_point: str = ""
     is_masked: bool = True
     note: Callable[[QuantityRequest], str] = lambda request: ""
@@ -100,6 +104,12 @@ def _value_norm(request: QuantityRequest, layer: int) -> HeadArrays:
     path = request.attention_group.path(layer)
     traced = request.resolved.trace_of(f"{path}.weights", f"{path}.v")
     return weighted_value_norm(request.resolved.model, traced, path), _weights(request, layer)[1]
+
+
+def _value_norm_of_words(request: QuantityRequest, layer: int, key_groups: TokenGroups) -> np.ndarray:
+    path = request.attention_group.path(layer)
+    traced = request.resolved.trace_of(f"{path}.weights", f"{path}.v")
+    return weighted_value_norm(request.resolved.model, traced, path, key_groups)
 
 
 def has_residual(request: QuantityRequest) -> bool:
@@ -203,6 +213,7 @@ QUANTITIES: Registry[Quantity] = Registry(
                 ("weights", "v"),
             ),
             scale="sqrt",
+            join_keys=_value_norm_of_words,
         ),
         "rollout": Quantity(
             "Rollout",

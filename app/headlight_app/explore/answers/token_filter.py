@@ -58,6 +58,11 @@ class TokenFilter:
             allowed.astype(np.float32), queries, keys
         ) > 0
 
+    def join_queries(self, values: np.ndarray) -> np.ndarray:
+        """Numbers whose keys are joined to words already, [head query column], as [head row column]."""
+        columns = tuple((column,) for column in range(values.shape[-1]))
+        return aggregate_by_group(values[:, self.kept_positions[0]], self._groups_among_kept(0), columns)
+
     @property
     def renormalizes(self) -> bool:
         """Whether rows are made to sum to one again; differences and lengths have no such sum."""
@@ -111,5 +116,6 @@ class TokenFilter:
             is_probability = self.quantity.scale == "probability"
             rules.append(f"{' and '.join(names)} hidden" + (f", {row_sum}" if is_probability else ""))
         if self.by_word:
-            rules.append("words: sum over keys, mean over queries")
+            sum_of = "length of the vectors' sum" if self.quantity.join_keys else "sum"
+            rules.append(f"words: {sum_of} over keys, mean over queries")
         return tuple(rules)

@@ -256,6 +256,8 @@ export interface PromotedTokens {
 /** What each component adds to the logit of an answer; `assumptions` say what is kept as it is for that. */
 export interface LogitAttributionAnswer {
   position: number;
+  preposition: string;
+  token_text: string | null;
   token: number;
   text: string;
   logit: number;

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
+import math
 
-from headlight.evaluation.length_extrapolation import Extrapolation, ModelLosses, shipped_extrapolations
+from headlight.evaluation.length_extrapolation import Extrapolation, Loss, ModelLosses, shipped_extrapolations
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.transformer import describe_missing_weights
 from headlight_app.contract.reply import Reply
@@ -24,12 +24,13 @@ from headlight_app.positions.contract import (
 )
 
 ARRAYS = ("embeddings", "angles", "bias", "slopes", "similarity", "buckets", "bucket_similarity")
+NATS_PER_BIT = math.log(2)
 
 
 def answer_position_profile(request: PositionProfileRequest) -> Reply[PositionProfileAnswer]:
     """The arrays of a position profile, those that the encoding has; see `PositionProfile`."""
     resolved = resolve(request.question)
-    profile = resolved.position_profile(request.length, request.stack)
+    profile = resolved.position_profile(request.length, request.stack, request.layer)
     encoding, section = POSITIONAL_ENCODINGS[profile.encoding], positional_encoding_section(profile.encoding)
     shapes, numbers = pack_arrays({name: array for name in ARRAYS if (array := getattr(profile, name)) is not None})
     answer = PositionProfileAnswer(
@@ -61,16 +62,17 @@ def _loss_table(architecture: str, found: Extrapolation) -> LossTable:
         lengths=found.lengths,
         rows=tuple(map(_loss_row, found.models)),
         target_count=found.models[0].target_count,
-        seed_spread=found.seed_spread,
+        seed_spread=tuple(nats / NATS_PER_BIT for nats in found.seed_spread),
         command=found.command,
     )
 
 
 def _loss_row(measured: ModelLosses) -> LossRow:
-    losses, shuffled = msgspec.convert(
-        (measured.losses, measured.shuffled),
-        tuple[tuple[MeasuredLoss | None, ...], MeasuredLoss],
-        from_attributes=True,
-    )
+    losses = tuple(None if loss is None else _in_bits(loss) for loss in measured.losses)
     title = POSITIONAL_ENCODINGS[measured.positional_encoding].title
-    return LossRow(name=measured.name, title=title, losses=losses, shuffled=shuffled)
+    return LossRow(name=measured.name, title=title, losses=losses, shuffled=_in_bits(measured.shuffled))
+
+
+def _in_bits(loss: Loss) -> MeasuredLoss:
+    """The unit of surprisal on all pages; what trains and measures counts in nats, as PyTorch does."""
+    return MeasuredLoss(mean=loss.mean / NATS_PER_BIT, standard_error=loss.standard_error / NATS_PER_BIT)

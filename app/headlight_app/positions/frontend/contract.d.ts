@@ -16,9 +16,10 @@ export interface PositionProfileAnswer extends ArraysAnswer {
 export interface ExportPositionsRequest extends QuestionRequest {
   length: number;
   stack?: string;
+  layer?: number | null;
 }
 
-/** Nats per token, over the texts that were measured. */
+/** Bits per token, over the texts that were measured. */
 export interface MeasuredLoss {
   mean: number;
   standard_error: number;

@@ -15,13 +15,13 @@ import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../
 export function positionsView(profile, data) {
   const { request, title } = data;
   const charts = [...chartsOf(profile, data), ...data.losses.map(lossChart)];
-  const stack = `${request.stack}, ${request.length} positions`;
+  const stack = [request.stack, ...(request.layer === null ? [] : [`layer ${request.layer}`])].join(", ");
   return {
     name: `positions-${title
       .toLowerCase()
       .match(/[a-z0-9]+/g)
       ?.join("-")}`,
-    shown: `${title}: ${charts.map((chart) => chart.title.toLowerCase()).join(", ")} · ${stack}`,
+    shown: `${title}: ${charts.map((chart) => chart.title.toLowerCase()).join(", ")} · ${stack}, ${request.length} positions`,
     sides: [{ question: request.question, tokens: [], source_tokens: null }],
     draw: (width, heading) => {
       if (!charts.length) throw new Error("This page has no chart now, so there is nothing to draw.");
@@ -37,7 +37,7 @@ export function positionsView(profile, data) {
 function lossChart({ architecture, lengths, rows }) {
   const series = rows.map(({ title, losses }) => ({ name: title, values: losses.map((loss) => loss?.mean ?? NaN) }));
   const labels = lengths.map(String);
-  const axes = { xTitle: "tokens of the text", yTitle: "nats per token of held-out books" };
+  const axes = { xTitle: "tokens of the text", yTitle: "bits per token of held-out books" };
   return {
     title: `Loss of ${architecture}s over the length of the text`,
     draw: (figure, box) => addLineChart(figure, { series, x: [...labels.keys()], labels, ...axes }, box),
@@ -54,7 +54,7 @@ function lossTable({ architecture, lengths, rows }) {
     `Losses of ${architecture}s`,
     {
       name: `positions losses ${architecture}`,
-      axes: ["positional_encoding", "nats per token"],
+      axes: ["positional_encoding", "bits per token"],
       labels: [rows.map(({ title }) => title), texts.flatMap((text) => [text, `${text}, standard error`])],
       values: Float32Array.from(values),
     },

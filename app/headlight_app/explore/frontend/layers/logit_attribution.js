@@ -56,14 +56,14 @@ function drawContributions(page) {
 }
 
 /** @param {ExplorePage} page @param {LogitAttributionAnswer} meta @param {number} sum */
-function drawTotal(page, { text, position, logit }, sum) {
+function drawTotal(page, { text, preposition, token_text, logit }, sum) {
   const token = createElement("bdi", "token", inlineText(text));
-  const after = quotedToken(page.state.answer.tokens[position]);
+  const place = token_text === null ? [] : quotedToken({ text: token_text });
   layerElement(page, "shares-total").replaceChildren(
     "The logit of ",
     token,
-    " after ",
-    ...after,
+    ` ${preposition}`,
+    ...place,
     " is ",
     createElement("b", "", formatNumber(logit)),
     `; all parts add up to ${formatNumber(sum)}. What is added to every token's logit alike changes no probability.`,
