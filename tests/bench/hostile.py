@@ -428,8 +428,9 @@ def _require_sentence(said: str, path: str) -> None:
 
 
 def _require_answer(traced: Trace) -> None:
-    for value in traced.values.values():
-        value.sum()
+    strange = [path for path, value in traced.values.items() if _must_be_finite(path) and not np.isfinite(value).all()]
+    if strange and not traced.overflow_note:
+        raise WrongAnswer(f"nobody is told that {strange[0]} is not finite")
     weights = [value for path, value in traced.values.items() if path.endswith(".weights")]
     if traced.interventions or not weights:
         return
@@ -437,6 +438,11 @@ def _require_answer(traced: Trace) -> None:
         sums = rows.astype(np.float64).sum(-1)
         if np.isfinite(rows).all() and traced.config.attention_function == "softmax" and sums.max() > 1.01:
             raise WrongAnswer(f"rows of attention sum to {sums.max()}")
+
+
+def _must_be_finite(path: str) -> bool:
+    """Scores may be infinite, where a mask or a bias forbids a key."""
+    return path.rpartition(".")[2] not in ("bias", "scores", "masked_scores", "mask")
 
 
 CASES_BY_KIND: dict[str, Case] = {"checkpoints": open_checkpoint, "questions": ask_question}

@@ -12,7 +12,7 @@ Object.assign(globalThis, { document: { createElement: () => canvas } });
 const { addBars, addLineChart, addNumberMap } = await import(
   "../../../app/headlight_app/ui/frontend/charts/figure_charts.js"
 );
-const { addFoot } = await import("../../../app/headlight_app/ui/frontend/charts/figure_text.js");
+const { addFoot, textWidth, wrapText } = await import("../../../app/headlight_app/ui/frontend/charts/figure_text.js");
 const { beginFigure, beginSheet, colourNames } = await import(
   "../../../app/headlight_app/ui/frontend/charts/shapes.js"
 );
@@ -130,4 +130,20 @@ test("the line at the foot says the sides apart, their changes within each, and 
 
 test("labels keep equal tokens apart, and no spreadsheet takes one for a formula", () => {
   assert.deepEqual(numbered([{ text: "=1" }, { text: "=1" }]), ["0 =1", "1 =1"]);
+});
+
+test("all of a foot line stands in the figure, however it is wrapped", () => {
+  const texts = [
+    "stories-causal 3f2a · masked: token 3, token 14 · positional encoding: ALiBi instead of RoPE · Headlight 1.0 · 2026-11-23",
+    "one",
+    "a".repeat(300),
+    `short ${"日本".repeat(80)} end`,
+    "",
+  ];
+  for (const width of [20, 81, 176])
+    for (const text of texts) {
+      const lines = wrapText(text, 1.8, width);
+      assert.equal(lines.join("").replaceAll(" ", ""), text.replaceAll(" ", ""));
+      for (const line of lines) assert.ok(textWidth(line, 1.8) <= width, line);
+    }
 });

@@ -69,15 +69,29 @@ function pushText({ shapes }, shape) {
   shapes.push({ kind: "text", ...shape, text_width: textWidth(shape.text, shape.size, shape.bold) });
 }
 
-/** @param {string} text @param {number} size @param {number} width */
-export function wrapText(text, size, width) {
+/**
+ * All of a text, in lines of at most that width; a word that is longer is broken between its letters.
+ * @param {string} text @param {number} size @param {number} width @param {boolean} [bold] @returns {string[]}
+ */
+export function wrapText(text, size, width, bold = false) {
+  const fits = (/** @type {string} */ words) => textWidth(words, size, bold) <= width;
   const lines = [""];
   for (const word of text.split(" ")) {
     const longer = lines.at(-1) ? `${lines.at(-1)} ${word}` : word;
-    if (textWidth(longer, size, true) <= width || !lines.at(-1)) lines[lines.length - 1] = longer;
-    else lines.push(word);
+    if (fits(longer)) lines[lines.length - 1] = longer;
+    else lines.push(...breakWord(word, fits));
   }
-  return lines.map((line) => fitText(line, size * 1.1, width));
+  return lines[0] ? lines : lines.slice(1);
+}
+
+/** @param {string} word @param {(text: string) => boolean} fits @returns {string[]} */
+function breakWord(word, fits) {
+  const pieces = [""];
+  for (const { segment } of new Intl.Segmenter().segment(word)) {
+    if (!pieces.at(-1) || fits(pieces.at(-1) + segment)) pieces[pieces.length - 1] += segment;
+    else pieces.push(segment);
+  }
+  return pieces;
 }
 
 /** @typedef {{ size?: number, anchor: TextLine["anchor"], turn?: number, room: number, bold?: boolean, fill?: string }} LabelOptions */
@@ -107,7 +121,7 @@ export function longestLabel(names, size) {
 /** The title, if there is one; gives where the rest begins. @param {Figure} figure */
 export function addTitle(figure) {
   if (!figure.title) return 2;
-  const lines = wrapText(figure.title, HEADING_SIZE, figure.width - 4);
+  const lines = wrapText(figure.title, HEADING_SIZE, figure.width - 4, true);
   return addLines(figure, lines, 2, 2, { size: HEADING_SIZE, bold: true });
 }
 

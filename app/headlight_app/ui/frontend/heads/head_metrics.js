@@ -37,7 +37,7 @@ function metricRow(page, { name, title, description, unit }, values, place) {
   line.append(
     createElement("span", "metric-name", title),
     createTrack((value ?? 0) / most),
-    createElement("span", "number", unit && value !== null ? `${value.toFixed(1)} ${unit}` : formatMetric(page, name, value)),
+    createElement("span", "number", formatMetric(page, name, value, 1)),
   );
   const rank =
     value === null

@@ -37,12 +37,12 @@ function askedMetrics(page, group) {
 
 /**
  * A metric as a reader wants it: shares in percent, all else with its unit.
- * @param {Page} page @param {string} name @param {number | null | undefined} value
+ * @param {Page} page @param {string} name @param {number | null | undefined} value @param {number} [digits]
  */
-export function formatMetric(page, name, value) {
+export function formatMetric(page, name, value, digits = 2) {
   if (value === null || value === undefined) return "–";
   const unit = metricRows(page).find((metric) => metric.name === name)?.unit;
-  return unit ? `${value.toFixed(2)} ${unit}` : formatPercent(value);
+  return unit ? `${value.toFixed(digits)} ${unit}` : formatPercent(value);
 }
 
 /**
