@@ -92,6 +92,11 @@ class PerLayerConfig:
     ropes: tuple[RopeConfig, ...] = ()
     score_scales: tuple[float, ...] = ()
 
+    @property
+    def positions_differ(self) -> bool:
+        """Whether layers encode positions each in their own way."""
+        return bool(self.positional_encodings or self.ropes)
+
 
 @dataclass(frozen=True, kw_only=True)
 class OutputHeadConfig:

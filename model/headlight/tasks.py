@@ -92,6 +92,18 @@ def require_token_task(config: Config) -> None:
         raise ConfigError(f"This model predicts no tokens: it {task_of(config).no_generation}.")
 
 
+def has_number_labels(config: Config) -> bool:
+    """Whether all labels are numbers, which have an order; names have none."""
+    return all(label.isdecimal() for label in config.labels)
+
+
+def task_exercise(config: Config) -> Exercise | None:
+    """A question for a class about the answers of a model; one whose labels are numbers sorts them."""
+    task = task_of(config)
+    sorts = task.predicts_labels and not task.whole_text and has_number_labels(config)
+    return _SORTING_EXERCISE if sorts else task.exercise
+
+
 def label_text(config: Config, index: int) -> str:
     """The name of a label; "label 7" where the config names none."""
     return config.labels[index] if index < len(config.labels) else f"label {index}"
@@ -187,6 +199,12 @@ _PLAIN_EXAMPLES = (
         hint="Words that come twice: which heads look from the second of them to the first?",
     ),
 )
+_SORTING_EXERCISE = Exercise(
+    "Which number belongs in the place of each token when they are sorted? Which tokens must it look at to know?",
+    "Compare with what the model finds likeliest. To know a place, a token must compare itself with all others: count "
+    "how many are smaller.",
+)
+
 
 TASKS: Registry[Task] = Registry(
     "task of an output head",

@@ -10,7 +10,6 @@ import streamlit as st
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from headlight.analysis.position_profile import layers_differ
 from headlight.config import Config
 from headlight.errors import HeadlightError
 from headlight_app.contract.state import State
@@ -81,7 +80,7 @@ def _chosen_request(state: State, config: Config) -> PositionProfileRequest:
 
 def _choose_layer(state: State, config: Config, stack: str) -> int | None:
     """Which layer, where they differ; an encoding that replaces the model's own is that of all layers."""
-    if state.variant.positional_encoding or not layers_differ(config, stack):
+    if state.variant.positional_encoding or not config.for_stack(stack).per_layer.positions_differ:
         return None
     help_text = "The layers of this model encode positions each in their own way."
     return st.selectbox("Layer", range(config.num_layers(stack)), key="positions_layer", help=help_text, width=200)

@@ -8,7 +8,7 @@ from html import escape
 
 from headlight.config import Config
 from headlight.registry import Registry
-from headlight.tasks import task_of
+from headlight.tasks import has_number_labels, task_of
 from headlight_app.explore.tabs import Tab
 from headlight_app.state.requirement import Requirement
 
@@ -38,21 +38,16 @@ def _labels_tokens(config: Config) -> bool:
     return task_of(config).predicts_labels and not task_of(config).whole_text
 
 
-def _has_numbers(config: Config) -> bool:
-    """Whether all labels are numbers, which have an order; names have none."""
-    return all(label.isdecimal() for label in config.labels)
-
-
 def _classifies(config: Config) -> bool:
     return task_of(config).whole_text and not (config.image.channels or config.has_cross_attention)
 
 
 def _tags(config: Config) -> bool:
-    return _labels_tokens(config) and not _has_numbers(config)
+    return _labels_tokens(config) and not has_number_labels(config)
 
 
 def _sorts(config: Config) -> bool:
-    return _labels_tokens(config) and _has_numbers(config)
+    return _labels_tokens(config) and has_number_labels(config)
 
 
 def _translates(config: Config) -> bool:

@@ -196,7 +196,7 @@ class HeadMetric:
 
     Either the share of the head's attention, from 0 to 1, that goes to `cells`, or what `measure` computes from weights
     and text, which has a unit. Cells are keys of the query's own text, so they are for self-attention alone. `exercise`
-    is for a head that gives most of its attention to the cells.
+    is for a head that gives most of its attention to the cells; if it `is_everywhere`, its answer speaks of all rows.
     """
 
     title: str
@@ -205,6 +205,7 @@ class HeadMetric:
     measure: Callable[[np.ndarray, Any], np.ndarray] | None = None
     unit: str = ""
     exercise: Exercise | None = None
+    is_everywhere: bool = True
 
 
 def _mean_entropy(weights: np.ndarray, text: Encoded) -> np.ndarray:
@@ -215,9 +216,11 @@ def _mean_distance(weights: np.ndarray, text: Encoded) -> np.ndarray:
     return mean_over_rows(attention_distance(weights), weights)
 
 
-def _pattern(title: str, description: str, cells: Callable[[Any], QueryKeyMask], answer: str) -> HeadMetric:
+def _pattern(
+    title: str, description: str, cells: Callable[[Any], QueryKeyMask], answer: str, is_everywhere: bool = True
+) -> HeadMetric:
     question = "Each row shows where one token looks. Which pattern do the brightest cells make? What does it mean?"
-    return HeadMetric(title, description, cells, exercise=Exercise(question, answer))
+    return HeadMetric(title, description, cells, exercise=Exercise(question, answer), is_everywhere=is_everywhere)
 
 
 def _patch_pattern(title: str, description: str, cells: Callable[[Any], QueryKeyMask], answer: str) -> HeadMetric:
@@ -260,6 +263,7 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
             "other occurrences of the same word",
             _same_word,
             "Bright cells wherever a word meets itself: each token looks at other places where the same word stands.",
+            is_everywhere=False,
         ),
         # Olsson et al. 2022, "prefix matching": at the second A of "A B ... A" the head attends to B.
         "induction": _pattern(
@@ -268,6 +272,7 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
             _after_earlier_occurrence,
             "Bright cells one column to the right of an earlier occurrence: the token looks at what "
             "followed the same word last time. That is how a model continues a pattern it has seen once.",
+            is_everywhere=False,
         ),
         "punctuation": _pattern(
             "Punctuation",
@@ -335,6 +340,19 @@ def compute_head_metrics(weights: HeadWeights, allowed: AllowedCells, text: Enco
     shares_by_metric = dict(zip(target_cells, np.moveaxis(shares, -1, 0), strict=True))
     measured_values = {metric: row.measure(weights, text) for metric, row in metrics.items() if row.measure}
     return {metric: (shares_by_metric | measured_values)[metric] for metric in metrics}
+
+
+def rows_with_pattern(trace: Trace, stack: str, layer: int, head: int) -> dict[str, int]:
+    """How many rows of a head can show the pattern of each metric: those over which its share is the mean."""
+    weights, allowed = traced_attention(trace, stack, "self")
+    text = trace.text_of_stack(stack)
+    rows = weights[layer, head].any(-1)
+    metrics = head_metrics_for(isinstance(text, EncodedImage))
+    return {
+        name: int(((row.cells(text) & allowed[layer, head]).any(-1) & rows).sum())
+        for name, row in metrics.items()
+        if row.cells
+    }
 
 
 def strongest_local_head(metrics: Mapping[str, HeadNumbers]) -> tuple[int, int]:

@@ -42,7 +42,7 @@ def position_profile(
 ) -> PositionProfile:
     """The positional encoding of a stack, by default the last one, read from its own module.
 
-    With `layer` it is that layer's, in models whose layers encode positions each in their own way (`layers_differ`).
+    With `layer` it is that of a layer, for models where layers differ (`PerLayerConfig.positions_differ`).
     Raises EditError for a stack or a layer that the model does not have.
     """
     name = stack or model.config.stacks[-1]
@@ -68,12 +68,6 @@ def position_profile(
         if isinstance(position, DisentangledPositions)
         else None,
     )
-
-
-def layers_differ(config: Config, stack: str) -> bool:
-    """Whether the layers of a stack encode positions each in their own way."""
-    per_layer = config.for_stack(stack).per_layer
-    return bool(per_layer.positional_encodings or per_layer.ropes)
 
 
 def _encoding_name(config: Config, layer: int | None) -> str:

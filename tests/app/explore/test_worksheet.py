@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from headlight.analysis.head_metrics import HEAD_METRICS, IMAGE_HEAD_METRICS
@@ -17,7 +19,7 @@ from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import MASKS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.registry import Exercise
-from headlight.tasks import TASKS
+from headlight.tasks import TASKS, task_exercise
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.export import worksheet as worksheets
 from headlight_app.explore.answers.export.worksheet import (
@@ -27,6 +29,7 @@ from headlight_app.explore.answers.export.worksheet import (
     head_exercise,
     link_code,
 )
+from headlight_app.explore.answers.head_view import head_view
 from headlight_app.inference.resolved_question import resolve
 from tests.app.asking import ask_route, make_question
 from tests.app.explore.test_export_api import HOSTILE, TEXT
@@ -84,10 +87,69 @@ def test_questions_begin_with_the_pattern_of_the_head(monkeypatch: pytest.Monkey
     resolved = resolve(make_question("next", TEXT))
     found = head_exercise(resolved, State(layer=1, head=2))
     assert found and found.answer.startswith("A bright first column")
-    assert found.answer.endswith("Here 72% of the attention of layer 1, head 2 goes to the first token.")
+    count = len(resolved.trace.text.ids)
+    assert found.answer.endswith(
+        "Here layer 1, head 2 gives 72% of its attention to the first token: the mean of the "
+        f"{count - 1} rows of {count} that can look there."
+    )
     assert next(choose_exercises(resolved, State(layer=1, head=2))) == found
     assert head_exercise(resolved, State(layer=0, head=2)) is None, "no pattern stands out"
     assert head_exercise(resolved, State(layer=1, head=2, quantity="scores")) is None
+
+
+def test_a_pattern_that_few_rows_can_show_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = {name: np.full((2, 4), 0.1) for name in HEAD_METRICS}
+    shares["first"][1, 2] = shares["induction"][1, 2] = 0.9
+    monkeypatch.setattr(worksheets, "head_metrics", lambda *_: shares)
+    chosen = State(layer=1, head=2)
+    narrow = resolve(make_question("next", "the cat sat on the mat near the dog", masks="causal+window:2"))
+    assert head_exercise(narrow, chosen) is None, "two rows see the first token, three others a word again"
+    assert worksheets.LEAST_ROWS == 3
+    repeated = resolve(make_question("next", "the cat sat the cat sat the cat"))
+    shares["first"][1, 2] = 0.1
+    found = head_exercise(repeated, chosen)
+    assert found and "Bright cells one column to the right" in found.answer
+
+
+@given(data=st.data())
+def test_every_answer_about_a_column_follows_from_the_exported_numbers(data: st.DataObject) -> None:
+    name, text, source = data.draw(
+        st.sampled_from(
+            [("next", TEXT, ""), ("masked", TEXT, ""), ("both", "the dog", "the cat sat"), ("mood", TEXT, "")]
+        )
+    )
+    attention = data.draw(st.sampled_from(["encoder.self", "decoder.cross"])) if name == "both" else ""
+    chosen = State(layer=data.draw(st.integers(0, 1)), head=data.draw(st.integers(0, 3)), attention=attention)
+    resolved = resolve(make_question(name, text, source=source))
+    found = worksheets.column_exercise(resolved, chosen)
+    assert found
+    view = head_view(resolved, chosen)
+    weights = np.nan_to_num(view.values)
+    told = re.match(r"“(.*)”: (\d+)% of each row on average\. Of (\d+) rows (\d+) look there most", found.answer)
+    assert told
+    label, share, rows, most = told.groups()
+    columns = [place for place, each in enumerate(view.columns.labels) if each.strip() == label]
+    means = weights.mean(0)
+    assert int(rows) == len(weights) and means.argmax() in columns and f"{means.max():.0%}" == f"{share}%"
+    assert int(most) == (weights.argmax(1) == means.argmax()).sum()
+
+
+def test_attention_to_a_source_is_asked_about_its_columns_and_neither_mask_nor_positions() -> None:
+    resolved = resolve(make_question("both", "the dog", source="the cat sat"))
+    first, *rest = choose_exercises(resolved, State(attention="decoder.cross"))
+    assert "Which column gets most attention" in first.question
+    wiring = {MASKS["causal"].exercise, *(row.exercise for row in POSITIONAL_ENCODINGS.values())}
+    assert wiring.isdisjoint(rest)
+    of_encoder = {*choose_exercises(resolved, State(attention="encoder.self"))}
+    assert MASKS["causal"].exercise not in of_encoder, "its encoder has no mask"
+    assert MASKS["causal"].exercise in {*choose_exercises(resolved, State(attention="decoder.self"))}
+
+
+def test_who_sorts_is_asked_for_numbers() -> None:
+    config = resolve(make_question("mood", TEXT)).config
+    sorting = config.replace(labels=tuple(map(str, range(len(config.labels)))), output_head="token-classifier")
+    assert "Which number" in getattr(task_exercise(sorting), "question", "")
+    assert task_exercise(config) == TASKS["sequence-classifier"].exercise
 
 
 def test_what_is_wired_otherwise_is_asked_before_what_is_as_it_was_trained() -> None:

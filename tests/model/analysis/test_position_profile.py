@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from headlight import variant
-from headlight.analysis.position_profile import layers_differ, position_profile
+from headlight.analysis.position_profile import position_profile
 from headlight.config_groups import PerLayerConfig, RopeConfig
 from headlight.errors import EditError
 from tests.model import toys
@@ -32,7 +32,7 @@ def test_the_similarity_of_rotations_is_that_of_two_rotated_vectors(rotary_dim: 
 def test_each_layer_has_its_own_profile_where_layers_differ() -> None:
     near, far = RopeConfig(theta=10.0), RopeConfig(theta=100_000.0)
     model = toys.model(layers=3, rope=far, per_layer=PerLayerConfig(ropes=(near, far, near)))
-    assert layers_differ(model.config, "decoder") and not layers_differ(toys.model().config, "decoder")
+    assert model.config.per_layer.positions_differ and not toys.model().config.per_layer.positions_differ
     profiles = [position_profile(model, 9, "decoder", layer) for layer in range(3)]
     for layer, rope in enumerate((near, far, near)):
         alone = position_profile(toys.model(rope=rope), 9)

@@ -8,18 +8,21 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from string import Template
+from typing import cast
 
 import numpy as np
 import segno
 
-from headlight.analysis.head_metrics import head_metrics, head_metrics_for
+from headlight.analysis.head_metrics import head_metrics, head_metrics_for, rows_with_pattern
 from headlight.config import Config
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import MASKS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.registry import Exercise
-from headlight.tasks import task_of
+from headlight.tasks import task_exercise
+from headlight.vision.patches import EncodedImage
 from headlight_app.contract.state import State
+from headlight_app.explore.answers.head_view import head_view
 from headlight_app.explore.contract import ExportWorksheetRequest
 from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.head_selection import selected_attention, selected_heads
@@ -29,6 +32,8 @@ from headlight_app.inference.resolved_question import ResolvedQuestion
 TEMPLATE = Path(__file__).with_name("worksheet.html")
 MAX_EXERCISES = 3
 LARGE_SHARE = 0.35  # of a head's attention, from which on a metric describes it
+LEAST_ROWS = 3  # of a pattern of repeated words
+MAX_ROWS = 6  # named in an answer
 MAX_CODE = 900  # characters of a link whose code can still be photographed from paper
 MAX_NAMED = 3  # answers of the model
 LINES = 2  # to write on, below each question
@@ -55,9 +60,15 @@ def worksheet(resolved: ResolvedQuestion, parts: ExportWorksheetRequest) -> str:
 
 
 def choose_exercises(resolved: ResolvedQuestion, state: State) -> Iterator[Exercise]:
-    """Those that fit what is shown: the head's pattern, what is wired otherwise than trained, the answer, the rest."""
-    config, trained = resolved.config, resolved.as_trained.config
-    rows = (head_exercise(resolved, state), *_wiring(config, trained), task_of(config).exercise, *_wiring(config, None))
+    """Those that fit what is shown: the head, what is wired otherwise than trained, the answer, the rest."""
+    group = selected_attention(resolved.config, state.attention)
+    config, trained = (each.for_stack(group.stack) for each in (resolved.config, resolved.as_trained.config))
+    rows = (
+        head_exercise(resolved, state) or column_exercise(resolved, state),
+        *_wiring(config, trained, group.kind),
+        task_exercise(resolved.config),
+        *_wiring(config, None, group.kind),
+    )
     seen: list[Exercise] = []
     for exercise in rows:
         if exercise is not None and exercise not in seen:
@@ -66,29 +77,56 @@ def choose_exercises(resolved: ResolvedQuestion, state: State) -> Iterator[Exerc
 
 
 def head_exercise(resolved: ResolvedQuestion, state: State) -> Exercise | None:
-    """That of the pattern which has most of the chosen head's attention, with its share here; None where none has."""
+    """That of the pattern which has most of the head's attention, with its share here; None where none has.
+
+    A pattern counts where enough rows can show it: half of them, or for one that only repeated words have, three.
+    """
     group = selected_attention(resolved.config, state.attention)
-    if resolved.is_long or group.kind != "self" or state.quantity != "weights":
+    heads = selected_heads(state, group)
+    if resolved.is_long or group.kind != "self" or state.quantity != "weights" or len(heads) > 1:
         return None
-    layer, head = selected_heads(state, group)[0]
-    rows = head_metrics_for(
-        resolved.config.predicts_from_image or (resolved.config.reads_image and group.stack == "encoder")
-    )
+    (layer, head), text = heads[0], resolved.trace.text_of_stack(group.stack)
+    rows = {name: row for name, row in head_metrics_for(isinstance(text, EncodedImage)).items() if row.exercise}
     measured = head_metrics(resolved.trace, group.stack, group.kind)
-    shares = {name: float(measured[name][layer, head]) for name, row in rows.items() if row.exercise}
-    name, share = max(shares.items(), key=lambda item: -1.0 if np.isnan(item[1]) else item[1], default=("", 0.0))
-    exercise = rows[name].exercise if share >= LARGE_SHARE else None
-    if exercise is None:
+    counts = rows_with_pattern(resolved.trace, group.stack, layer, head)
+    least = {name: len(text.ids) / 2 if row.is_everywhere else LEAST_ROWS for name, row in rows.items()}
+    shares = {name: float(measured[name][layer, head]) for name in rows if counts[name] >= least[name]}
+    name = max(shares, key=lambda name: shares[name], default="")
+    if not name or shares[name] < LARGE_SHARE:
         return None
-    here = f"Here {share:.0%} of the attention of layer {layer}, head {head} goes to {rows[name].description}."
+    exercise, share = cast(Exercise, rows[name].exercise), shares[name]
+    here = (
+        f"Here layer {layer}, head {head} gives {share:.0%} of its attention to {rows[name].description}: the mean of "
+        f"the {counts[name]} rows of {len(text.ids)} that can look there."
+    )
     return Exercise(exercise.question, f"{exercise.answer} {here}")
 
 
-def _wiring(config: Config, trained: Config | None) -> Iterator[Exercise | None]:
-    """Of mask, positional encoding and attention function; with `trained` only of those that differ from it."""
-    if trained is None or config.masks != trained.masks:
+def column_exercise(resolved: ResolvedQuestion, state: State) -> Exercise | None:
+    """Which column of the picture has most of the weights, over all its rows."""
+    if resolved.is_long or state.quantity != "weights":
+        return None
+    view = head_view(resolved, state)
+    weights = np.nan_to_num(view.values)
+    column = int(weights.mean(0).argmax())
+    rows = [label.strip() for label, row in zip(view.rows.labels, weights, strict=True) if row.argmax() == column]
+    named = ", ".join(f"“{label}”" for label in rows[:MAX_ROWS]) + (" and others" if len(rows) > MAX_ROWS else "")
+    return Exercise(
+        "Each row shows where one token looks. Which column gets most attention over all rows? Which rows look there "
+        "most, and why?",
+        f"“{view.columns.labels[column].strip()}”: {weights.mean(0)[column]:.0%} of each row on average. Of "
+        f"{len(weights)} rows {len(rows)} look there most{': ' * bool(rows)}{named}.",
+    )
+
+
+def _wiring(config: Config, trained: Config | None, kind: str) -> Iterator[Exercise | None]:
+    """Of mask, positional encoding and attention function; with `trained` only of those that differ from it.
+
+    Attention to another text has neither a mask nor positions.
+    """
+    if kind == "self" and (trained is None or config.masks != trained.masks):
         yield from (MASKS[name.partition(":")[0]].exercise for name in reversed(config.masks))
-    if trained is None or config.positional_encoding != trained.positional_encoding:
+    if kind == "self" and (trained is None or config.positional_encoding != trained.positional_encoding):
         yield POSITIONAL_ENCODINGS[config.positional_encoding].exercise
     if trained is None or config.attention_function != trained.attention_function:
         yield ATTENTION_FUNCTIONS[config.attention_function].exercise
