@@ -200,3 +200,25 @@ test("only the newest question is answered", async () => {
   await Promise.all([generator.start(), generator.start()]);
   assert.deepEqual(events, ["waiting", "waiting", "answered", "ready"]);
 });
+
+for (const [name, act] of /** @type {[string, (generator: Generator) => unknown][]} */ ([
+  ["other sampling settings", (generator) => generator.resample()],
+  ["a look at an earlier step", (generator) => generator.view(0)],
+  ["a token taken", (generator) => generator.take(1, { position: 2, id: 50, text: " 50" })],
+  ["a step back", (generator) => generator.backTo(0)],
+]))
+  test(`a question on its way survives ${name}`, async () => {
+    const { generator, events } = generating(counting().server);
+    await Promise.all([generator.start(steps([1])), act(generator)]);
+    await new Promise((resolve) => setTimeout(resolve));
+    assert.equal(generator.promptLength, 1);
+    assert.ok(generator.newest && generator.record);
+    assert.ok(generator.generated.every(({ text }) => text !== "…"));
+    assert.equal(events.at(-1) === "waiting" || events.lastIndexOf("waiting") > events.lastIndexOf("ready"), false);
+  });
+
+test("playing begins once the question on its way is answered", async () => {
+  const { generator } = generating(counting().server);
+  await Promise.all([generator.start(), generator.play()]);
+  assert.equal(generator.generated.at(-1)?.id, END);
+});

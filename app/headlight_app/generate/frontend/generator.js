@@ -32,6 +32,8 @@ export class Generator {
   /** The step that is shown; null: the next one. @type {number | null} */
   #viewed = null;
   #turn = 0;
+  /** The question that is on its way, if any. @type {Promise<void> | null} */
+  #starting = null;
   /** What plays, if anything. @type {object | null} */
   #run = null;
   /** Milliseconds that each step took while playing. @type {number[]} */
@@ -126,11 +128,20 @@ export class Generator {
    * The question is another one. Generated tokens stay where they still make sense.
    * @param {readonly GeneratedToken[]} generated
    */
-  async start(generated = []) {
+  start(generated = []) {
+    const starting = this.#start(generated).finally(() => {
+      if (this.#starting === starting) this.#starting = null;
+    });
+    this.#starting = starting;
+    return starting;
+  }
+
+  /** @param {readonly GeneratedToken[]} generated */
+  async #start(generated) {
     this.#server.abort();
     const turn = ++this.#turn;
     this.stop();
-    const records = this.#history.restart(generated);
+    this.#history.restart(generated);
     this.#viewed = null;
     this.#events.waiting(true);
     try {
@@ -141,7 +152,7 @@ export class Generator {
       this.#fillRecords(turn);
     } catch (error) {
       if (turn !== this.#turn) return;
-      if (!this.recordAt(0)) this.#history.restore(records);
+      if (!this.recordAt(0)) this.#history.restore();
       this.#fail(error);
     } finally {
       if (turn === this.#turn) this.#events.waiting(false);
@@ -163,10 +174,8 @@ export class Generator {
    * @param {number} step @param {GeneratedToken} token
    */
   async take(step, token) {
-    const turn = ++this.#turn;
     this.#history.take(step, token);
-    this.#viewed = null;
-    await this.#follow(turn);
+    await this.#follow();
   }
 
   /** @param {number} length in generated tokens */
@@ -174,16 +183,14 @@ export class Generator {
     if (length >= this.generated.length) return;
     this.stop();
     this.#history.truncate(length);
-    this.#viewed = null;
-    this.#follow(++this.#turn);
+    this.#follow();
   }
 
   /** @param {Branch} branch */
   switchTo(branch) {
     this.stop();
     this.#history.switchTo(branch);
-    this.#viewed = null;
-    this.#follow(++this.#turn);
+    this.#follow();
   }
 
   forgetBranches() {
@@ -196,6 +203,7 @@ export class Generator {
     this.#run = run;
     this.#pace = [];
     this.#events.changed();
+    await this.#starting;
     while (this.#run === run) {
       const started = performance.now();
       if (!(await this.takeSampled())) break;
@@ -224,7 +232,6 @@ export class Generator {
   async view(step) {
     this.stop();
     this.#viewed = step;
-    const turn = ++this.#turn;
     this.#events.changed();
     if (step === null || this.record) return true;
     try {
@@ -233,13 +240,15 @@ export class Generator {
       this.#fail(error);
       return false;
     }
-    if (turn === this.#turn) this.#events.changed();
-    return turn === this.#turn;
+    const isShown = this.#viewed === step;
+    if (isShown) this.#events.changed();
+    return isShown;
   }
 
   /** Other sampling settings: what was sampled stays as it was, what comes next is sampled anew. */
   async resample() {
     this.#viewed = null;
+    if (this.#starting) return this.start(this.generated);
     const turn = ++this.#turn;
     try {
       const record = await this.#fetch(this.generated, { latest: true });
@@ -249,9 +258,12 @@ export class Generator {
     }
   }
 
-  /** Shows the line as it now is, and asks what comes next where that is not known. @param {number} turn */
-  async #follow(turn) {
+  /** Shows the line as it now is, and asks what comes next where that is not known. */
+  async #follow() {
+    this.#viewed = null;
     this.#events.moved();
+    if (this.#starting) return this.start(this.generated); // its answer would be about another line
+    const turn = ++this.#turn;
     try {
       const known = this.newest;
       if (!known || this.isOutdated(known)) {
@@ -292,7 +304,9 @@ export class Generator {
       if (turn === this.#turn && last?.tokens) this.#history.readTexts(last.tokens.text);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if (turn === this.#turn) this.#history.dropWritten();
+      if (turn !== this.#turn) return;
+      this.#history.dropWritten();
+      this.#viewed = null;
     }
   }
 

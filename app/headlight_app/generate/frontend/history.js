@@ -10,6 +10,8 @@ export class History {
   #generated = [];
   /** Answers by the line that they continue, so that going back asks nothing. @type {Map<string, AnyRecord>} */
   #records = new Map();
+  /** Answers to the last question that had any. @type {Map<string, AnyRecord>} */
+  #answered = new Map();
   /** @type {Branch[]} */
   #branches = [];
 
@@ -35,20 +37,16 @@ export class History {
     if (this.#records.size > RECORDS) this.#records.delete(oldest);
   }
 
-  /**
-   * The question is another one: answers to the old one are void, and handed back should the new one have none.
-   * @param {readonly GeneratedToken[]} generated
-   */
+  /** The question is another one: answers to the old one are void. @param {readonly GeneratedToken[]} generated */
   restart(generated) {
-    const records = this.#records;
+    if (this.#records.size) this.#answered = this.#records;
     this.#records = new Map();
     this.#generated = generated;
-    return records;
   }
 
-  /** @param {Map<string, AnyRecord>} records as `restart` handed them back */
-  restore(records) {
-    this.#records = records;
+  /** The new question has no answer: the old one's stay on the page. */
+  restore() {
+    this.#records = this.#answered;
   }
 
   /** The texts of the generated tokens. @param {PageToken[]} tokens of the whole text */
