@@ -98,6 +98,7 @@ UNSAID = {
     "stTextInputField",
     "grow",
     "edits-as-text",
+    "flow-threshold",
 }
 
 

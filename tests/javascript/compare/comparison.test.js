@@ -171,6 +171,11 @@ test("heads are ranked by their distance; what cannot be compared is left out", 
   assert.deepEqual(mostDistantHead({ ...attention, distance: [[null]] }), { layer: 0, head: 0 });
 });
 
+test("heads whose distances differ by rounding alone are told in their order", () => {
+  const order = rankedHeads([[1e-7, 3e-7, 0.5]], -1).map(({ head }) => head);
+  assert.deepEqual(order, [2, 0, 1]);
+});
+
 test("a distance of zero has the colour of the scale's low end, also where no head differs by more than rounding", () => {
   assert.deepEqual([...distanceCodes([[0, 0, null]]).codes], [1, 1, 0]);
   const rounding = distanceCodes([[0, 0.00002]]);

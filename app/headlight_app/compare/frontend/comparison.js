@@ -179,6 +179,8 @@ export function mostDistantHead({ distance }) {
   return { layer, head };
 }
 
+const TIE = 1e-5; // distances nearer than this differ by rounding: the order of the heads decides
+
 /**
  * Heads by their distance, the largest first.
  * @param {(number | null)[][]} distance [layer head]; null: nothing to compare
@@ -188,7 +190,7 @@ export function rankedHeads(distance, above) {
   return distance
     .flatMap((row, layer) => row.map((number, head) => ({ layer, head, distance: number ?? -1 })))
     .filter((one) => one.distance > above)
-    .sort((a, b) => b.distance - a.distance);
+    .sort((a, b) => Math.round(b.distance / TIE) - Math.round(a.distance / TIE));
 }
 
 /**
