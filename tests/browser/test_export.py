@@ -159,6 +159,15 @@ def test_lines_are_a_figure_too_and_any_script_is_drawn(visitor: Visitor, tmp_pa
     assert len(paper.images) > 0, "what the font lacks comes as a picture"
 
 
+def test_the_menu_says_where_the_figure_is_not_what_stands_on_the_page(visitor: Visitor) -> None:
+    page = menu(visitor, asked(), SENTENCE)
+    picture = page.get_by_test_id("figure-subject").locator("[value=picture]")
+    expect(picture).to_have_text("this picture")
+    for shown in ({"plot": "table"}, {"tab": "layers", "analysis": "head_ablation"}):
+        page = menu(visitor, asked(**shown), SENTENCE)
+        expect(picture).to_have_text("the map of the current heads (what stands here cannot be drawn)")
+
+
 def test_all_heads_with_the_numbers_of_their_layers_are_one_figure(visitor: Visitor, tmp_path: Path) -> None:
     loaded = load(find_checkpoint("stories-causal"))
     edit = "decoder.1.self.weights[3]=set:0"

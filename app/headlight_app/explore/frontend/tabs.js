@@ -40,8 +40,8 @@ export function loadModules(page, rows, loaded, active) {
   }
 }
 
-/** @param {ExplorePage} page */
-function activeTab(page) {
+/** The name of the open tab. @param {ExplorePage} page */
+export function activeTab(page) {
   const { tabs } = page.state.catalogue;
   return (tabs.find(({ name }) => name === page.state.choice.tab) ?? tabs[0]).name;
 }

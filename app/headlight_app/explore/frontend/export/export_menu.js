@@ -2,11 +2,10 @@
 
 import { linkAddress, withVariant } from "../../../ui/frontend/address.js";
 import { saveBlob, saveFile } from "../../../ui/frontend/dom/clipboard.js";
-import { findByTestId } from "../../../ui/frontend/dom/elements.js";
+import { find, findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { figureSvg, saveFigure } from "../../../ui/frontend/export/figure_files.js";
 import { ExportMenu, FIGURE_FORMS, NUMBER_FORMS } from "../../../ui/frontend/export/menu.js";
 import { fileName } from "../../../ui/frontend/plots/number_table.js";
-import { failureText } from "../../../ui/frontend/server.js";
 import { matrixQuery } from "../../../ui/frontend/state/head_matrix.js";
 import { currentGroup, selectedHeads } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
@@ -14,7 +13,7 @@ import { editsInWords, provenanceLine } from "../../../ui/frontend/state/provena
 import { askRoute, fetchFile } from "../server.js";
 import { AnswerExport } from "./answer_export.js";
 import { linkNotes } from "./link.js";
-import { createHeadsFigure, createPictureFigure } from "./page_figures.js";
+import { createHeadsFigure, createPictureFigure, drawsWhatIsShown } from "./page_figures.js";
 
 /** @import { ExportPdfRequest } from "../../../ui/frontend/export/contract.js" */
 /** @import { FigureForm } from "../../../ui/frontend/export/menu.js" */
@@ -39,15 +38,19 @@ function menuOf(page) {
 export function createExportMenu(page, place) {
   const path = findByTestId(place, "export-path", HTMLInputElement);
   const answer = new AnswerExport(page, place);
+  const subject = findByTestId(place, "figure-subject", HTMLSelectElement);
   const menu = new ExportMenu(
     place,
     () => page.state.latestAnswer !== null,
     () => {
       path.placeholder = `of the picture; or of a path: ${headPath(page)}`;
-      if (page.state.latestAnswer) answer.list().catch((error) => menu.say(failureText(error)));
+      find(subject, "[value=picture]").textContent = drawsWhatIsShown(page)
+        ? "this picture"
+        : "the map of the current heads (what stands here cannot be drawn)";
+      return page.state.latestAnswer && answer.list();
     },
   );
-  Object.assign(memory(page), { menu, answer, subject: findByTestId(place, "figure-subject", HTMLSelectElement) });
+  Object.assign(memory(page), { menu, answer, subject });
   /** @param {string} format */
   const saveNumbers = async (format) => {
     if (!answer.hasTable)
@@ -185,8 +188,9 @@ function pdfWriter(page) {
 /** A page for a class, to be changed and printed. @param {ExplorePage} page */
 async function saveWorksheet(page) {
   const metadata = await figureMetadata(page, false);
+  // Its questions speak of rows and columns.
   const options = { width: WORKSHEET_WIDTH, title: menuOf(page).figureOptions.title, foot: "" };
-  const figure = figureSvg(await createPictureFigure(page, options), metadata);
+  const figure = figureSvg(await createPictureFigure(page, options, "heatmap"), metadata);
   const { link, notes } = await linkTo(page, {});
   const words = { figure, link, line: metadata.line, omitted: notes };
   await saveFileFrom(page, "export_worksheet", { ...shownRequest(page), ...words });

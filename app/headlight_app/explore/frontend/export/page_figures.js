@@ -1,5 +1,6 @@
 // The figures that there are of the page: the selected heads, or all of them with the numbers of their layers.
 
+import { activePlot } from "../../../ui/frontend/heads/head_panel.js";
 import { MAX_CELLS, maxPool } from "../../../ui/frontend/heads/thumbnails.js";
 import { loadPendingGroup } from "../../../ui/frontend/heads/zoom.js";
 import { currentColourRange, gridHigh } from "../../../ui/frontend/state/colour_range.js";
@@ -9,6 +10,7 @@ import { currentGroup, selectedHeads } from "../../../ui/frontend/state/head_sel
 import { lineIndices } from "../../../ui/frontend/state/token_selection.js";
 import { readFloats } from "../../../ui/frontend/wire.js";
 import { askRoute } from "../server.js";
+import { activeTab } from "../tabs.js";
 import { createFigure } from "./figure.js";
 import { fetchLayerNumbers } from "./layer_numbers.js";
 import { createOverview } from "./overview_figure.js";
@@ -19,15 +21,23 @@ import { createOverview } from "./overview_figure.js";
 
 const MAX_FIGURE_CELLS = 1 << 20; // of all heads together: what a request for a PDF may hold
 
-/** The selected heads, each by itself. @param {ExplorePage} page @param {FigureOptions} options */
-export async function createPictureFigure(page, options) {
+/** Whether a figure shows what stands on the page; of all else a map of the same heads is drawn. @param {ExplorePage} page */
+export function drawsWhatIsShown(page) {
+  return activeTab(page) === "heads" && ["heatmap", "lines"].includes(activePlot(page));
+}
+
+/**
+ * The selected heads, each by itself, as a map or as lines.
+ * @param {ExplorePage} page @param {FigureOptions} options @param {string} [plot]
+ */
+export async function createPictureFigure(page, options, plot = activePlot(page)) {
   const { question } = page.state.answer;
   const asked = { question, ...matrixQuery(page), per_head: true };
   const { meta, start, buffer } = await askRoute(page, "head_view", asked);
   const matrix = fitColours(page, exactMatrix(page, { meta, numbers: readFloats(buffer, start) }), true);
   const heads = selectedHeads(page).map(([layer, head]) => `Layer ${layer} · Head ${head}`);
   const locked = lineIndices(matrix.rowOf, page.state.choice.pinned);
-  return createFigure(matrix, heads, { ...options, picture: page.state.choice.plot, locked });
+  return createFigure(matrix, heads, { ...options, picture: plot, locked });
 }
 
 /**

@@ -20,7 +20,7 @@ export class ExportMenu {
 
   /**
    * @param {ParentNode} place @param {() => boolean} isReady whether there is something to export
-   * @param {() => void} [opened]
+   * @param {() => unknown} [opened] lists what there is to choose
    */
   constructor(place, isReady, opened = () => {}) {
     this.#place = place;
@@ -78,8 +78,16 @@ export class ExportMenu {
     if (!open) return;
     copied.hidden = true;
     this.say("");
-    this.#opened();
+    this.#list();
     find(menu, "button").focus();
+  }
+
+  async #list() {
+    try {
+      await this.#opened();
+    } catch (error) {
+      this.say(failureText(error));
+    }
   }
 
   /** @param {...(Node | string)} message */
