@@ -75,13 +75,16 @@ SHOWN = """() => {
   seek(document);
   return shown;
 }"""
-BUSY = """() => {
-  const busy = ".waiting, [data-playing=true], [data-state=asking], [data-testid=instrument]:not([data-painted])"
-    + ", [data-testid=generator]:not([data-known=true]), select:empty, [data-testid=stSkeleton]";
+BUSY = """busy => {
   const seek = (root) => [...root.querySelectorAll("*")].some((element) =>
     (element.matches(busy) && element.checkVisibility()) || (element.shadowRoot && seek(element.shadowRoot)));
   return !document.querySelector('[data-testid="stApp"][data-test-script-state="notRunning"]') || seek(document);
 }"""
+ASKING = (
+    ".waiting, [data-state=asking], [data-testid=instrument]:not([data-painted]), "
+    "[data-testid=generator]:not([data-known=true]), select:empty, [data-testid=stSkeleton]"
+)
+MOVING = f"{ASKING}, [data-playing=true]"
 PREDICTED = """list => [...list.querySelectorAll(".candidate")].slice(0, 3).map(row => [
   Number(row.querySelector("[data-target]").dataset.target), Number(row.title.match(/  ([0-9.e-]+)/)[1])])"""
 
@@ -109,6 +112,7 @@ class Walker:
     visitor: Visitor
     reloaded: Visitor
     random: Random
+    hurried: bool = False  # whether it goes on while answers are on their way
     done: list[str] = field(default_factory=list)
     predictions: int = 0
 
@@ -125,6 +129,8 @@ class Walker:
     def act(self) -> None:
         """Uses one control, of a kind chosen first: else a page of many heads would hardly be left."""
         page = self.visitor.page
+        if not self.hurried:
+            self._await_answers()
         controls = page.evaluate_handle(CONTROLS)
         kinds: list[str] = controls.evaluate(KINDS)
         kind = self.random.choice(sorted(set(kinds)))
@@ -181,18 +187,24 @@ class Walker:
 
     def _differing(self) -> dict[str, tuple[str | None, str | None]]:
         """What the page shows otherwise than its reload, and what of the reload it lacks."""
-        if any(visitor.page.evaluate(BUSY) for visitor in (self.visitor, self.reloaded)):
+        if any(visitor.page.evaluate(BUSY, MOVING) for visitor in (self.visitor, self.reloaded)):
             return {"busy": (None, None)}
         page, reload = (visitor.page.evaluate(SHOWN) for visitor in (self.visitor, self.reloaded))
         names = reload.keys() - UNSAID
         return {name: (page.get(name), reload[name]) for name in names if page.get(name) != reload[name]}
+
+    def _await_answers(self) -> None:
+        page, until = self.visitor.page, monotonic() + PATIENCE
+        while page.evaluate(BUSY, ASKING):
+            assert monotonic() < until, f"an answer does not come: {self._told()}"
+            page.wait_for_timeout(50)
 
     def _come_to_rest(self) -> None:
         """Waits until nothing has changed for a moment."""
         page, until, since, last = self.visitor.page, monotonic() + PATIENCE, monotonic(), ""
         while monotonic() - since < QUIET:
             now = f"{page.url} {page.evaluate(SHOWN)}"
-            if now != last or page.evaluate(BUSY):
+            if now != last or page.evaluate(BUSY, MOVING):
                 last, since = now, monotonic()
             assert monotonic() < until, f"the page does not come to rest: {self._told()}"
             page.wait_for_timeout(100)
@@ -244,13 +256,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.browser.walk")
     parser.add_argument("--actions", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--hurried", action="store_true", help="go on while answers are on their way")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium.find(), args=list(chromium.ARGUMENTS))
         page, reloaded = (Visitor(browser.new_page(), server.url) for _ in range(2))
         for visitor in (page, reloaded):
             visitor.watch()
-        walker = Walker(page, reloaded, Random(options.seed))
+        walker = Walker(page, reloaded, Random(options.seed), options.hurried)
         walker.walk(options.actions)
         for visitor in (page, reloaded):
             visitor.assert_clean()
