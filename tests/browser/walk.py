@@ -75,10 +75,13 @@ SHOWN = """() => {
   seek(document);
   return shown;
 }"""
+# What is not done yet, by its name; "" where all is.
 BUSY = """busy => {
-  const seek = (root) => [...root.querySelectorAll("*")].some((element) =>
-    (element.matches(busy) && element.checkVisibility()) || (element.shadowRoot && seek(element.shadowRoot)));
-  return !document.querySelector('[data-testid="stApp"][data-test-script-state="notRunning"]') || seek(document);
+  const seek = (root) => [...root.querySelectorAll("*")].flatMap((element) => [
+    ...(element.matches(busy) && element.checkVisibility() ? [element.outerHTML.slice(0, 200)] : []),
+    ...(element.shadowRoot ? seek(element.shadowRoot) : [])]);
+  const script = document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState;
+  return script === "notRunning" ? seek(document).join(" ") : `the script: ${script}`;
 }"""
 ASKING = (
     ".waiting, [data-state=asking], [data-testid=instrument]:not([data-painted]), "
@@ -195,8 +198,8 @@ class Walker:
 
     def _await_answers(self) -> None:
         page, until = self.visitor.page, monotonic() + PATIENCE
-        while page.evaluate(BUSY, ASKING):
-            assert monotonic() < until, f"an answer does not come: {self._told()}"
+        while busy := page.evaluate(BUSY, ASKING):
+            assert monotonic() < until, f"an answer does not come: {busy} at {self._told()}"
             page.wait_for_timeout(50)
 
     def _come_to_rest(self) -> None:

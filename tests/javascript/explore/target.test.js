@@ -49,3 +49,13 @@ test("a target of one's own stays, whatever the source", () => {
   state.adopt({ ...state.told, text: null });
   assert.deepEqual(asked(state), ["", true]);
 });
+
+test("where the model is refused, nothing stands in place of its target", () => {
+  const state = stateOf("Mein Haus", "The cat");
+  state.writesTarget = true;
+  state.fail("The text is too long.", 1);
+  assert.equal(state.choice.text, "");
+  state.update({ source: "The dog" });
+  state.fail("The mask does not fit.", 2);
+  assert.equal(state.choice.text, "Der Hund");
+});

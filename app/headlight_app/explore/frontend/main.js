@@ -211,6 +211,7 @@ class Explore {
   /** @param {string} sentence */
   #fail(sentence) {
     this.state.fail(sentence, this.#asking.number);
+    drawTexts(this);
     drawProblem(this);
   }
 

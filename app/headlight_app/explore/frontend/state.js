@@ -79,8 +79,12 @@ export class ExploreState extends State {
     this.#answered = number;
   }
 
-  /** @param {string} sentence @param {number} [number] of the question that has no answer */
+  /**
+   * Without an answer nobody knows what the model writes: the text of another question is not it.
+   * @param {string} sentence @param {number} [number] of the question that has no answer
+   */
   fail(sentence, number = this.#answered) {
+    if (this.writesTarget && number !== this.#answered) this.correct({ text: this.#writtenTarget() ?? "" });
     this.#problem = sentence;
     this.#answered = number;
   }
