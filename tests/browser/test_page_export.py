@@ -121,3 +121,11 @@ def test_the_menus_fit_a_phone(visit: Visit) -> None:
     page = step(ready(visitor.open(f"model=stories-causal&text={quote(PROMPT)}", "/generate")))
     open_menu(page, "Attention of each step")
     expect_to_fit(page, "export-menu")
+
+
+def test_where_nothing_is_left_to_generate_the_menu_says_so(visitor: Visitor) -> None:
+    page = generate(visitor, "model=positions-encoder-learned&text=She+drank+a+glass+of+water.")
+    expect(page.get_by_test_id("next-where")).to_contain_text("Nothing is masked")
+    page.get_by_test_id("export-menu-button").click()
+    expect(page.get_by_test_id("export-status")).to_contain_text("Click a word to mask it")
+    expect(page.get_by_test_id("export-which")).to_be_hidden()

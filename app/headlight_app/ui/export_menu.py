@@ -7,7 +7,7 @@ from headlight_app.ui.component import read
 FOLDER = "ui/frontend/export"
 STYLE = f"{FOLDER}/export_menu.css"
 PLACEHOLDER = "<!-- the export menu -->"
-WHICH_NUMBERS = '<select data-testid="export-which" aria-label="Which numbers"></select>'
+WHICH_NUMBERS = '<select data-testid="export-which" aria-label="Which numbers" hidden></select>'
 
 
 def export_menu(numbers: str = WHICH_NUMBERS, before: str = "", after: str = "", subject: str = "") -> tuple[str, str]:

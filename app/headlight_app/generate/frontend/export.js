@@ -17,8 +17,10 @@ const KINDS = ["by the model", "after sampling settings"];
 /** @param {Generator} generator @param {GenerateState} state @returns {ShownView} */
 export function generatedView(generator, { mode, settings, choice, sampling }) {
   const { record, tokens, source } = generator;
-  if (!record || record.done)
-    throw new Error("Nothing is left to generate. Take the last token back, and export then.");
+  if (!record || record.done) {
+    const why = generator.endReason || "The next token is not known yet.";
+    throw new Error(generator.generated.length ? `${why} Take the last token back, and export then.` : why);
+  }
   const group = record.attention_groups.length ? groupOf(record, choice.attention) : null;
   const rows = stepRows(generator, mode);
   const keys = group?.keys === "source" ? (source ?? []) : tokens;

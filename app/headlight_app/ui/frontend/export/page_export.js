@@ -45,10 +45,12 @@ export class PageExport {
   }
 
   async #listTables() {
+    this.#which.hidden = true; // where there is nothing to choose from
     const { tables } = await this.#collect();
     const names = Object.keys(tables);
     const chosen = names.includes(this.#which.value) ? this.#which.value : names[0];
     this.#which.replaceChildren(...names.map((name) => new Option(name, name, false, name === chosen)));
+    this.#which.hidden = false;
   }
 
   /** @param {FigureForm} form */
