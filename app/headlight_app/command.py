@@ -9,10 +9,16 @@ import os
 import sys
 from collections.abc import Sequence
 
+from headlight.cli.terminal import guarded
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; gives the exit status: 0, or 2 with a sentence on standard error."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    return guarded(lambda: _run(given))
+
+
+def _run(given: list[str]) -> int:
     # Before torch is imported. Threads that spin while they wait take the cores from whoever they wait for: beside one
     # busy program training slowed down tenfold.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

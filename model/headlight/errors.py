@@ -8,7 +8,8 @@ HeadlightError
 ├── EditError        an edit that cannot be read, or names a value that does not exist
 ├── InputError       a number, matrix or choice that a screen of the course cannot compute with
 ├── CheckpointError  a folder that cannot be opened
-└── DataError        a training text or recipe that cannot be used
+├── DataError        a training text or recipe that cannot be used
+└── OutputError      a file that cannot be written
 
 `str(error)` is the sentence: what was given, what is possible, what to do. What was given may be of any length, so
 that a sentence is cut to MAX_SENTENCE_LENGTH.
@@ -62,6 +63,10 @@ class CheckpointError(HeadlightError):
 
 class DataError(HeadlightError):
     """A training text or recipe that cannot be used."""
+
+
+class OutputError(HeadlightError):
+    """A file or folder that cannot be written."""
 
 
 def shortened(text: str, limit: int = 80) -> str:

@@ -5,7 +5,6 @@ A family fits an export where its own mapping reads the config that would be wri
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,8 +24,9 @@ from headlight.checkpoints.weight_mapping import ConversionPlan, Family, WeightL
 from headlight.config import Config
 from headlight.config_groups import ImageConfig, ImageProcessorConfig, ResamplingFilter
 from headlight.errors import CheckpointError, ConfigError, UnknownNameError, shortened
+from headlight.file_writing import json_bytes, write_files
 from headlight.nn.transformer import Transformer
-from headlight.text.tokenizer import Tokenizer
+from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer
 
 _SUPPORTED_STEPS = ("do_resize", "do_center_crop", "do_rescale", "do_normalize", "do_convert_rgb")
 
@@ -263,8 +263,6 @@ def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
     folder = Path(folder)
     model_type, family_config = _matching_family(model.config)
     tensors = _family_tensors(FAMILIES[model_type], family_config, model)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / SAFETENSORS_FILE).write_bytes(serialized(tensors, metadata={"format": "pt"}))
     token_ids = {"pad_token_id": tokenizer.pad_id, "bos_token_id": tokenizer.start_id, "eos_token_id": tokenizer.end_id}
     if model_type == "eurobert" and tokenizer.mask_id is not None:  # its default is beyond a small vocabulary
         token_ids["mask_token_id"] = tokenizer.mask_id
@@ -273,8 +271,6 @@ def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
         {"id2label": labels, "label2id": {label: int(number) for number, label in labels.items()}} if labels else {}
     )
     config_json = {"model_type": model_type, "dtype": "float32", **token_ids, **label_fields, **family_config}
-    (folder / CONFIG).write_text(json.dumps(config_json, indent=2) + "\n", encoding="utf-8")
-    tokenizer.save(folder)
     tokenizer_config = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": model.config.context_length}
     tokens = {
         f"{name}_token": tokenizer.backend.id_to_token(number)
@@ -284,9 +280,13 @@ def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
         )
         if number is not None
     }  # fmt: skip
-    (folder / "tokenizer_config.json").write_text(
-        json.dumps(tokenizer_config | tokens, indent=2) + "\n", encoding="utf-8"
-    )
+    files = {
+        SAFETENSORS_FILE: serialized(tensors, metadata={"format": "pt"}),
+        CONFIG: json_bytes(config_json),
+        TOKENIZER_FILE: tokenizer.to_bytes(),
+        "tokenizer_config.json": json_bytes(tokenizer_config | tokens),
+    }
+    write_files(folder, files)
     return model_type
 
 

@@ -6,8 +6,6 @@ after 400 steps.
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -28,10 +26,11 @@ from headlight.checkpoints.tokenizers.open import open_tokenizer
 from headlight.checkpoints.weight_mapping import join_names
 from headlight.config import Config
 from headlight.errors import CheckpointError, ConfigError, HeadlightError, shortened, wrap_errors
+from headlight.file_writing import json_bytes, write_files
 from headlight.nn.transformer import Transformer, meta_model
 from headlight.origin import Origin
 from headlight.paths import open_regular
-from headlight.text.tokenizer import Tokenizer
+from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer
 from headlight.vision.patches import class_token_tokenizer
 
 FLOAT32_BYTES = 4
@@ -154,15 +153,13 @@ def save(
 ) -> None:
     """Write a folder that `load` opens; weights are rounded to `dtype`, a tied one is written once."""
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / f"{SAFETENSORS_FILE}.part"
-    unfinished.write_bytes(serialized_weights(model, dtype))  # save_file would shut others out
     config = {"model_type": MODEL_TYPE, "dtype": dtype, **model.config.to_dict()}
-    (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-    tokenizer.save(folder)
-    if card:
-        (folder / CARD).write_text(card, encoding="utf-8")
-    os.replace(unfinished, folder / SAFETENSORS_FILE)  # last, so an interrupted save keeps the previous weights
+    files = {
+        SAFETENSORS_FILE: serialized_weights(model, dtype),  # save_file would shut others out
+        CONFIG: json_bytes(config),
+        TOKENIZER_FILE: tokenizer.to_bytes(),
+    }
+    write_files(folder, files | ({CARD: card.encode("utf-8")} if card else {}))
 
 
 def serialized_weights(model: Transformer, dtype: str = "bfloat16") -> bytes:

@@ -2,6 +2,13 @@
 
 import sys
 
-from headlight.cli.main import main
+from headlight.cli.terminal import guarded
 
-sys.exit(main(sys.argv[1:]))
+
+def _run() -> int:
+    from headlight.cli.main import main  # which takes its time, and may be interrupted
+
+    return main(sys.argv[1:])
+
+
+sys.exit(guarded(_run))

@@ -17,6 +17,7 @@ from headlight.data.text_tasks import EXAMPLE_TASKS
 from headlight.errors import DataError
 from headlight.evaluation.length_extrapolation import Extrapolation, Loss, ModelLosses, extrapolation, measure_losses
 from headlight.evaluation.report import Report, evaluate_model, evaluate_task, format_text, model_card
+from headlight.file_writing import json_bytes, replacing
 from headlight.tasks import require_token_task, task_of
 
 INPUT_FORMATS = (
@@ -93,7 +94,8 @@ def extrapolate(arguments: Sequence[str]) -> int:
         measured.append(_measure(name, checkpoint, paths, options.windows))
     found = extrapolation(shlex.join(["headlight", "extrapolate", *arguments]), opened[0].model.config, measured)
     if options.out:
-        options.out.write_text(json.dumps(asdict(found), indent=1) + "\n", encoding="utf-8")
+        with replacing(options.out) as file:
+            file.write(json_bytes(asdict(found), indent=1))
     print(format_table(found))
     return 0
 

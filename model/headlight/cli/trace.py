@@ -16,7 +16,7 @@ from headlight.cli.common import (
     token_position,
     warn_of_overflow,
 )
-from headlight.errors import HeadlightError
+from headlight.file_writing import replacing
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.masks import mask_examples, parse_masks
 from headlight.nn.output_heads import POOLINGS
@@ -102,8 +102,5 @@ def npz_arrays(traced: Trace) -> dict[str, np.ndarray]:
 
 
 def _write_npz(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    try:
-        with path.open("wb") as file:  # to a path NumPy would append .npz
-            np.savez(file, allow_pickle=False, **arrays)
-    except OSError as error:
-        raise HeadlightError(f"{path} cannot be written: {error.strerror}.") from error
+    with replacing(path) as file:  # to a path NumPy would append .npz
+        np.savez(file, allow_pickle=False, **arrays)

@@ -16,6 +16,7 @@ import numpy as np
 
 from headlight.array_types import Int, Shaped
 from headlight.errors import DataError
+from headlight.file_writing import make_folder, replacing
 from headlight.text.tokenizer import END_OF_TEXT, Tokenizer
 
 
@@ -193,10 +194,11 @@ def tokenize_cached(
             return _read_cached(source, stem, known["byte_count"])
     log(f"Encoding {source.path.name} ...")
     tokens = tokenize_source(source, tokenizer, separator)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     note_path.unlink(missing_ok=True)  # until all arrays are new
     for part in CACHED_ARRAYS:
-        np.save(stem.with_name(f"{stem.name}.{part}.npy"), getattr(tokens, part))
+        with replacing(stem.with_name(f"{stem.name}.{part}.npy")) as file:
+            np.save(file, getattr(tokens, part))
     note_path.write_text(json.dumps({"stamp": stamp, "byte_count": tokens.byte_count}))
     return tokens
 

@@ -29,6 +29,7 @@ from headlight.analysis.head_metrics import (
 from headlight.array_types import Float
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.errors import EditError
+from headlight.file_writing import replacing
 from headlight.nn.hooks import HOOK_POINTS
 from headlight.rendering.plots import head_orders_json, plots_json
 from headlight.rendering.provenance import provenance, provenance_json
@@ -110,8 +111,9 @@ class HtmlView:
         return "\n".join(parts)
 
     def save(self, path: str | Path) -> None:
-        """Write `document()` to a file."""
-        Path(path).write_text(self.document(), encoding="utf-8")
+        """Write `document()` to a file. Raises OutputError."""
+        with replacing(Path(path)) as file:
+            file.write(self.document().encode("utf-8"))
 
 
 def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) -> HtmlView:

@@ -14,6 +14,7 @@ from typing import Any
 import tokenizers
 
 from headlight.errors import CheckpointError, TextError, wrap_errors
+from headlight.file_writing import write_files
 from headlight.paths import MAX_JSON_BYTES, read_regular
 from headlight.text.tokenizer_limits import TextLimit, check_growth, check_tokenizer, component_steps, step_state
 
@@ -77,9 +78,12 @@ class Tokenizer:
             return cls(tokenizers.Tokenizer.from_str(text))
 
     def save(self, folder: str | Path) -> None:
-        """Write tokenizer.json into the folder."""
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        (Path(folder) / TOKENIZER_FILE).write_text(self.backend.to_str(), encoding="utf-8")
+        """Write tokenizer.json into the folder. Raises OutputError."""
+        write_files(Path(folder), {TOKENIZER_FILE: self.to_bytes()})
+
+    def to_bytes(self) -> bytes:
+        """The contents of tokenizer.json."""
+        return self.backend.to_str().encode("utf-8")
 
     def encode(self, text: str, add_special_tokens: bool = True) -> Encoded:
         """The text's tokens, with the tokenizer's special tokens around them unless told otherwise.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from headlight.data.corpus import Log, TextSource, TokenizedText, require_files,
 from headlight.data.examples import ExampleTask
 from headlight.data.text_tasks import EXAMPLE_TASKS
 from headlight.errors import DataError
+from headlight.file_writing import json_bytes, make_folder, replacing, write_files
 from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer
 from headlight.text.tokenizer_training import train_tokenizer
 from headlight.training.objectives import EXAMPLE_OBJECTIVES, TEXT_OBJECTIVES, Objective
@@ -43,13 +44,11 @@ class Progress:
 
 def write_snapshot(path: Path, progress: Progress, parts: Mapping[str, Any]) -> None:
     """Write to another file, then rename it: a kill at any moment leaves the old snapshot or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial_path = path.with_name(path.name + ".part")
-    with open(partial_path, "wb") as file:
-        torch.save({"progress": asdict(progress), **parts}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial_path, path)
+    content = BytesIO()  # torch.save has an error of its own for a disk that is full
+    torch.save({"progress": asdict(progress), **parts}, content)
+    make_folder(path.parent)
+    with replacing(path) as file:
+        file.write(content.getbuffer())
 
 
 def read_snapshot(path: Path) -> tuple[Progress, dict[str, Any]]:
@@ -90,8 +89,7 @@ class RunFolder:
                     f"{self.checkpoint_folder} holds a run of another recipe ({', '.join(different)}); "
                     "give another --out, or delete that folder to start again."
                 )
-        self.path.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(fingerprint, indent=2) + "\n", encoding="utf-8")
+        write_files(self.path, {path.name: json_bytes(fingerprint)})
 
     @property
     def path(self) -> Path:

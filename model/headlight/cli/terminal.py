@@ -1,0 +1,36 @@
+"""What happens to a command from outside: it is interrupted, nobody reads on, its output has no room or no letters."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from io import TextIOWrapper
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells say it
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """The exit status of a command, which ends without a traceback whatever becomes of its output."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # tokens are of any script, a terminal is not
+    try:
+        status = run()
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # such as `headlight models | head -1`
+        _discard_output()
+        return 0
+    except OSError as error:
+        _discard_output()
+        what = f"{error.filename} cannot be used" if error.filename else "The output cannot be written"
+        print(f"headlight: {what}: {error.strerror or error}.", file=sys.stderr)
+        return 2
+
+
+def _discard_output() -> None:
+    """What is still to be written goes nowhere: Python would try once more at its end, and fail aloud."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
