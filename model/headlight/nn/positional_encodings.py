@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from headlight.array_types import Float, Int, Shaped
 from headlight.config import Config
+from headlight.errors import ConfigError
 from headlight.nn.rope_scaling import ROPE_SCALINGS, GetLength
 from headlight.registry import Exercise, Registry
 
@@ -302,11 +303,14 @@ class RelativeBias(PositionalEncoding):
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)
         self.buckets, self.max_distance = config.relative_position.buckets, config.relative_position.max_distance
+        self.direction_buckets = self.buckets // 2 if bidirectional else self.buckets
+        exact = self.direction_buckets // 2
+        _require_far_buckets(self.buckets, exact, exact + 1, self.max_distance)
         self.bias_table = nn.Embedding(self.buckets, config.heads)
 
     def bucket(self, key_minus_query: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
         """The bucket of each distance: small distances have one each, larger ones share them logarithmically."""
-        direction_buckets = self.buckets // 2 if self.bidirectional else self.buckets
+        direction_buckets = self.direction_buckets
         distance = key_minus_query.abs() if self.bidirectional else (-key_minus_query).clamp(min=0)
         exact_buckets = direction_buckets // 2
         growth = (distance.clamp(min=1) / exact_buckets).log() / math.log(self.max_distance / exact_buckets)
@@ -318,6 +322,17 @@ class RelativeBias(PositionalEncoding):
         """The learned bias of each distance's bucket."""
         biases: Tensor = self.bias_table(self.bucket(keys[None, :] - queries[:, None]))
         return biases.permute(2, 0, 1)
+
+
+def _require_far_buckets(buckets: int, exact: int, least: int, max_distance: int) -> None:
+    """Raise ConfigError unless distances are left to share buckets: the first `exact` have one each."""
+    if exact < 1:
+        raise ConfigError(f"{buckets} buckets are too few for relative positions; there are to be 4 or more.")
+    if max_distance < least:
+        raise ConfigError(
+            f"With {buckets} buckets distances up to {exact - 1} have one each, so the largest distance is to be "
+            f"{least} or more; it is {max_distance}."
+        )
 
 
 class RelativePositionProjection(nn.Module):
@@ -352,6 +367,9 @@ class DisentangledPositions(PositionalEncoding):
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
         super().__init__(config, bidirectional)
         self.relative_position_config = config.relative_position
+        if not config.relative_position.exact_distances:
+            buckets, largest = config.relative_position.buckets, config.relative_position.max_distance
+            _require_far_buckets(buckets, buckets // 2, buckets // 2 + 2, largest)
         self.relative_embedding = nn.Embedding(2 * config.relative_position.buckets, config.d_model)
         self.norm = (
             nn.LayerNorm(config.d_model, config.norm_epsilon)

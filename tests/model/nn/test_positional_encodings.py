@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -9,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import POSITIONAL_ENCODINGS
-from headlight.config_groups import RopeConfig
-from headlight.nn.positional_encodings import Alibi, PositionalEncoding, RelativeBias, Rope, Sinusoidal
+from headlight.config_groups import RelativePositionConfig, RopeConfig
+from headlight.errors import ConfigError
+from headlight.nn.positional_encodings import (
+    Alibi,
+    DisentangledPositions,
+    PositionalEncoding,
+    RelativeBias,
+    Rope,
+    Sinusoidal,
+)
 from tests.model import reference
 from tests.model.toys import config
 
@@ -60,6 +70,21 @@ def test_sinusoidal_is_the_formula(width: int) -> None:
     scheme = Sinusoidal(config(d_model=width, heads=1))
     wanted = [reference.sinusoid(position, width) for position in range(200)]
     np.testing.assert_allclose(scheme.embed(torch.arange(200)), wanted, atol=2e-5)
+
+
+@pytest.mark.parametrize("made", [RelativeBias, DisentangledPositions])
+@given(buckets=st.integers(0, 12), max_distance=st.integers(0, 12), bidirectional=st.booleans())
+def test_buckets_are_of_every_distance_or_the_config_is_refused(
+    made: Callable[..., RelativeBias | DisentangledPositions], buckets: int, max_distance: int, bidirectional: bool
+) -> None:
+    numbers = RelativePositionConfig(buckets=buckets, max_distance=max_distance)
+    try:
+        scheme = made(config(relative_position=numbers), bidirectional)
+    except ConfigError:
+        return
+    found = scheme.bucket(torch.arange(-30, 31))
+    rows = buckets if made is RelativeBias else 2 * buckets
+    assert found.min() >= 0 and found.max() < rows
 
 
 @pytest.mark.parametrize("heads", range(1, 21))

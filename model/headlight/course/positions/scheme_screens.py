@@ -177,12 +177,6 @@ def show_alibi(heads: int, head: int, length: int) -> Answer:
 
 def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) -> Answer:
     """The bucket of each distance, and which distances share one."""
-    groups = buckets // 2 if direction == "both" else buckets
-    if max_distance <= groups // 2:
-        raise InputError(
-            f"Distances up to {groups // 2 - 1} have a bucket each with {buckets} buckets, so the largest distance is "
-            f"to be {groups // 2 + 1} or more; it is {max_distance}."
-        )
     relative = RelativeBias(
         encoding_config(1, relative_position=RelativePositionConfig(buckets=buckets, max_distance=max_distance)),
         bidirectional=direction == "both",
