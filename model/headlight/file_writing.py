@@ -20,6 +20,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
     Raises OutputError where it cannot be written; nothing half-written stays then.
     """
+    if path.is_dir():
+        raise OutputError(f"{path} cannot be written: it is a folder. Give the name of a file in it.")
     unfinished = path.with_name(path.name + UNFINISHED)
     try:
         with writable(path), unfinished.open("wb") as file:
