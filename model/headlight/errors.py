@@ -17,8 +17,9 @@ that a sentence is cut to MAX_SENTENCE_LENGTH.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 
 MAX_SENTENCE_LENGTH = 1_000
 
@@ -73,6 +74,17 @@ def shortened(text: str, limit: int = 80) -> str:
     """A text to be shown: of a long one the beginning and the end; lone surrogates, which UTF-8 lacks, escaped."""
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return text if len(text) <= limit else f"{text[: limit - limit // 3]} ... {text[-(limit // 3) :]}"
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """ " Did you mean ...?", where a known name is much like the one that was given; else ""."""
+    near = get_close_matches(shortened(name), list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def counted(number: int, name: str) -> str:
+    """How many there are: "1 layer", "2 layers"."""
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def numbered(name: str, count: int, first: int = 0) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
-from headlight.errors import UnknownNameError
+from headlight.errors import UnknownNameError, suggestion
 
 Entry = TypeVar("Entry")
 
@@ -33,7 +33,8 @@ class Registry(dict[str, Entry]):
         self.kind = kind
 
     def __missing__(self, name: object) -> Entry:
-        raise UnknownNameError(f"There is no {self.kind} {str(name)!r}. Known: {', '.join(sorted(self))}.")
+        near = suggestion(str(name), self)
+        raise UnknownNameError(f"There is no {self.kind} {str(name)!r}.{near} Known: {', '.join(sorted(self))}.")
 
 
 def titles(choices: Mapping[str, Choice]) -> dict[str, str]:

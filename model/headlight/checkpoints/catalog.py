@@ -43,7 +43,7 @@ from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.tokenizers.open import legacy_tokenizer_type
 from headlight.checkpoints.weight_mapping import make_plan
 from headlight.config import Config
-from headlight.errors import CheckpointError, reason, shortened, wrap_errors
+from headlight.errors import CheckpointError, reason, shortened, suggestion, wrap_errors
 from headlight.paths import MAX_JSON_BYTES, assets_dir, read_regular
 from headlight.tasks import Example
 from headlight.text.tokenizer import TOKENIZER_FILE
@@ -216,9 +216,10 @@ def find_checkpoint(
             reason = f" {error}"
     if location:
         return location.folder  # `load` says what is wrong with it
-    known = ", ".join(entry.name for entry in catalog(folders)) or "none"
+    names = [entry.name for entry in catalog(folders)]
+    known, near = ", ".join(names) or "none", suggestion(name, names)
     path = ", or the path of a checkpoint folder" if allow_paths else ""
-    raise CheckpointError(f"There is no model {shortened(name)!r}. Known: {known}{path}.{reason}")
+    raise CheckpointError(f"There is no model {shortened(name)!r}.{near} Known: {known}{path}.{reason}")
 
 
 def _readable_entries(location: CheckpointLocation) -> Iterator[CatalogEntry]:

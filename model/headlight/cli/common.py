@@ -5,20 +5,28 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 from headlight import checkpoints
 from headlight.checkpoints import Checkpoint, find_checkpoint, load
 from headlight.checkpoints.load import DEVICE_COUNTS
-from headlight.errors import ConfigError, HeadlightError, TextError
+from headlight.errors import CheckpointError, HeadlightError, TextError, shortened, suggestion
 from headlight.nn.transformer import Transformer
-from headlight.tasks import task_of
 from headlight.tracing.trace import Trace
 from headlight.vision.image import ProcessedImage, process_image, read_image
 
 
 class CommandParser(argparse.ArgumentParser):
     """An argument parser that raises HeadlightError with one sentence instead of printing usage and exiting."""
+
+    def parse_args(self, *arguments: Any, **options: Any) -> Any:
+        """As argparse does; of an unknown option it says which one is like it."""
+        namespace, unknown = self.parse_known_args(*arguments, **options)
+        if unknown:
+            near = suggestion(unknown[0].partition("=")[0], self._option_string_actions)
+            raise HeadlightError(f"{self.prog} does not know {shortened(unknown[0])!r}.{near} See {self.prog} --help.")
+        return namespace
 
     def error(self, message: str) -> NoReturn:
         """Raise HeadlightError with argparse's message."""
@@ -53,9 +61,20 @@ def add_model_options(parser: argparse.ArgumentParser, default: str = "") -> Non
     add_folder_option(parser)
 
 
+def model_folders(options: argparse.Namespace) -> list[str]:
+    """The folders of --models. Raises CheckpointError for one that does not exist."""
+    folders: list[str] = options.models
+    for folder in folders:
+        if not Path(folder).is_dir():
+            raise CheckpointError(f"There is no folder {folder!r} to look for models in.")
+    return folders
+
+
 def open_model(options: argparse.Namespace) -> Checkpoint:
     """The model that the options name; prints a warning on standard error if some weights are not finite."""
-    loaded = load(find_checkpoint(options.model, options.models, fetch=True), name=options.model, device=options.device)
+    loaded = load(
+        find_checkpoint(options.model, model_folders(options), fetch=True), name=options.model, device=options.device
+    )
     if note := checkpoints.describe_nonfinite(checkpoints.find_nonfinite(loaded)):
         print(f"headlight: {note}", file=sys.stderr)
     return loaded
@@ -65,6 +84,13 @@ def warn_of_overflow(traced: Trace) -> None:
     """Print a warning on standard error where numbers are not finite; all weights may be."""
     if traced.overflow_note:
         print(f"headlight: {traced.overflow_note}", file=sys.stderr)
+
+
+def add_input_options(parser: argparse.ArgumentParser) -> None:
+    """Add TEXT, --image and --target."""
+    parser.add_argument("text", metavar="TEXT", nargs="?")
+    parser.add_argument("--image", type=Path, metavar="FILE", help="an image, for a model that reads images")
+    parser.add_argument("--target", help="the decoder's text, or how it begins, for an encoder-decoder")
 
 
 def read_input(
@@ -79,18 +105,6 @@ def read_input(
         image = process_image(read_image(options.image), model.config.image)
         return (options.target or "", image) if model.config.has_cross_attention else (image, None)
     return (options.target or "", options.text) if model.config.has_cross_attention else (options.text, None)
-
-
-def require_prediction(model: Transformer) -> None:
-    """Raise TextError or ConfigError unless the model reads one text and predicts tokens or labels."""
-    if model.config.has_cross_attention:
-        raise TextError(
-            "This is an encoder-decoder, which reads two texts; predict is for models that read one. "
-            "Its logits are in the file of headlight trace SOURCE --target TEXT."
-        )
-    task = task_of(model.config)
-    if not task.predicts:
-        raise ConfigError(task.no_prediction)
 
 
 def positive_int(text: str) -> int:

@@ -10,7 +10,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from headlight.checkpoints import Checkpoint, find_checkpoint, load
-from headlight.cli.common import CommandParser, add_device_option, add_folder_option, make_parser, positive_int
+from headlight.cli.common import (
+    CommandParser,
+    add_device_option,
+    add_folder_option,
+    make_parser,
+    model_folders,
+    positive_int,
+)
 from headlight.cli.train import log_to_stderr
 from headlight.data.corpus import TextSource, expand_path, require_files, tokenize_source
 from headlight.data.text_tasks import EXAMPLE_TASKS
@@ -77,7 +84,7 @@ def open_evaluation(options: argparse.Namespace) -> tuple[Checkpoint, list[Path]
     """The model, the texts and the cloze tests that the options name. Raises DataError if a file is missing."""
     texts, cloze_tests = ([expand_path(name) for name in names] for names in (options.text, options.cloze))
     require_files([*texts, *cloze_tests])
-    folder = find_checkpoint(options.model, options.models, fetch=True)
+    folder = find_checkpoint(options.model, model_folders(options), fetch=True)
     return load(folder, name=options.model, device=options.device), texts, cloze_tests
 
 
@@ -86,7 +93,9 @@ def extrapolate(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     paths = [expand_path(name) for name in options.text]
     require_files(paths)
-    opened = [load(find_checkpoint(name, options.models), name=name, device=options.device) for name in options.model]
+    opened = [
+        load(find_checkpoint(name, model_folders(options)), name=name, device=options.device) for name in options.model
+    ]
     _require_alike(options.model, opened)
     measured = []
     for name, checkpoint in zip(options.model, opened, strict=True):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from headlight import checkpoints
 from headlight.checkpoints import CatalogEntry, catalog, find_checkpoint, load
 from headlight.checkpoints.load import require_new_folder
-from headlight.cli.common import add_folder_option, make_parser
+from headlight.cli.common import add_folder_option, make_parser, model_folders
+from headlight.errors import counted
 
 
 def models(arguments: Sequence[str]) -> int:
@@ -16,25 +18,49 @@ def models(arguments: Sequence[str]) -> int:
     parser = make_parser("models", models)
     parser.add_argument("fetched", nargs="*", metavar="ID", help="models of the Hugging Face Hub to download first")
     add_folder_option(parser)
+    parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
     options = parser.parse_args(arguments)
+    folders = model_folders(options)
     for name in options.fetched:
-        find_checkpoint(name, options.models, allow_paths=False, fetch=True)
-    entries = catalog(options.models)
+        find_checkpoint(name, folders, allow_paths=False, fetch=True)
+    entries = catalog(folders)
+    if options.json:
+        print(json.dumps([_entry_json(entry) for entry in entries], indent=1))  # in ASCII
+        return 0
     if not entries:
         print("No models found. Name a folder with --models DIR or in HEADLIGHT_MODELS.")
+    width = max((len(entry.name) for entry in entries), default=0)
     for entry in entries:
-        print(_format_entry(entry))
+        print(_format_entry(entry, width))
     return 0
 
 
-def _format_entry(entry: CatalogEntry) -> str:
+def _format_entry(entry: CatalogEntry, width: int) -> str:
     config = entry.config
-    depth = " + ".join(str(config.num_layers(stack)) for stack in config.stacks)
+    layers = [config.num_layers(stack) for stack in config.stacks]
+    depth = counted(layers[0], "layer") if len(layers) == 1 else f"{' + '.join(map(str, layers))} layers"
     return (
-        f"{entry.name:24} {config.architecture}, {depth} layers x {config.heads} heads, hidden size {config.d_model}, "
-        f"{config.positional_encoding}, context {config.context_length}, {entry.size_bytes / 1e6:.1f} MB"
-        f"{'' if entry.shipped else f', {entry.folder}'}"
+        f"{entry.name:{width}} {config.architecture}, {depth} x {counted(config.heads, 'head')}, "
+        f"hidden size {config.d_model}, {config.positional_encoding}, context {config.context_length}, "
+        f"{entry.size_bytes / 1e6:.1f} MB{'' if entry.shipped else f', {entry.folder}'}"
     )
+
+
+def _entry_json(entry: CatalogEntry) -> dict[str, object]:
+    config = entry.config
+    return {
+        "name": entry.name,
+        "folder": str(entry.folder),
+        "shipped": entry.shipped,
+        "bytes": entry.size_bytes,
+        "architecture": config.architecture,
+        "layers": {stack: config.num_layers(stack) for stack in config.stacks},
+        "heads": config.heads,
+        "d_model": config.d_model,
+        "positional_encoding": config.positional_encoding,
+        "context_length": config.context_length,
+        "output_head": config.output_head,
+    }
 
 
 def export(arguments: Sequence[str]) -> int:
@@ -46,7 +72,7 @@ def export(arguments: Sequence[str]) -> int:
     add_folder_option(parser)
     options = parser.parse_args(arguments)
     require_new_folder(options.folder, options.force)
-    loaded = load(find_checkpoint(options.model, options.models, fetch=True), name=options.model, device="cpu")
+    loaded = load(find_checkpoint(options.model, model_folders(options), fetch=True), name=options.model, device="cpu")
     kind = checkpoints.export(options.folder, loaded.model, loaded.tokenizer)
     print(f"{options.folder} holds the model as {kind}.")
     return 0

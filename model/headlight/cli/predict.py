@@ -1,7 +1,8 @@
-"""`headlight predict`: the likeliest next tokens, the likeliest tokens for each mask, or the likeliest labels."""
+"""`headlight predict`: the likeliest tokens or labels, or what an encoder-decoder writes."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 from collections.abc import Sequence
@@ -9,50 +10,75 @@ from dataclasses import asdict
 
 from headlight.checkpoints import Checkpoint
 from headlight.cli.common import (
+    add_input_options,
     add_model_options,
     make_parser,
     open_model,
     positive_int,
-    require_prediction,
+    read_input,
     warn_of_overflow,
 )
-from headlight.errors import TextError
+from headlight.errors import ConfigError, TextError
+from headlight.generation.generate import generate
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.run import Candidate, candidates, encode_input, prediction_positions, run
+from headlight.vision.image import ProcessedImage
 
 MASK = "[MASK]"
 MASKED_MODEL, CAUSAL_MODEL = "stories-masked", "stories-causal"  # the shipped models
 
 
 def predict(arguments: Sequence[str]) -> int:
-    """Print the likeliest next tokens, those for each [MASK], or a classifier's labels of the text or each token."""
+    """Print the likeliest next tokens, those for each [MASK], a classifier's labels, or a translation."""
     parser = make_parser("predict", predict)
-    parser.add_argument("text", metavar="TEXT")
+    add_input_options(parser)
     add_model_options(parser, default=f" (default: {MASKED_MODEL} for a text with {MASK}, else {CAUSAL_MODEL})")
     parser.add_argument("--top", type=positive_int, default=5, help="how many candidates (default 5)")
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
     options = parser.parse_args(arguments)
-    options.model = options.model or (MASKED_MODEL if MASK in options.text else CAUSAL_MODEL)
+    has_mask = MASK in (options.text or "")
+    options.model = options.model or (MASKED_MODEL if has_mask else CAUSAL_MODEL)
     loaded = open_model(options)
-    require_prediction(loaded.model)
+    text, source = read_input(options, loaded.model)
     task = task_of(loaded.model.config)
-    if MASK in options.text and task.continues_text:
+    if not task.predicts:
+        raise ConfigError(task.no_prediction)
+    if source is not None:
+        written = _written(loaded, str(text), source)
+        print(json.dumps({"text": written}) if options.json else written)  # JSON in ASCII
+        return 0
+    if has_mask and task.continues_text:
         raise TextError(f"{options.model} continues texts and fills no {MASK}; {MASKED_MODEL} does, among others.")
-    encoded = encode_input(loaded.model, loaded.tokenizer, options.text)
+    _print_predictions(loaded, text, options)
+    return 0
+
+
+def _written(loaded: Checkpoint, begun: str, source: str | ProcessedImage) -> str:
+    """What an encoder-decoder writes for a source, the likeliest token each time, after what is begun."""
+    model, tokenizer = loaded.model, loaded.tokenizer
+    limit = model.config.context_length
+    steps = generate(model, tokenizer, begun, source=source, steps=limit, temperature=0.0, keep=("logits",))
+    chosen = [step.chosen_token for step in steps if step.chosen_token != tokenizer.end_id]
+    return tokenizer.decode([*tokenizer.encode(begun, add_special_tokens=False).ids, *chosen])
+
+
+def _print_predictions(loaded: Checkpoint, text: str | ProcessedImage, options: argparse.Namespace) -> None:
+    """The candidates at each position that is asked about, as lines or as JSON."""
+    task = task_of(loaded.model.config)
+    encoded = encode_input(loaded.model, loaded.tokenizer, text)
     positions = _asked_positions(loaded, encoded)
     if not positions:
         raise TextError(f"The text has no {MASK}; put one where a word is to be predicted.")
-    traced = run(loaded.model, loaded.tokenizer, options.text, keep=("*.residual", "*.final_residual", "logits"))
+    traced = run(loaded.model, loaded.tokenizer, text, keep=("*.residual", "*.final_residual", "logits"))
     warn_of_overflow(traced)
     predictions = {position: candidates(traced, loaded.tokenizer, position, options.top) for position in positions}
     if options.json:
         print(json.dumps([_prediction_json(*prediction) for prediction in predictions.items()]))  # in ASCII
-        return 0
+        return
     for position, each in predictions.items():
         place = f"token {position}: {task.preposition}{encoded.token_texts[position].strip()}"
         print(_format_prediction(task.preposition if task.whole_text else place, each))
-    return 0
 
 
 def _asked_positions(loaded: Checkpoint, encoded: Encoded) -> tuple[int, ...]:

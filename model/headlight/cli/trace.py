@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from headlight.cli.common import (
+    add_input_options,
     add_model_options,
     make_parser,
     open_model,
@@ -46,10 +47,8 @@ def trace(arguments: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = make_parser("trace", trace)
-    parser.add_argument("text", metavar="TEXT", nargs="?")
-    parser.add_argument("--image", type=Path, metavar="FILE", help="an image, for a model that reads images")
+    add_input_options(parser)
     add_model_options(parser)
-    parser.add_argument("--target", help="the decoder's text, for an encoder-decoder")
     parser.add_argument("--mask", action="append", help=f"{', '.join(mask_examples())}; + combines them")
     parser.add_argument(
         "--positional-encoding", choices=sorted(POSITIONAL_ENCODINGS), help="another one on the same weights"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import signal
 import sys
 import tempfile
@@ -170,13 +171,25 @@ def train(arguments: Sequence[str]) -> int:
     with StopSignal() as stop_signal:
         try:
             with only_training(options.out):
-                finished = _train(RunFolder(recipe, options.out, log_to_stderr, options.force), stop_signal)
+                run_folder = RunFolder(recipe, options.out, log_to_stderr, options.force)
+                finished = _train(run_folder, stop_signal)
         except KeyboardInterrupt:
             log_to_stderr("Stopped; the same command resumes from the last snapshot.")
             finished = False
     if finished:
-        log_to_stderr(f"Done. Try: headlight predict ... --model {options.out}")
+        log_to_stderr(
+            f"Done. Try: headlight predict {_input_to_try(run_folder)} --model {shlex.quote(str(options.out))}"
+        )
     return 0 if finished else 128 + stop_signal.signal_number
+
+
+def _input_to_try(run_folder: RunFolder) -> str:
+    """What such a model may be asked: of a task an example that it was not trained on."""
+    if run_folder.task is None:
+        fills_masks = OBJECTIVES[run_folder.recipe.objective].config_values["output_head"] == "masked-language-model"
+        return '"... [MASK] ..."' if fills_masks else '"..."'
+    example = run_folder.task.held_out_examples(0, 1)[0]
+    return "--image FILE" if example.drawing else shlex.quote(example.text)
 
 
 @contextmanager

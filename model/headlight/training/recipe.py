@@ -27,6 +27,7 @@ from headlight.validation import from_plain
 DERIVED_FIELDS = ("architecture", "vocabulary_size", "masks", "output_head", "labels")
 MODEL_FIELDS = tuple(part.name for part in fields(Config) if part.name not in DERIVED_FIELDS)
 MODEL_DEFAULTS: dict[str, Any] = {"context_length": 128, "d_model": 256, "layers": 6, "heads": 8}
+MOST = {"threads": 1_024}
 Section = TypeVar("Section")
 
 
@@ -112,11 +113,17 @@ class TrainingOptions:
         for name in ("label_smoothing", "token_dropout"):
             if getattr(self, name) >= 1:
                 raise DataError(f"{name} is {getattr(self, name)}; it must be below 1.")
+        self._check_range()
+        self._check_seeds()
+        OPTIMIZERS[self.optimizer], SCHEDULES[self.schedule]
+
+    def _check_range(self) -> None:
         for name, value in asdict(self).items():
             if isinstance(value, int | float) and not 0 <= value < math.inf:
                 raise DataError(f"{name} is {value}; it must be a number from 0 on.")
-        self._check_seeds()
-        OPTIMIZERS[self.optimizer], SCHEDULES[self.schedule]
+        for name, most in MOST.items():
+            if getattr(self, name) > most:
+                raise DataError(f"{name} is {getattr(self, name)}; it must be at most {most}.")
 
     def _check_seeds(self) -> None:
         if self.seeds and (not self.init_from or self.keep_steps or len({*self.seeds}) < len(self.seeds)):

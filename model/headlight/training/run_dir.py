@@ -121,13 +121,18 @@ class RunFolder:
     def _train_tokenizer(self) -> Tokenizer:
         self.log("Training the tokenizer ...")
         options, objective = self.recipe.tokenizer, TEXT_OBJECTIVES[self.recipe.objective]
-        return train_tokenizer(
-            options.kind or objective.tokenizer_kind,
-            text_mixture(self.recipe.texts),
-            options.vocabulary_size,
-            objective.special_tokens,
-            options.plain_typography,
-        )
+        kind, asked = options.kind or objective.tokenizer_kind, options.vocabulary_size
+        texts = text_mixture(self.recipe.texts)
+        tokenizer = train_tokenizer(kind, texts, asked, objective.special_tokens, options.plain_typography)
+        size = tokenizer.vocabulary_size
+        if size > asked:
+            raise DataError(
+                f"vocabulary_size is {asked}; the letters of these texts and the special tokens alone are {size} "
+                f"entries of a tokenizer of kind {kind}. Give {size} or more."
+            )
+        if size < asked:
+            self.log(f"These texts give a vocabulary of {size} entries, fewer than vocabulary_size, {asked}.")
+        return tokenizer
 
     @cached_property
     def task(self) -> ExampleTask | None:

@@ -98,7 +98,7 @@ def test_a_name_or_file_that_is_not_there_is_an_error_of_the_command(
     assert main(["check", str(file)]) == 2
     assert "There is no file" in capsys.readouterr().err
     assert main(["check", str(file), "atention"]) == 2
-    assert "There is no exercise 'atention'. Known: " in capsys.readouterr().err
+    assert "There is no exercise 'atention'. Did you mean 'attention'? Known: " in capsys.readouterr().err
 
 
 def test_exercises_are_listed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,9 @@ from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, TOKENIZER_TRAIN
 from headlight.checkpoints.load import DEVICE_COUNTS
 from headlight.cli.main import COMMANDS, main, usage
 from headlight.nn.masks import MASKS
+from headlight.paths import assets_dir
 from headlight.training.optimizers import OPTIMIZERS, PRECISIONS, SCHEDULES
+from headlight.vision.shipped_images import shipped_image_path
 from tests.model import toys
 
 TEXT = "the cat sat on the mat"
@@ -92,6 +94,16 @@ def test_a_classifier_labels_the_text_or_each_of_its_tokens(capsys: pytest.Captu
     assert set(labels[:first]) == {"O"} and set(labels[first:]) == {"LOC"}
 
 
+def test_an_encoder_decoder_writes_for_a_text_or_a_picture(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", "Three dogs are running.", "--model", "translate"]) == 0
+    assert capsys.readouterr().out == "Trois chiens sont en train de courir.\n"
+    picture = assets_dir() / shipped_image_path("purple-cross-below-blue-star")
+    assert main(["predict", "--image", str(picture), "--model", "caption", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"text": "a purple cross below a blue star"}
+    assert main(["predict", "--image", str(picture), "--target", "a purple", "--model", "caption"]) == 0
+    assert capsys.readouterr().out == "a purple cross below a blue star\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -100,7 +112,8 @@ def test_a_classifier_labels_the_text_or_each_of_its_tokens(capsys: pytest.Captu
         (["", "--model", "decoder"], "The text is empty"),
         (["the cat " * 50, "--model", "decoder"], "reads at most 24"),
         ([TEXT, "--model", "bare"], "without a head"),
-        ([TEXT, "--model", "both"], "headlight trace SOURCE --target"),
+        ([TEXT, "--model", "bare", "--target", "a"], "--target is for encoder-decoder models"),
+        (["--model", "decoder", "--image", "nowhere.png"], "nowhere.png"),
         ([TEXT, "--model", "decoder", "--top", "0"], "--top"),
         ([TEXT, "--model", "decoder", "--top", "²"], "--top"),
         (["--model", "decoder"], "TEXT"),
@@ -125,6 +138,40 @@ def test_models_lists_the_catalog(models: Path, capsys: pytest.CaptureFixture[st
     assert "2 layers x 4 heads" in described["decoder"]
     assert "3 + 2 layers" in described["both"]
     assert "context 24" in described["encoder"]
+
+
+def test_models_as_json_are_those_of_the_list(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "--models", str(models)]) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert main(["models", "--json", "--models", str(models)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in found] == listed
+    both = next(one for one in found if one["name"] == "both")
+    assert both["layers"] == {"encoder": 3, "decoder": 2} and Path(both["folder"]) == models / "both"
+    assert next(one for one in found if one["name"] == "ladder-1-attention")["heads"] == 1
+
+
+def test_what_there_is_one_of_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models"]) == 0
+    said = capsys.readouterr().out
+    assert "1 layer x 1 head," in said and "1 layers" not in said and "1 heads" not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["predct"], "There is no command 'predct'. Did you mean 'predict'?"),
+        (["predict", TEXT, "--model", "stories-casual"], "'stories-casual'. Did you mean 'stories-causal'?"),
+        (["predict", TEXT, "--modle", "x"], "does not know '--modle'. Did you mean '--model'?"),
+        (["models", "--models", "/nosuch"], "There is no folder '/nosuch'"),
+        (["predict", TEXT, "--models", "/nosuch"], "There is no folder '/nosuch'"),
+        (["train", "--text", "a.txt", "--out", "o", "--steps", "1", "--threads", "10000"], "threads is 10000; it must"),
+    ],
+)
+def test_a_slip_is_named(capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str) -> None:
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert sentence in printed.err and not printed.out
 
 
 def test_an_unknown_command_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """Training on generated tasks: a run learns, resumes exactly, keeps the weights of its steps, and is measured."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,11 @@ from headlight.cli.train import train
 from headlight.data.generated import GENERATED_TASKS
 from headlight.errors import CheckpointError, ImageError
 from headlight.evaluation.example_accuracy import answer, answer_tokens, example_accuracy
+from headlight.paths import assets_dir
 from headlight.training.recipe import load_recipe
 from headlight.training.run_dir import RunFolder
 from headlight.training.trainer import Trainer
+from headlight.vision.shipped_images import shipped_image_path
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
@@ -68,6 +71,16 @@ def test_a_run_on_a_task_leaves_a_checkpoint_that_answers(task: str, tmp_path: P
     assert isinstance(answer(checkpoint, example, 5), str)
     log = [json.loads(line) for line in (out / "run" / "log.jsonl").read_text().splitlines()]
     assert {"nats per token", "accuracy", "exact"} == set(log[0]["validation"][task])
+
+
+@pytest.mark.parametrize("task", GENERATED_TASKS)
+def test_the_command_that_is_to_be_tried_answers(task: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train([str(write_recipe(tmp_path, task, steps=1)), "--out", str(tmp_path / "my model")]) == 0
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    picture = assets_dir() / shipped_image_path("purple-cross-below-blue-star")
+    words = [str(picture) if word == "FILE" else word for word in shlex.split(said.partition("Try: headlight ")[2])]
+    assert main(words) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_a_run_learns(tmp_path: Path) -> None:

@@ -158,6 +158,15 @@ def test_a_start_that_failed_leaves_the_folder_to_the_corrected_recipe(flags: li
     assert corrected.tokenizer.vocabulary_size == 290, "nothing of the first recipe is left"
 
 
+def test_a_vocabulary_that_the_texts_do_not_give_is_said(flags: list[str], tmp_path: Path) -> None:
+    said: list[str] = []
+    with pytest.raises(DataError, match="vocabulary_size is 5; the letters of these texts"):
+        RunFolder(recipe(flags, "--vocabulary-size", "5"), tmp_path / "small", said.append).tokenizer  # noqa: B018
+    large = RunFolder(recipe(flags, "--vocabulary-size", "500000"), tmp_path / "large", said.append)
+    size = large.tokenizer.vocabulary_size
+    assert f"These texts give a vocabulary of {size} entries, fewer than vocabulary_size, 500000." in said
+
+
 @pytest.mark.parametrize("verb", ["train", "export", "fork"])
 def test_a_folder_with_other_files_is_left_as_it_is(
     verb: str, flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
