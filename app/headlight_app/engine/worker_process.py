@@ -183,7 +183,8 @@ def _send(connection: Connection, message: bytes) -> None:
         return
 
     def send() -> None:
-        with suppress(OSError):  # the worker has ended, which whoever waits for its answer sees
+        # The worker has ended, which whoever waits for its answer sees; a connection closed midway has no handle (None).
+        with suppress(OSError, TypeError):
             connection.send_bytes(message)
 
     Thread(target=send, daemon=True, name="sending").start()
