@@ -108,11 +108,29 @@ def test_positions_export_their_charts_and_the_numbers_behind_them(visitor: Visi
         assert (file["values"][:, distance == 0] == 0).all() and (file["values"][:, distance < 0] < 0).all()
     choose(page, "Slopes")
     assert "# positional_encoding: alibi" in download(page, "export-csv", tmp_path).read_text()
-    assert {"Loss of decoders over the length of the text", "Sinusoidal"} <= texts(root)
+    page.get_by_test_id("export-chart").select_option("Slope of each head: decrease per token")
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    assert "decrease per token" in " ".join(texts(root)) and "Bias over distance" not in texts(root)
+
+
+def test_losses_say_of_which_models_they_are(visitor: Visitor, tmp_path: Path) -> None:
+    visitor.provoked = "404"  # Streamlit first asks a page's own address for its health
+    page = visitor.open("model=stories-causal&positional_encoding=alibi", "/positions")
+    table = page.get_by_test_id("losses").first
+    expect(table).to_be_visible()
+    open_menu(page, "Bias over distance")
     choose(page, "Losses of decoders")
     told = json.loads(download(page, "export-json", tmp_path).read_text())
-    shown = page.get_by_test_id("losses").first.locator("tbody tr").first.locator("td").first.inner_text()
-    assert f"{told['values'][0][0]:.3f}" == shown.split("±")[0].strip()
+    first = table.locator("tbody tr").first.locator("td").first.inner_text()
+    assert f"{told['values'][0][0]:.3f}" == first.split("±")[0].strip()
+    page.get_by_test_id("export-chart").select_option("Loss of decoders over the length of the text")
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    for fields in (told["provenance"], json.loads(root.findtext(f"{SVG}metadata") or "")):
+        measured = {fields[f"side_{letter}_model"]: fields for letter in "abcdef"[: table.locator("tbody tr").count()]}
+        assert len(measured) == table.locator("tbody tr").count() == len(told["values"])
+        encodings = {fields[f"side_{letter}_positional_encoding"] for letter in "abcdef"[: len(measured)]}
+        assert len(encodings) == len(measured) and "stories-causal" not in measured
+    assert "headlight extrapolate" in fields["shown"] and "Sinusoidal" in texts(root)
 
 
 def test_the_menus_fit_a_phone(visit: Visit) -> None:

@@ -14,7 +14,8 @@ from headlight_app.contract.state import MAX_HEADS
 
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
-MAX_SIDES = 2
+MAX_SIDES = 8
+LONG_WORK = 3  # sides: more models than the workers for letters are to open at once
 MAX_LINE_LENGTH = 20_000
 MAX_PLACES = 1 << 20  # that the labels of one axis name
 MAX_FILE_BYTES = 2 << 20  # that a request holds
@@ -39,16 +40,21 @@ class Side(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class SidesRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):
-    """A request about what a page shows of one or two runs; `shown` says in words what that is."""
+    """A request about what a page shows of one run or several; `shown` says in words what that is."""
 
     sides: Annotated[
-        tuple[Side, ...], Meta(min_length=1, max_length=MAX_SIDES, description="the one or two runs that a page shows")
+        tuple[Side, ...],
+        Meta(min_length=1, max_length=MAX_SIDES, description=f"the runs that a page shows, at most {MAX_SIDES}"),
     ]
     shown: Line = ""
 
     def questions(self) -> tuple[Question, ...]:
         """The question of each side."""
         return tuple(side.question for side in self.sides)
+
+    def wanted_lane(self) -> Lane:
+        """Opening several models is long work."""
+        return Lane.LONG if len(self.sides) >= LONG_WORK else super().wanted_lane()
 
 
 class ExportOriginAnswer(Answer, frozen=True, kw_only=True):

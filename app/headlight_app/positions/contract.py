@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta, Struct
 
 from headlight_app.contract.arrays import ArraysAnswer
-from headlight_app.contract.question import Index
+from headlight_app.contract.question import Index, Question
 from headlight_app.contract.request import Answer, PageRequest, QuestionRequest
 from headlight_app.contract.state import Label
 
@@ -54,9 +54,12 @@ class MeasuredLoss(Struct, frozen=True, kw_only=True):
 
 
 class LossRow(Struct, frozen=True, kw_only=True):
-    """A model by its encoding: its loss at each length, None where that is undefined, and with shuffled words."""
+    """A model as it was measured: its loss at each length, None where that is undefined, and with shuffled words.
 
-    name: str
+    `title` is that of its encoding.
+    """
+
+    question: Question
     title: str
     losses: tuple[MeasuredLoss | None, ...]
     shuffled: MeasuredLoss

@@ -62,7 +62,7 @@ def table_html(table: LossTable, open_model: str) -> str:
         f"{trained} tokens<small>words shuffled</small>",
     ]
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    rows = "".join(_row_html(row, is_open=row.name == open_model) for row in table.rows)
+    rows = "".join(_row_html(row, is_open=row.question.model == open_model) for row in table.rows)
     return (
         f'<div class="headlight-losses" tabindex="0" role="region" aria-label="Losses of {table.architecture}s">'
         f'<table data-testid="losses"><thead><tr><th scope="col">Positional encoding</th>{head}</tr></thead>'

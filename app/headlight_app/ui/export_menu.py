@@ -9,8 +9,12 @@ STYLE = f"{FOLDER}/export_menu.css"
 PLACEHOLDER = "<!-- the export menu -->"
 WHICH_NUMBERS = '<select data-testid="export-which" aria-label="Which numbers" hidden></select>'
 
+WHICH_CHART = '<select data-testid="export-chart" aria-label="What the figure shows" hidden></select>'
 
-def export_menu(numbers: str = WHICH_NUMBERS, before: str = "", after: str = "", subject: str = "") -> tuple[str, str]:
+
+def export_menu(
+    numbers: str = WHICH_NUMBERS, before: str = "", after: str = "", subject: str = WHICH_CHART
+) -> tuple[str, str]:
     """The placeholder in a page's HTML, and what takes its place.
 
     `numbers` says whose they are, `subject` what the figure shows; sections of one page stand `before` the figure, and

@@ -155,8 +155,8 @@ def test_positions_have_an_origin_without_a_text(client: TestClient) -> None:
     ("route", "body", "said"),
     [
         ("export_origin", {}, "lacks a field: sides"),
-        ("export_origin", {"sides": []}, "expected the one or two runs that a page shows"),
-        ("export_origin", {"sides": [SIDE] * 3}, "expected the one or two runs that a page shows"),
+        ("export_origin", {"sides": []}, "expected the runs that a page shows, at most 8"),
+        ("export_origin", {"sides": [SIDE] * 9}, "expected the runs that a page shows, at most 8"),
         ("export_origin", {"sides": [SIDE | {"heads": [[1]]}]}, "heads"),
         ("export_positions", {"model": "both", "length": 5_000}, "a number of positions from 1 to 4,096"),
         ("export_table", {"sides": [SIDE], "format": "csv"}, "lacks a field: table"),

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.paths import assets_dir
+from headlight_app.contract.question import Question
 from headlight_app.positions.contract import LossRow, LossTable, MeasuredLoss
 from headlight_app.positions.losses import table_html
 from headlight_app.ui import charts
@@ -95,11 +96,11 @@ def bits(loss: dict[str, float]) -> str:
 
 def test_the_open_model_is_marked_and_a_table_that_ends_is_undefined() -> None:
     loss = MeasuredLoss(mean=3.25, standard_error=0.01)
-    row = LossRow(name="positions-decoder-learned", title="<b>", losses=(loss, None), shuffled=loss)
+    row = LossRow(question=Question(model="positions-decoder-learned"), title="<b>", losses=(loss, None), shuffled=loss)
     table = LossTable(
         architecture="decoder",
         lengths=(128, 256),
-        rows=(row, replace(row, name="other")),
+        rows=(row, replace(row, question=Question(model="other"))),
         target_count=1,
         seed_spread=(),
         command="",

@@ -7,6 +7,7 @@ import math
 from headlight.evaluation.length_extrapolation import Extrapolation, Loss, ModelLosses, shipped_extrapolations
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.transformer import describe_missing_weights
+from headlight_app.contract.question import Question
 from headlight_app.contract.reply import Reply
 from headlight_app.export.answers.pdf import writes_pdf
 from headlight_app.inference.arrays import pack_arrays
@@ -70,7 +71,12 @@ def _loss_table(architecture: str, found: Extrapolation) -> LossTable:
 def _loss_row(measured: ModelLosses) -> LossRow:
     losses = tuple(None if loss is None else _in_bits(loss) for loss in measured.losses)
     title = POSITIONAL_ENCODINGS[measured.positional_encoding].title
-    return LossRow(name=measured.name, title=title, losses=losses, shuffled=_in_bits(measured.shuffled))
+    return LossRow(
+        question=Question(model=measured.name),
+        title=title,
+        losses=losses,
+        shuffled=_in_bits(measured.shuffled),
+    )
 
 
 def _in_bits(loss: Loss) -> MeasuredLoss:

@@ -1,6 +1,6 @@
 // Written from headlight_app/positions/contract.py by tests/javascript/contracts.py.
 
-import type { ArraysAnswer, QuestionRequest } from "../../ui/frontend/contract.js";
+import type { ArraysAnswer, Question, QuestionRequest } from "../../ui/frontend/contract.js";
 
 /** The arrays that an encoding has, with its formula and its code; `missing` says what was never learned. */
 export interface PositionProfileAnswer extends ArraysAnswer {
@@ -25,9 +25,9 @@ export interface MeasuredLoss {
   standard_error: number;
 }
 
-/** A model by its encoding: its loss at each length, None where that is undefined, and with shuffled words. */
+/** A model as it was measured: its loss at each length, None where that is undefined, and with shuffled words. */
 export interface LossRow {
-  name: string;
+  question: Question;
   title: string;
   losses: (MeasuredLoss | null)[];
   shuffled: MeasuredLoss;

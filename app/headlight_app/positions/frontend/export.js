@@ -5,7 +5,7 @@ import { addBars, addLineChart, addNumberMap } from "../../ui/frontend/charts/fi
 import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../../ui/frontend/charts/shapes.js";
 
 /** @import { Series } from "../../ui/frontend/charts/figure_charts.js" */
-/** @import { Box, Figure, ShownView, Table } from "../../ui/frontend/export/types.js" */
+/** @import { Box, Figure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
 /** @import { LossTable } from "./contract.js" */
 /** @import { NumberArray, PositionsData } from "./types.d.ts" */
 /** @typedef {{ title: string, draw: (figure: Figure, box: Box) => number }} Chart */
@@ -14,23 +14,48 @@ import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../
 /** @param {Profile} profile @param {PositionsData} data @returns {ShownView} */
 export function positionsView(profile, data) {
   const { request, title } = data;
-  const charts = [...chartsOf(profile, data), ...data.losses.map(lossChart)];
+  const charts = chartsOf(profile, data);
   const stack = [request.stack, ...(request.layer === null ? [] : [`layer ${request.layer}`])].join(", ");
+  /** @param {Chart[]} shown */
+  const encodingFigure = (shown) => ({
+    shown: `${title}: ${shown.map((chart) => chart.title.toLowerCase()).join(", ")} · ${stack}, ${request.length} positions`,
+    draw: drawCharts(shown, title),
+  });
   return {
     name: `positions-${title
       .toLowerCase()
       .match(/[a-z0-9]+/g)
       ?.join("-")}`,
-    shown: `${title}: ${charts.map((chart) => chart.title.toLowerCase()).join(", ")} · ${stack}, ${request.length} positions`,
+    ...encodingFigure(charts),
     sides: [{ question: request.question, tokens: [], source_tokens: null }],
-    draw: (width, heading) => {
-      if (!charts.length) throw new Error("This page has no chart now, so there is nothing to draw.");
-      const { figure, y } = beginFigure(width, heading || title);
-      const panels = charts.map((chart) => titled(figure, chart.title, (box) => chart.draw(figure, box)));
-      return { figure, y: addPanels(figure, y, panels, width > 120 ? 2 : 1) };
+    charts: {
+      ...Object.fromEntries(charts.map((chart) => [chart.title, encodingFigure([chart])])),
+      ...Object.fromEntries(data.losses.map(lossFigure)),
     },
     tables: { ...tablesOf(profile), ...Object.fromEntries(data.losses.map(lossTable)) },
   };
+}
+
+/** @param {Chart[]} charts @param {string} title @returns {ShownView["draw"]} */
+function drawCharts(charts, title) {
+  return (width, heading) => {
+    if (!charts.length) throw new Error("This page has no chart now, so there is nothing to draw.");
+    const { figure, y } = beginFigure(width, heading || title);
+    const panels = charts.map((chart) => titled(figure, chart.title, (box) => chart.draw(figure, box)));
+    return { figure, y: addPanels(figure, y, panels, width > 120 && panels.length > 1 ? 2 : 1) };
+  };
+}
+
+/** The losses are those of the models of the table, each as it was trained. @param {LossTable} measured @returns {ShownSide[]} */
+function measuredModels({ rows }) {
+  return rows.map(({ question }) => ({ question, tokens: [], source_tokens: null }));
+}
+
+/** @param {LossTable} measured @returns {[string, { shown: string, sides: ShownSide[], draw: ShownView["draw"] }]} */
+function lossFigure(measured) {
+  const chart = lossChart(measured);
+  const shown = `${chart.title}, measured by ${measured.command}`;
+  return [chart.title, { shown, sides: measuredModels(measured), draw: drawCharts([chart], "") }];
 }
 
 /** @param {LossTable} measured @returns {Chart} */
@@ -45,7 +70,8 @@ function lossChart({ architecture, lengths, rows }) {
 }
 
 /** @param {LossTable} measured @returns {[string, Table]} */
-function lossTable({ architecture, lengths, rows }) {
+function lossTable(measured) {
+  const { architecture, lengths, rows } = measured;
   const texts = [...lengths.map((length) => `${length} tokens`), `${lengths[0]} tokens, words shuffled`];
   const values = rows.flatMap(({ losses, shuffled }) =>
     [...losses, shuffled].flatMap((loss) => [loss?.mean ?? NaN, loss?.standard_error ?? NaN]),
@@ -57,6 +83,7 @@ function lossTable({ architecture, lengths, rows }) {
       axes: ["positional_encoding", "bits per token"],
       labels: [rows.map(({ title }) => title), texts.flatMap((text) => [text, `${text}, standard error`])],
       values: Float32Array.from(values),
+      sides: measuredModels(measured),
     },
   ];
 }

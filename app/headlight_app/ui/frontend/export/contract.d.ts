@@ -9,7 +9,7 @@ export interface Side {
   heads: [number, number][];
 }
 
-/** A request about what a page shows of one or two runs; `shown` says in words what that is. */
+/** A request about what a page shows of one run or several; `shown` says in words what that is. */
 export interface SidesRequest extends Request {
   sides: Side[];
   shown?: string;

@@ -12,6 +12,8 @@ import { ExportMenu, FIGURE_FORMS, NUMBER_FORMS } from "./menu.js";
 /** @import { FigureForm, NumberForm } from "./menu.js" */
 /** @import { Metadata, ShownSide, ShownView, Table } from "./types.js" */
 
+const LETTERS = "ABCDEFGH"; // of the sides
+const ALL_CHARTS = "all charts";
 const MOST_NUMBERS = 380_000; // of a file: a request holds no more
 
 export class PageExport {
@@ -19,6 +21,7 @@ export class PageExport {
   #collect;
   #menu;
   #which;
+  #chart;
 
   /**
    * @param {ParentNode} place @param {string} api @param {() => boolean} isReady whether the page shows an answer
@@ -28,7 +31,8 @@ export class PageExport {
     this.#api = api;
     this.#collect = collect;
     this.#which = findByTestId(place, "export-which", HTMLSelectElement);
-    this.#menu = new ExportMenu(place, isReady, () => isReady() && this.#listTables());
+    this.#chart = findByTestId(place, "export-chart", HTMLSelectElement);
+    this.#menu = new ExportMenu(place, isReady, () => isReady() && this.#list());
     this.#menu.listen({
       ...Object.fromEntries(FIGURE_FORMS.map((form) => [form, () => this.#saveFigure(form)])),
       ...Object.fromEntries(NUMBER_FORMS.map((form) => [form, () => this.#saveTable(form)])),
@@ -44,18 +48,17 @@ export class PageExport {
     this.#menu.end();
   }
 
-  async #listTables() {
-    this.#which.hidden = true; // where there is nothing to choose from
-    const { tables } = await this.#collect();
-    const names = Object.keys(tables);
-    const chosen = names.includes(this.#which.value) ? this.#which.value : names[0];
-    this.#which.replaceChildren(...names.map((name) => new Option(name, name, false, name === chosen)));
-    this.#which.hidden = false;
+  async #list() {
+    this.#which.hidden = this.#chart.hidden = true; // where there is nothing to choose from
+    const { tables, charts } = await this.#collect();
+    listNames(this.#which, Object.keys(tables));
+    if (charts) listNames(this.#chart, [ALL_CHARTS, ...Object.keys(charts)]);
   }
 
   /** @param {FigureForm} form */
   async #saveFigure(form) {
-    const view = await this.#collect();
+    const page = await this.#collect();
+    const view = { ...page, ...page.charts?.[this.#chart.value] };
     const { width, title, foot } = this.#menu.figureOptions;
     const metadata = await this.#metadata(view);
     const { figure, y } = view.draw(width, title);
@@ -70,9 +73,9 @@ export class PageExport {
     const view = await this.#collect();
     const table = view.tables[this.#which.value];
     if (!table) throw new Error("The page shows no such numbers now.");
-    const shown = `${this.#which.value}: ${view.shown}`;
+    const shown = table.sides ? this.#which.value : `${this.#which.value}: ${view.shown}`;
     const file = await fetchFile(this.#api, "export_table", {
-      ...origin(view, shown),
+      ...origin({ sides: table.sides ?? view.sides }, shown),
       format,
       table: encodeTable(table),
     });
@@ -93,6 +96,13 @@ export class PageExport {
   }
 }
 
+/** Offers names, the one that was chosen before if it is among them. @param {HTMLSelectElement} list @param {string[]} names */
+function listNames(list, names) {
+  const chosen = names.includes(list.value) ? list.value : names[0];
+  list.replaceChildren(...names.map((name) => new Option(name, name, false, name === chosen)));
+  list.hidden = false;
+}
+
 /**
  * The line under a picture; of each side's parts the last says by what it was made, and when.
  * @param {readonly string[][]} sides @param {readonly string[][]} changes of each side
@@ -102,11 +112,11 @@ export function originLine(sides, changes) {
     const changed = changes[side].length ? [`changed: ${changes[side].join(", ")}`] : [];
     return [...parts.slice(0, -1), ...changed].join(" · ");
   });
-  const named = sides.length > 1 ? lines.map((line, side) => `${"AB"[side]}: ${line}`) : lines;
+  const named = sides.length > 1 ? lines.map((line, side) => `${LETTERS[side]}: ${line}`) : lines;
   return [...named, ...sides[0].slice(-1)].join(" · ");
 }
 
-/** @param {ShownView} view @param {string} shown */
+/** @param {Pick<ShownView, "sides">} view @param {string} shown */
 function origin({ sides }, shown) {
   return { shown, sides: sides.map(describeSide) };
 }
@@ -117,12 +127,12 @@ function describeSide({ question, attention_group = "", heads = [] }) {
 }
 
 /** As the server reads it. @param {Table} table */
-export function encodeTable({ values, ...names }) {
+export function encodeTable({ name, axes, labels, values }) {
   if (values.length > MOST_NUMBERS)
     throw new Error(
       `That is ${values.length.toLocaleString("en")} numbers; this page saves at most ${MOST_NUMBERS.toLocaleString("en")} as a file.`,
     );
-  return { ...names, values: toBase64(new Uint8Array(values.buffer, values.byteOffset, values.byteLength)) };
+  return { name, axes, labels, values: toBase64(new Uint8Array(values.buffer, values.byteOffset, values.byteLength)) };
 }
 
 /** Places in front keep equal names apart, and a spreadsheet from taking one for a formula. @param {{ text: string }[]} tokens */

@@ -58,6 +58,8 @@ export interface Table {
   axes: string[];
   labels: string[][];
   values: Float32Array;
+  /** The runs that they are from, where those are not the page's own. */
+  sides?: ShownSide[];
 }
 
 /** One run that a page shows: the question, which of its heads are shown, and the tokens that edits name. */
@@ -69,14 +71,17 @@ export interface ShownSide {
   source_tokens: { text: string }[] | null;
 }
 
-/** A drawing and its numbers, to be exported. */
-export interface ShownDrawing {
-  /** Of its files. */
-  name: string;
-  /** In words, what picture and numbers are. */
+/** A figure, and what it shows in words. */
+export interface ShownFigure {
   shown: string;
   /** The figure without what stands at its foot, and where that would begin. */
   draw(width: number, title: string): { figure: Figure; y: number };
+}
+
+/** A drawing and its numbers, to be exported. */
+export interface ShownDrawing extends ShownFigure {
+  /** Of its files. */
+  name: string;
   /** By what a person calls them. */
   tables: Record<string, Table>;
 }
@@ -84,4 +89,6 @@ export interface ShownDrawing {
 /** What a page shows, to be exported. */
 export interface ShownView extends ShownDrawing {
   sides: ShownSide[];
+  /** One chart each, where the page has several, by its title; with the runs it is from where those are not the page's own. */
+  charts?: Record<string, ShownFigure & { sides?: ShownSide[] }>;
 }
