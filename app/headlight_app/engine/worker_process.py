@@ -183,7 +183,7 @@ def _send(connection: Connection, message: bytes) -> None:
         return
 
     def send() -> None:
-        # The worker has ended, which whoever waits for its answer sees; a connection closed midway has no handle (None).
+        # The worker has ended, which whoever waits for its answer sees; a connection that was closed has no handle.
         with suppress(OSError, TypeError):
             connection.send_bytes(message)
 
