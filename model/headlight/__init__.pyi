@@ -24,6 +24,7 @@ from .tracing.interventions import EDIT_OPERATIONS, Intervention
 from .tracing.run import Candidate, candidates, prediction_positions
 from .vision.image import ProcessedImage, process_image, read_image
 from .vision.patches import EncodedImage
+from .vision.shipped_images import find_image
 
 __all__ = [
     "ATTENTION_FUNCTIONS",
@@ -61,6 +62,7 @@ __all__ = [
     "catalog",
     "fill_mask",
     "find_checkpoint",
+    "find_image",
     "generate",
     "load",
     "prediction_positions",

@@ -15,6 +15,7 @@ from headlight.errors import CheckpointError, HeadlightError, TextError, shorten
 from headlight.nn.transformer import Transformer
 from headlight.tracing.trace import Trace
 from headlight.vision.image import ProcessedImage, process_image, read_image
+from headlight.vision.shipped_images import find_image
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -89,7 +90,9 @@ def warn_of_overflow(traced: Trace) -> None:
 def add_input_options(parser: argparse.ArgumentParser) -> None:
     """Add TEXT, --image and --target."""
     parser.add_argument("text", metavar="TEXT", nargs="?")
-    parser.add_argument("--image", type=Path, metavar="FILE", help="an image, for a model that reads images")
+    parser.add_argument(
+        "--image", metavar="FILE", help="an image or a shipped one's name, for a model that reads images"
+    )
     parser.add_argument("--target", help="the decoder's text, or how it begins, for an encoder-decoder")
 
 
@@ -102,7 +105,7 @@ def read_input(
     if options.target is not None and not model.config.has_cross_attention:
         raise TextError("--target is for encoder-decoder models; this model reads one text.")
     if options.image is not None:
-        image = process_image(read_image(options.image), model.config.image)
+        image = process_image(read_image(find_image(options.image)), model.config.image)
         return (options.target or "", image) if model.config.has_cross_attention else (image, None)
     return (options.target or "", options.text) if model.config.has_cross_attention else (options.text, None)
 

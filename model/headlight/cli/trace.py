@@ -40,7 +40,9 @@ def trace(arguments: Sequence[str]) -> int:
         model, loaded.tokenizer, text, options.edit, source=source, masked_positions=options.mask_token, keep=KEEP
     )
     warn_of_overflow(traced)
-    fields = provenance(traced, masked_positions=options.mask_token, image=options.image.name if options.image else "")
+    fields = provenance(
+        traced, masked_positions=options.mask_token, image=Path(options.image).name if options.image else ""
+    )
     _write_npz(options.out, npz_arrays(traced) | provenance_arrays(fields))
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 
 from headlight.config import Config
 from headlight.errors import ImageError
@@ -33,6 +34,13 @@ def shipped_image_path(name: str) -> str:
             return f"pictures/{folder}/{name}.png"
     known = ", ".join((*_names_in(SCENES), *_names_in(DRAWINGS)))
     raise ImageError(f"There is no picture {name[:40]!r}. Known: {known}, and your own.")
+
+
+def find_image(path_or_name: str | Path) -> Path:
+    """The file of an image: a path, or the name of a shipped image. Raises ImageError for an unknown name."""
+    path = Path(path_or_name)
+    is_name = path.name == str(path_or_name) and not path.suffix and not path.exists()
+    return assets_dir() / shipped_image_path(path.name) if is_name else path
 
 
 def shipped_image(name: str) -> bytes:

@@ -15,9 +15,11 @@ from headlight.cli.main import main
 from headlight.errors import HeadlightError
 from headlight_app.contract.question import Question
 from headlight_app.contract.state import State
+from headlight_app.engine.job import EngineRequest, VisitorFolder
 from headlight_app.explore.answers.export.code import MODEL_PLACEHOLDER, MODELS_PLACEHOLDER, python_code, shell_code
 from headlight_app.explore.answers.head_view import SHOWN, head_view
 from headlight_app.explore.answers.quantities import QUANTITIES
+from headlight_app.inference.context import answering
 from headlight_app.inference.resolved_question import resolve
 from tests.app.asking import make_question
 
@@ -128,6 +130,20 @@ def run_shell(program: str, toys: Path, folder: Path) -> dict[str, np.ndarray]:
         return dict(file)
 
 
+@pytest.mark.parametrize("reduction", ["mean", "max"])
+def test_the_shell_prints_several_heads_as_the_page_combines_them(
+    reduction: str, toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question, state = make_question("next", TEXT), State(heads=("0.1", "1.3"), head_reduction=reduction)
+    program, made = shell_code(resolve(question), state), head_view(resolve(question), state)
+    run_shell(program, toys, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    printed: list[np.ndarray] = []
+    exec(shlex.split(program, comments=True)[-1], {"print": printed.append})
+    shown = made.cell_states == SHOWN
+    assert_equal_but_for_rounding(printed[0][shown], made.values[shown])
+
+
 @pytest.mark.parametrize("choice", ["plain", "wired another way", "edited"])
 def test_the_shell_writes_the_weights_of_the_view(choice: str, toys: Path, tmp_path: Path) -> None:
     question = make_question("next", TEXT, **CHOICES[choice][0])
@@ -181,3 +197,15 @@ def test_a_name_that_only_a_visitor_knows_is_not_told(monkeypatch: pytest.Monkey
         resolve(question), State()
     )
     assert MODEL_PLACEHOLDER in shell_code(resolve(question), State())
+
+
+@pytest.mark.parametrize("sent", ["", "/uploads/mine"], ids=["opened by its path", "uploaded"])
+def test_programs_open_the_folder_of_ones_own_model_and_no_upload(sent: str, toys: Path) -> None:
+    folder = str(toys / "next")
+    own = VisitorFolder("mine-0123", "mine", folder, sent)
+    with answering(EngineRequest("", b"", checkpoints=(own,))):
+        resolved = resolve(make_question("mine-0123", TEXT))
+        programs = python_code(resolved, State()), shell_code(resolved, State())
+    for program in programs:
+        assert (MODEL_PLACEHOLDER in program, folder in program) == (bool(sent), not sent)
+        assert "mine-0123" not in program

@@ -30,6 +30,7 @@ from headlight import (
 from headlight.config_groups import ImageProcessorConfig
 from headlight.vision.image import MAX_FILE_BYTES, decode_image, process_image, read_image
 from headlight.vision.patches import class_token_tokenizer
+from headlight.vision.shipped_images import all_shipped_image_names, find_image
 from tests.model import toys
 from tests.model.toys import READS
 
@@ -233,3 +234,11 @@ def test_without_pillow_a_sentence_says_what_to_do() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "Pictures need Pillow, which is not here: pip install 'attention-headlight[image]'.\n"
+
+
+def test_an_image_is_found_by_its_path_or_by_the_name_of_a_shipped_one(tmp_path: Path) -> None:
+    for name in all_shipped_image_names():
+        assert read_image(find_image(name)).shape[-1] == 3
+    assert find_image(tmp_path / "cat.png") == tmp_path / "cat.png"
+    with pytest.raises(ImageError, match=r"There is no picture 'unicorn'\. Known: "):
+        find_image("unicorn")

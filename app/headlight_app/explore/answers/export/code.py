@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from headlight.attention_groups import AttentionGroup
 from headlight.tracing.run import ATTENTION_BYTES_BUDGET, attention_bytes
-from headlight.vision.shipped_images import shipped_image_names, shipped_image_path
+from headlight.vision.shipped_images import shipped_image_names
 from headlight_app.contract.question import OWN_IMAGE_PREFIX, Question
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.head_view import head_view, quantity_request
@@ -53,18 +53,18 @@ def python_code(resolved: ResolvedQuestion, state: State) -> str:
 def shell_code(resolved: ResolvedQuestion, state: State) -> str:
     """`headlight trace` with everything that was chosen, and how to read the chosen head's weights from its file."""
     question, attention_group = resolved.question, selected_attention(resolved.config, state.attention)
-    layer, head = selected_heads(state, attention_group)[0]
     has_cross = resolved.config.has_cross_attention
-    arguments = ["headlight", "trace", "--model", question.model if _can_be_found(question) else MODEL_PLACEHOLDER]
+    arguments = ["headlight", "trace", "--model", question.model if _can_be_found(question) else _own_folder(question)]
     arguments += ["--models", MODELS_PLACEHOLDER] if _can_be_found(question) and not _is_shipped(question) else []
     arguments += [f"--{name}={choice}" for name, choice in _variant_options(question).items() if choice]
     arguments += [f"--edit={edit}" for edit in question.edits] + [
         f"--mask-token={position}" for position in question.masked_positions
     ]
     arguments += [f"--target={question.text}"] if has_cross else []
-    reads_image = resolved.config.reads_image
-    text_arguments = ["--", question.source if has_cross else question.text]
-    arguments += ["--out", "trace.npz", *(["--image", _image_path(resolved)] if reads_image else text_arguments)]
+    if resolved.config.reads_image:
+        arguments += ["--out", "trace.npz", "--image", _own_image(resolved) or _image_name(resolved)]
+    else:
+        arguments += ["--out", "trace.npz", "--", question.source if has_cross else question.text]
     name = (
         "attention"
         if not has_cross
@@ -72,7 +72,7 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
         if attention_group.kind == "cross"
         else f"{attention_group.stack}_attention"
     )
-    read_line = f'import numpy; print(numpy.load("trace.npz")["{name}"][{layer}, {head}])'
+    read_line = _read_line(name, selected_heads(state, attention_group), state.head_reduction)
     lines = [shlex.join(arguments), shlex.join(["python", "-c", read_line])]
     if "\0" in question.text + question.source:
         lines.insert(0, "# No shell can hand over the character U+0000 that stands in this text; Python can.")
@@ -81,10 +81,26 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _image_path(resolved: ResolvedQuestion) -> str:
-    """The path of a shipped image; a placeholder for an upload, which only its visitor has."""
-    name = resolved.question.image or shipped_image_names(resolved.config)[0]
-    return IMAGE_PLACEHOLDER if name.startswith(OWN_IMAGE_PREFIX) else f"assets/{shipped_image_path(name)}"
+def _read_line(name: str, heads: list[tuple[int, int]], reduction: str) -> str:
+    """Python that prints an array of the file: one head, or several as the page combines them."""
+    array = f'numpy.load("trace.npz")["{name}"]'
+    layers, indices = map(list, zip(*heads, strict=True))
+    if len(heads) == 1:
+        return f"import numpy; print({array}[{layers[0]}, {indices[0]}])"
+    if reduction == "mean":
+        return f"import numpy; print({array}[{layers}, {indices}].mean(0))  # of {len(heads)} heads"
+    largest = "numpy.take_along_axis(w, abs(w).argmax(0)[None], 0)[0]"
+    return f"import numpy; w = {array}[{layers}, {indices}]; print({largest})  # the largest of {len(heads)} heads"
+
+
+def _image_name(resolved: ResolvedQuestion) -> str:
+    """The name of a shipped image."""
+    return resolved.question.image or shipped_image_names(resolved.config)[0]
+
+
+def _own_image(resolved: ResolvedQuestion) -> str:
+    """A placeholder for an image that a visitor brought, whose file only they have; empty for a shipped image."""
+    return IMAGE_PLACEHOLDER if resolved.question.image.startswith(OWN_IMAGE_PREFIX) else ""
 
 
 def _imports(resolved: ResolvedQuestion, expression: Expression, several: bool) -> tuple[str, ...]:
@@ -96,6 +112,7 @@ def _imports(resolved: ResolvedQuestion, expression: Expression, several: bool) 
         "variant": bool(question.variant),
     }
     used_names |= dict.fromkeys(("read_image", "process_image"), resolved.config.reads_image)
+    used_names["find_image"] = resolved.config.reads_image and not _own_image(resolved)
     model_names = ", ".join(sorted(name for name, holds in used_names.items() if holds))
     imports = (f"from headlight import {model_names}", *((expression.imports,) if expression.imports else ()))
     return ("import numpy as np", "", *imports) if several else imports
@@ -111,13 +128,19 @@ def _can_be_found(question: Question) -> bool:
     return all(folder.name != question.model for folder in current_request().checkpoints)
 
 
+def _own_folder(question: Question) -> str:
+    """The folder of a visitor's own model: where they opened it on this machine; of an upload only they know it."""
+    own = next((each for each in current_request().checkpoints if each.name == question.model), None)
+    return own.folder if own and not own.sent else MODEL_PLACEHOLDER
+
+
 def _is_shipped(question: Question) -> bool:
     return any(entry.shipped for entry in available_models() if entry.name == question.model)
 
 
 def _model_arguments(question: Question) -> str:
     if not _can_be_found(question):
-        return repr(MODEL_PLACEHOLDER)
+        return repr(_own_folder(question))
     found = (
         f"find_checkpoint({question.model!r})"
         if _is_shipped(question)
@@ -141,7 +164,9 @@ def _variant_lines(question: Question) -> tuple[str, ...]:
 
 def _run_call(resolved: ResolvedQuestion, model: str = "model", keep: tuple[str, ...] = ()) -> str:
     question, config = resolved.question, resolved.config
-    image = f"process_image(read_image({_image_path(resolved)!r}), {model}.config.image)" if config.reads_image else ""
+    own = _own_image(resolved)
+    file = repr(own) if own else f"find_image({_image_name(resolved)!r})"
+    image = f"process_image(read_image({file}), {model}.config.image)" if config.reads_image else ""
     arguments = [model, "loaded.tokenizer", image if config.predicts_from_image else repr(question.text)]
     arguments += [f"{list(question.edits)}"] if question.edits else []
     arguments += [f"source={image or repr(question.source)}"] if config.has_cross_attention else []
