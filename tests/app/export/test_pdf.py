@@ -86,9 +86,16 @@ def test_every_shape_is_drawn_on_paper_of_its_size_with_fonts_within() -> None:
 def test_it_is_a_pdf_that_holds_its_fonts() -> None:
     made = render(figure(*ALL))
     assert made.startswith(b"%PDF-") and made.rstrip().endswith(b"%%EOF")
-    assert b"/FontFile2" in made
-    assert b"BitstreamVera" in made
+    assert b"/FontFile2" in made and b"BitstreamVera" in made
+    assert b"Helvetica" not in made, "reportlab begins with a font that it does not embed"
     assert len(render(figure())) < len(made)
+
+
+def test_it_has_a_title_and_names_nobody_as_its_author() -> None:
+    for title, expected in (("Heads", "Heads"), ("", "stories-causal, layer 0")):
+        made = PdfReader(io.BytesIO(render(figure() | {"title": title, "subject": "stories-causal, layer 0"})))
+        assert made.metadata is not None
+        assert (made.metadata.title, made.metadata.author or "") == (expected, "")
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,11 @@ def render_pdf(figure: Figure) -> bytes:
     for name, file in FONTS.values():
         pdfmetrics.registerFont(TTFont(name, file))
     out = io.BytesIO()
-    canvas = Canvas(out, pagesize=(figure.width * POINTS_PER_MM, figure.height * POINTS_PER_MM), pageCompression=1)
-    canvas.setTitle(figure.title[:200])
+    size = (figure.width * POINTS_PER_MM, figure.height * POINTS_PER_MM)
+    # Helvetica, with which reportlab begins, is never embedded: journals refuse such a file.
+    canvas = Canvas(out, pagesize=size, pageCompression=1, initialFontName=FONTS[False][0])
+    canvas.setTitle((figure.title or figure.subject)[:200])
+    canvas.setAuthor("")  # whoever draws a figure with Headlight; reportlab would say "anonymous"
     canvas.setSubject(figure.subject)
     canvas.setKeywords(figure.keywords)
     canvas.setCreator("Headlight")
