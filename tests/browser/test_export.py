@@ -305,6 +305,7 @@ def test_what_leaves_says_how_far_its_colours_reach(visitor: Visitor, offline: P
     wait_until(page, lambda: (pixels(offline, 0, 0), pixels(page, 0, 0)), lambda both: both[0] == both[1])
     found.get_by_test_id("colour-range").select_option("full")
     expect(found.get_by_test_id("high")).to_have_text("1")
+    assert found.evaluate("page => getComputedStyle(page).printColorAdjust") == "exact", "paper shows bars and colours"
 
 
 def test_two_traces_in_one_notebook_keep_apart(offline: Page, tmp_path: Path) -> None:
