@@ -13,7 +13,7 @@ const { addBars, addLineChart, addNumberMap } = await import(
   "../../../app/headlight_app/ui/frontend/charts/figure_charts.js"
 );
 const { addFoot, textWidth, wrapText } = await import("../../../app/headlight_app/ui/frontend/charts/figure_text.js");
-const { beginFigure, beginSheet, colourNames } = await import(
+const { addHeatmap, beginFigure, beginSheet, colourNames } = await import(
   "../../../app/headlight_app/ui/frontend/charts/shapes.js"
 );
 const { numbered, originLine } = await import("../../../app/headlight_app/ui/frontend/export/page_export.js");
@@ -146,4 +146,19 @@ test("all of a foot line stands in the figure, however it is wrapped", () => {
       assert.equal(lines.join("").replaceAll(" ", ""), text.replaceAll(" ", ""));
       for (const line of lines) assert.ok(textWidth(line, 1.8) <= width, line);
     }
+});
+
+test("a map says what its rows and columns are, and how many of them are named", () => {
+  const axes = { down: "query", across: "key" };
+  for (const count of [4, 120]) {
+    const { figure, y } = beginFigure(85, "");
+    const names = Array.from({ length: count }, (_, place) => `w${place}`);
+    addHeatmap(figure, { rows: names, columns: names, axes, codes: new Uint8Array(count * count) }, { ...BOX, y });
+    const texts = textsOf(figure);
+    const named = texts.filter((text) => /^w/.test(text)).length;
+    const title = texts.filter((text) => !/^w/.test(text)).join(" ");
+    const step = Number(/one in (\d+) named/.exec(title)?.[1] ?? 1);
+    assert.match(title, /^down: query.* · across: key/);
+    assert.equal(named, 2 * Math.ceil(count / step));
+  }
 });

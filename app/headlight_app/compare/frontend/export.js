@@ -117,7 +117,7 @@ function drawComparison(width, heading, title, panels, extent, comparison, { dis
   const across = width > 120 ? 3 : 2;
   const maps = panels.map(({ title, matrix, codes, signed }) => {
     const names = { rows: matrix.rows.map(({ text }) => text), columns: matrix.columns.map(({ text }) => text) };
-    const map = { ...names, codes, signed, ...(signed && { palette }) };
+    const map = { ...names, axes: { down: "query", across: "key" }, codes, signed, ...(signed && { palette }) };
     return titled(figure, title, (box) => addHeatmap(figure, map, box));
   });
   let y = addPanels(figure, top, maps, across);
@@ -135,7 +135,7 @@ function drawDistances(figure, distance, box) {
   const { codes, high } = distanceCodes(distance);
   const rows = distance.map((_, layer) => `L${layer}`);
   const columns = (distance[0] ?? []).map((_, head) => `H${head}`);
-  const end = addHeatmap(figure, { rows, columns, codes }, box);
+  const end = addHeatmap(figure, { rows, columns, axes: { down: "layer", across: "head" }, codes }, box);
   return addColourScale(figure, { low: "0", high: high.toFixed(2), words: "" }, box.x, end);
 }
 

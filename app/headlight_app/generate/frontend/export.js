@@ -77,7 +77,8 @@ function drawGenerated(width, title, { rows, keys, group, choice, record }) {
     y = addLines(figure, heading, MARGIN, y, { bold: true });
     const records = rows.map((row) => row.record);
     const codes = stepCodes(records, group.name, choice, keys.length);
-    const map = { rows: rows.map(({ text }) => text), columns: keys.map(({ text }) => text), codes };
+    const axes = { down: "token generated", across: "key" };
+    const map = { rows: rows.map(({ text }) => text), columns: keys.map(({ text }) => text), axes, codes };
     y = addHeatmap(figure, map, { x: MARGIN, y, width: width - 2 * MARGIN }) + 1;
     y = addColourScale(figure, { low: "0", high: "1", words: "attention weight, square-root scale" }, MARGIN, y) + 1;
   }

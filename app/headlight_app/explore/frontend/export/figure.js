@@ -6,6 +6,7 @@ import {
   addFoot,
   addLabel,
   addLines,
+  addWords,
   fitText,
   LABEL_SIZE,
   longestLabel,
@@ -52,7 +53,8 @@ export function createFigure(matrix, heads, { picture, width, title, locked, foo
 /** @param {HeadMatrix} matrix @param {Float32Array} numbers of one head */
 function heatmapOf(matrix, numbers) {
   const codes = matrixCodes({ ...matrix, numbers, states: null });
-  return { rows: matrix.rows.labels, columns: matrix.columns.labels, codes, signed: matrix.signed };
+  const axes = { down: "query", across: "key" };
+  return { rows: matrix.rows.labels, columns: matrix.columns.labels, axes, codes, signed: matrix.signed };
 }
 
 /** @param {HeadMatrix} matrix */
@@ -74,8 +76,11 @@ function addAttentionLines(figure, matrix, each, locked, box) {
   /** @param {string[]} names */
   const side = (names) => Math.min(longestLabel(names, size) + 1.5, box.width * 0.34);
   const [left, right] = [box.x + side(rows), box.x + box.width - side(columns)];
+  const heading = { size: LABEL_SIZE, room: box.width * 0.34, fill: PRINT_COLOURS.quiet };
+  addWords(figure, "query", left - 0.9, box.y + LABEL_SIZE, { ...heading, anchor: "end" });
+  addWords(figure, "key", right + 0.9, box.y + LABEL_SIZE, { ...heading, anchor: "start" });
   /** @param {number} line */
-  const at = (line) => box.y + 2 + (line + 0.5) * step;
+  const at = (line) => box.y + LABEL_SIZE + 2 + (line + 0.5) * step;
   const middle = (left + right) / 2;
   const isFaint = (/** @type {number} */ row) => locked.length > 0 && !locked.includes(row);
   const order = [...rows.keys()].sort((one, other) => Number(isFaint(other)) - Number(isFaint(one))); // faint ones below

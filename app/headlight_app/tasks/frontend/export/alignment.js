@@ -41,7 +41,8 @@ export function exportedAlignment(task, alignment, weights) {
 function drawAlignment(width, heading, { inputs, outputs }, values) {
   const { figure, y: top } = beginFigure(width, heading);
   const codes = Uint8Array.from(values, encodeWeight);
-  const map = { rows: outputs.map(({ text }) => text), columns: inputs.map(({ text }) => text), codes };
+  const axes = { down: "answer", across: "read" };
+  const map = { rows: outputs.map(({ text }) => text), columns: inputs.map(({ text }) => text), axes, codes };
   const panels = [(/** @type {Box} */ box) => addHeatmap(figure, map, box)];
   if (Math.max(inputs.length, outputs.length) <= MOST_LINES)
     panels.unshift((box) => addConnections(figure, { inputs, outputs }, values, box));

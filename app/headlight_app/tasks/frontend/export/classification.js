@@ -82,7 +82,8 @@ function addHeadEffects(figure, { all, heads }, box) {
   const codes = Uint8Array.from(heads.flat(), (without) => 1 + Math.round(127 * (1 + (all - without) / most)));
   const rows = heads.map((_, layer) => `L${layer}`);
   const columns = heads[0].map((_, head) => `H${head}`);
-  return addScale(figure, most, box.x, addHeatmap(figure, { rows, columns, codes, signed: true }, box) + 0.8);
+  const map = { rows, columns, axes: { down: "layer", across: "head" }, codes, signed: true };
+  return addScale(figure, most, box.x, addHeatmap(figure, map, box) + 0.8);
 }
 
 /** @param {Figure} figure @param {number} most @param {number} x @param {number} y */

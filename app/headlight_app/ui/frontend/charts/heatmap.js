@@ -40,8 +40,7 @@ export function addNames(figure, layout, rows, columns, options = {}) {
   const { hot = { rows: [] }, fill = figure.look.ink, isTurned = true } = options;
   const { x, y, width, height, left, top, size } = layout;
   const gap = GAP * size;
-  const across = isTurned ? size * LINE : longestName(columns, size) + size / 2;
-  const [everyRow, everyColumn] = [(size * LINE) / height, across / width].map((step) => Math.max(Math.ceil(step), 1));
+  const [everyRow, everyColumn] = nameSteps(layout, columns, isTurned);
   const style = (/** @type {boolean} */ isHot) => ({ size, fill: isHot ? figure.look.ink : fill });
   rows.forEach((name, row) => {
     const isHot = hot.rows.includes(row);
@@ -59,6 +58,15 @@ export function addNames(figure, layout, rows, columns, options = {}) {
     if (isTurned) addWords(figure, name, middle + 0.35 * size, y - gap, { ...style(isHot), ...turned });
     else addWords(figure, name, middle, y - gap, { ...style(isHot), ...upright });
   });
+}
+
+/**
+ * How many rows and columns each have one name between them, so that names stay apart.
+ * @param {Pick<HeatmapLayout, "width" | "height" | "size">} layout @param {string[]} columns @param {boolean} [isTurned]
+ */
+export function nameSteps({ width, height, size }, columns, isTurned = true) {
+  const across = isTurned ? size * LINE : longestName(columns, size) + size / 2;
+  return [(size * LINE) / height, across / width].map((step) => Math.max(Math.ceil(step), 1));
 }
 
 /** @param {string[]} names @param {number} size */

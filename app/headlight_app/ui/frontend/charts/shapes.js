@@ -2,10 +2,20 @@
 
 import { inlineText } from "../dom/dom.js";
 import { CIVIDIS, colour, PURPLE_ORANGE } from "./colours.js";
-import { addLines, addTitle, fitText, LABEL_SIZE, PRINT_COLOURS, SCREEN_LOOK, textWidth } from "./figure_text.js";
-import { addNames, longestName } from "./heatmap.js";
+import {
+  addLines,
+  addTitle,
+  fitText,
+  LABEL_SIZE,
+  PRINT_COLOURS,
+  SCREEN_LOOK,
+  textWidth,
+  wrapText,
+} from "./figure_text.js";
+import { addNames, longestName, nameSteps } from "./heatmap.js";
 
 /** @import { Box, Figure } from "../export/types.js" */
+/** @typedef {{ down: string, across: string }} Axes what rows and columns are */
 
 export const GAP = 5; // between two panels
 export const MARGIN = 2;
@@ -64,19 +74,22 @@ export function cellGap(cell) {
 }
 
 /**
- * A map of byte codes, rows downwards, with the tokens of both; gives its lower end.
+ * A map of byte codes, rows downwards, with the tokens of both and what they are; gives its lower end.
  * @param {Figure} figure
- * @param {{ rows: string[], columns: string[], codes: Uint8Array, signed?: boolean, palette?: string[] }} map
+ * @param {{ rows: string[], columns: string[], axes: Axes, codes: Uint8Array, signed?: boolean, palette?: string[] }} map
  * @param {Box} box
  */
-export function addHeatmap(figure, { rows, columns, codes, signed = false, palette }, box) {
+export function addHeatmap(figure, { rows, columns, axes, codes, signed = false, palette }, box) {
   const names = [rows, columns].map((tokens) => tokens.map(inlineText));
   const left = Math.min(longestName(names[0], LABEL_SIZE) + 1.2, box.width * 0.3);
   const top = Math.min(longestName(names[1], LABEL_SIZE) + 1.2, 22);
-  const cell = Math.min((box.width - left) / columns.length, 7, 160 / rows.length);
+  const largest = Math.max(7, box.width / 10); // a few tokens fill most of a wide figure
+  const cell = Math.min((box.width - left) / columns.length, largest, 160 / rows.length);
   const counted = { rows: rows.length, columns: columns.length };
-  const corner = { x: box.x + left, y: box.y + top };
   const size = Math.min(LABEL_SIZE, Math.max(cell * 0.9, 1.6));
+  const steps = nameSteps({ width: cell, height: cell, size }, names[1]);
+  const titles = wrapText(axisTitles(axes, steps), LABEL_SIZE, box.width);
+  const corner = { x: box.x + left, y: addLines(figure, titles, box.x, box.y, { fill: PRINT_COLOURS.quiet }) + top };
   addNames(figure, { ...counted, ...corner, width: cell, height: cell, left, top, size }, names[0], names[1]);
   const cells = { ...corner, width: cell * columns.length, height: cell * rows.length };
   if (signed) figure.shapes.push({ kind: "rectangle", ...cells, fill: PRINT_COLOURS.ground });
@@ -84,6 +97,12 @@ export function addHeatmap(figure, { rows, columns, codes, signed = false, palet
   figure.shapes.push({ kind: "heatmap", ...cells, ...counted, codes, gap, ...(palette && { palette }) });
   figure.shapes.push({ kind: "rectangle", ...cells, stroke: PRINT_COLOURS.line, stroke_width: PRINT_COLOURS.thin });
   return cells.y + cells.height;
+}
+
+/** What rows and columns are, and how many of them are named. @param {Axes} axes @param {number[]} steps */
+function axisTitles({ down, across }, steps) {
+  const [rows, columns] = steps.map((step) => (step > 1 ? `, one in ${step} named` : ""));
+  return `down: ${down}${rows} · across: ${across}${columns}`;
 }
 
 /**
