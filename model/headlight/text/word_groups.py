@@ -29,15 +29,13 @@ def word_groups(text: Encoded) -> TokenGroups:
 
     Tokens that share one character (the bytes of an emoji) are one group.
     """
-    word_at = [-1] * (len(text.text) + 1)  # character -> number of its word
+    word_at = [-1] * len(text.text)  # character -> number of its word
     for number, match in enumerate(_WORD.finditer(text.text)):
         word_at[match.start() : match.end()] = [number] * (match.end() - match.start())
     groups: list[list[int]] = []
     previous: object = None
     for position, (first, end) in enumerate(text.offsets):
-        word_numbers = [
-            word_at[character] for character in range(first, min(end, len(word_at))) if word_at[character] >= 0
-        ]
+        word_numbers = [number for number in word_at[first:end] if number >= 0]
         unit: object = ("word", word_numbers[0]) if word_numbers else ("character", first, end)
         stands_alone = text.special_mask[position] or first == end
         if groups and not stands_alone and unit == previous:

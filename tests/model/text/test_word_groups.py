@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -49,6 +51,29 @@ def test_the_bytes_of_one_sign_are_one_group() -> None:
     assert group_texts(accents, word_groups(accents)) == ("café",)
 
 
+def spans(text: str, *offsets: tuple[int, int], special: tuple[int, ...] = ()) -> Encoded:
+    """A text whose tokens come from these characters."""
+    parts = tuple(text[start:end] for start, end in offsets)
+    marks = tuple(place in special for place in range(len(offsets)))
+    return Encoded(text, tuple(range(len(offsets))), parts, parts, offsets, marks)
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        (spans("New York", (0, 5), (5, 8)), ((0,), (1,))),  # a token over two words belongs to the first
+        (spans("[MASK]", (0, 1), (0, 6), (5, 6), special=(1,)), ((0,), (1,), (2,))),  # typed, and special all the same
+        (spans("[MASK][MASK]", (1, 5), (7, 11), special=(0, 1)), ((0,), (1,))),
+        (spans("cats", (0, 2), (2, 3), (3, 4), special=(1,)), ((0,), (1,), (2,))),
+        (spans("cat", (0, 2), (2, 2), (2, 3)), ((0,), (1,), (2,))),  # a token of no character stands alone
+        (spans("cat", (1, 1), (1, 1)), ((0,), (1,))),
+        (spans("😀!", (0, 1), (0, 2)), ((0,), (1,))),  # the second token has more than that character
+    ],
+)
+def test_what_belongs_to_no_word_stands_alone(text: Encoded, groups: tuple[tuple[int, ...], ...]) -> None:
+    assert word_groups(text) == groups
+
+
 @given(st.text(max_size=60))
 def test_every_token_is_in_one_group_and_in_order(text: str) -> None:
     encoded = toys.masked().encode(text)
@@ -65,6 +90,12 @@ def test_a_separator_ends_a_sentence() -> None:
 def test_two_separators_in_a_row_end_one_sentence() -> None:
     text = Encoded("", (0, 5, 2, 2, 6, 2), ("",) * 6, ("",) * 6, ((0, 0),) * 6, (True, False, True, True, False, True))
     assert sentence_numbers(text, separator=2) == (0, 0, 0, 0, 1, 1)
+
+
+def test_separators_before_the_first_word_end_no_sentence() -> None:
+    opened = cut("[CLS]", "[SEP]", "a", "[SEP]", "b", special=(0, 1, 3))
+    assert sentence_numbers(replace(opened, ids=(0, 9, 1, 9, 2)), separator=9) == (0, 0, 0, 0, 1)
+    assert sentence_numbers(replace(opened, ids=(9,) * 5), separator=9) == (0,) * 5, "nothing but separators"
 
 
 def test_sums_over_keys_and_means_over_queries() -> None:
