@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,10 +22,12 @@ from headlight.errors import DataError
 from headlight.evaluation.text_tasks import label_answer
 from headlight.training.objectives.batch import IGNORE_INDEX
 from headlight.training.objectives.examples import (
+    LOG_ODDS_WORDS,
     BagOfWordsDistillation,
     ExampleObjective,
     MaskedExamples,
     SequenceClassification,
+    Teacher,
     TokenClassification,
 )
 from headlight.training.recipe import load_recipe
@@ -248,6 +253,34 @@ def test_a_teacher_has_not_seen_the_texts_that_it_labels() -> None:
     data = TextExamples(SENTIMENT, tuple(texts), tuple(texts), tuple(texts))
     batch = BagOfWordsDistillation(data.make_tokenizer(), data).batch(np.random.default_rng(1), 100, 384)
     assert len({*batch.targets.flatten().tolist()}) == 1, "no other text has these words: all are alike"
+
+
+def test_a_text_is_spliced_from_pieces_of_several_texts_and_scaled_by_its_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = [Example(" ".join(f"t{n}w{k}" for k in range(30)), ("negative", "positive")[n % 2]) for n in range(20)]
+    data = TextExamples(SENTIMENT, tuple(texts), tuple(texts), tuple(texts))
+    asked: list[list[str]] = []
+
+    def log_probabilities(teacher: Teacher, text: str) -> dict[str, float]:
+        asked.append(text.split())
+        return {"negative": 0.0, "positive": 8.0}
+
+    monkeypatch.setattr(Teacher, "log_probabilities", log_probabilities)
+    batch = BagOfWordsDistillation(data.make_tokenizer(), data).batch(np.random.default_rng(3), 40, 384)
+    assert batch.logits is not None
+    (length,) = {len(words) for words in asked}
+    assert batch.logits.tolist() == [[0.0, pytest.approx(LOG_ODDS_WORDS * 8 / length)]] * 40
+    pieces = [[re.match(r"t\d+", word)[0] for word in words] for words in asked]  # type: ignore[index]
+    assert any(len({*texts}) > 1 for texts in pieces), "one text is cut from several"
+    assert len({words[0].partition("w")[2] for words in asked}) > 5, "a piece begins anywhere"
+
+
+def test_a_teacher_adds_what_its_three_parts_say() -> None:
+    parts: list[Any] = [
+        SimpleNamespace(log_probabilities=lambda text, of=of: {"good": of}) for of in (1.0, 10.0, 100.0)
+    ]
+    assert Teacher(*parts).log_probabilities("a text") == {"good": pytest.approx(1 + 0.2 * 10 + 2 * 100)}
 
 
 def test_only_texts_can_be_spliced() -> None:
