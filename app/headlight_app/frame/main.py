@@ -92,7 +92,7 @@ def _tell_browser(title: str) -> None:
 
 
 def _stylesheet(state: State) -> str:
-    """The frame's look, and what changes it: a projector, or a frame within somebody else's page."""
+    """The frame's look, which presenter mode and embedding in another page change."""
     names = ("frame", *(name for name in ("presenter", "embedded") if getattr(state, name)))
     return f"<style>{''.join((STATIC / f'{name}.css').read_text(encoding='utf-8') for name in names)}</style>"
 
