@@ -38,7 +38,7 @@ from headlight.training.recipe import (
     override_model,
 )
 from headlight.training.run_dir import RunFolder, fork_run
-from headlight.training.trainer import Trainer, train_mean_of_seeds
+from headlight.training.trainer import Trainer, in_millions, train_mean_of_seeds
 
 SHARED_CPU_HINT = (
     "On a processor that is shared with other programs, set OMP_WAIT_POLICY=passive in the environment: threads then "
@@ -75,6 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task", choices=sorted(EXAMPLE_TASKS), help="a task with examples of its own, instead of texts"
     )
+    parser.add_argument(
+        "--examples", action="append", metavar="FILE", help="a .tsv, .jsonl or .conll of examples; repeat for more"
+    )
     parser.add_argument("--objective", choices=sorted(OBJECTIVES), help="the training objective (default causal)")
     tokenizer_group, model_group, training_group = map(parser.add_argument_group, ("tokenizer", "model", "training"))
     for part in fields(TokenizerOptions):
@@ -110,6 +113,8 @@ def recipe_from_options(options: argparse.Namespace) -> Recipe:
         recipe = replace(recipe, texts=tuple(TextSource.parse(text) for text in options.text))
     if options.validation:
         recipe = replace(recipe, validation=tuple(expand_path(path) for path in options.validation))
+    if options.examples:
+        recipe = replace(recipe, examples=replace(recipe.examples, files=tuple(options.examples)))
     return replace(
         recipe,
         objective=options.objective or recipe.objective,
@@ -220,9 +225,10 @@ def _train(run_folder: RunFolder, stop_signal: StopSignal, waiting: tuple[Path, 
         stop_signal.is_training = True
         return train_mean_of_seeds(run_folder, stop_signal)
     trainer = Trainer(run_folder, stop_signal)
-    size = sum(parameter.numel() for parameter in trainer.train_state.model.parameters()) / 1e6
+    parameters = sum(parameter.numel() for parameter in trainer.train_state.model.parameters())
     log_to_stderr(
-        f"{size:.2f} M parameters on {trainer.train_state.device}, matrix products in {trainer.train_state.precision}."
+        f"{in_millions(parameters)} parameters on {trainer.train_state.device}, matrix products in "
+        f"{str(trainer.train_state.precision).removeprefix('torch.')}."
     )
     stop_signal.is_training = True
     return trainer.train()

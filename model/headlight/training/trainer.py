@@ -15,7 +15,8 @@ from headlight.checkpoints import Checkpoint, load, save
 from headlight.checkpoints.file_rules import CONFIG
 from headlight.checkpoints.load import choose_device, save_step
 from headlight.data.corpus import TokenizedText, expand_path
-from headlight.errors import DataError
+from headlight.data.examples import ExampleTask
+from headlight.errors import DataError, counted
 from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer import Tokenizer
 from headlight.training.optimizers import SCHEDULES, retain_freed_memory
@@ -76,30 +77,35 @@ def _copy_token_embeddings(other: Checkpoint, model: Transformer, tokenizer: Tok
     return len(pairs)
 
 
-def _sources(recipe: Recipe) -> list[str]:
+def _sources(recipe: Recipe, task: ExampleTask | None) -> list[str]:
     """The lines of a model card on the training texts."""
-    if recipe.task:
-        return [f"New examples of the task {recipe.task} in every step; one answer in ten is held out."]
+    if task:
+        return [task.about]
     texts = (f"- {source.name}: {source.epochs:g}" for source in recipe.texts)
     return ["Training texts, and how often an epoch repeats each:", "", *texts]
 
 
+def in_millions(count: int) -> str:
+    """A large number for people: "2.6 M", "31,000"."""
+    return f"{count / 1e6:.1f} M" if count >= 1e6 else f"{count:,}"
+
+
 def draft_model_card(
-    recipe: Recipe, model: Transformer, progress: Progress, table: Mapping[str, Mapping[str, float]]
+    run_folder: RunFolder, model: Transformer, progress: Progress, table: Mapping[str, Mapping[str, float]]
 ) -> str:
     """Markdown: sizes, texts, training tokens, and the metrics on validation texts."""
-    config = model.config
-    millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
+    config, recipe = model.config, run_folder.recipe
+    parameters = sum(parameter.numel() for parameter in model.parameters())
     lines = [
         f"# {'A' if config.architecture == 'decoder' else 'An'} {config.architecture}, trained with the objective "
         f"{recipe.objective}",
         "",
-        f"{millions:.1f} M parameters: {config.layers} layers of {config.heads} heads, hidden size {config.d_model}, "
-        f"{config.vocabulary_size} tokens, context {config.context_length}.",
-        f"Trained on {progress.tokens / 1e6:.1f} M tokens in {progress.step} steps, "
-        f"{progress.seconds / 60:.0f} minutes.",
+        f"{in_millions(parameters)} parameters: {counted(config.layers, 'layer')} of {counted(config.heads, 'head')}, "
+        f"hidden size {config.d_model}, {config.vocabulary_size} tokens, context {config.context_length}.",
+        f"Trained on {in_millions(progress.tokens)} tokens in {counted(progress.step, 'step')}, "
+        f"{counted(max(1, round(progress.seconds / 60)), 'minute')}.",
         "",
-        *_sources(recipe),
+        *_sources(recipe, run_folder.task),
     ]
     if table:
         columns = list(next(iter(table.values())))
@@ -133,7 +139,7 @@ class Trainer:
         self.schedule = SCHEDULES[self.training.schedule]
         self.objective = self.run_folder.objective
         torch.manual_seed(self.training.seed)
-        model = Transformer(self.recipe.config(self.run_folder.tokenizer.vocabulary_size)).train()
+        model = Transformer(self.run_folder.config).train()
         if self.training.init_from and not self.run_folder.is_begun:
             warm_start(expand_path(self.training.init_from), model, self.run_folder.tokenizer, self.run_folder.log)
         self.train_state = TrainState(model, self.training, choose_device(self.training.device))
@@ -257,7 +263,7 @@ class Trainer:
             if not scores or self.progress.best_score is None or mean < self.progress.best_score:
                 self.progress.best_score = mean if scores else None
                 card_text = draft_model_card(
-                    self.recipe, self.train_state.model, self.progress, self._metrics_table(scores)
+                    self.run_folder, self.train_state.model, self.progress, self._metrics_table(scores)
                 )
                 save(
                     self.run_folder.checkpoint_folder, self.train_state.model, self.run_folder.tokenizer, card=card_text
