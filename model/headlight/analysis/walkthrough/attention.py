@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headlight.analysis.attribution import per_head_output
+from headlight.analysis.residual_stream import per_head_output
 from headlight.analysis.walkthrough.steps import StepValue, WalkthroughStep, is_edited
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import AttentionFunction
