@@ -1,4 +1,4 @@
-"""Who is asking: a signed cookie tells one visitor's browser from another's.
+"""Visitors: a signed cookie tells one browser from another.
 
 What is private to a visitor is found by the cookie alone, so a link or a request of another visitor never opens it. The
 cookie holds 256 random bits and this server's signature, ends with the browser's session, and no script can read it.

@@ -117,7 +117,7 @@ def submit(request: Request[Any], body: bytes = b"") -> Job:
 
 
 def check_image(data: bytes, *, recording: bool = False) -> None:
-    """Have somebody's picture, or their recording, read. Raises HeadlightError where it is none."""
+    """Have a visitor's picture or recording read. Raises HeadlightError where it cannot be read."""
     request = CheckImageRequest(recording=recording)
     asked = EngineRequest(request.route, msgspec.json.encode(request), images={"": data})
     engine().submit(current_queue(), asked, lane=Lane.PRIVATE, seconds=request.seconds).future.result()

@@ -64,7 +64,7 @@ def listed_models(*, refresh: bool = False) -> tuple[ListedModel, ...]:
 
 
 def own_models() -> tuple[ListedModel, ...]:
-    """What this visitor brought."""
+    """The models that this visitor uploaded."""
     return _own_models().listed
 
 

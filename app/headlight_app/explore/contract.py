@@ -1,4 +1,4 @@
-"""What Explore asks: the heads of a text, one head closely, what the layers do, and files of what is shown."""
+"""Requests of Explore: the heads of a text, one head closely, the layers, and files of all that is shown."""
 
 from __future__ import annotations
 
@@ -356,7 +356,7 @@ class PromotedTokens(Struct, frozen=True, kw_only=True):
 
 
 class LogitAttributionAnswer(Answer, frozen=True, kw_only=True):
-    """What each component adds to the logit of an answer; `assumptions` say what is kept as it is for that.
+    """The contribution of each component to the logit of an answer; `assumptions` name the parts held fixed for it.
 
     The answer is `text`; `preposition` and `token_text` say at which token, as in Prediction.
     """
@@ -373,7 +373,7 @@ class LogitAttributionAnswer(Answer, frozen=True, kw_only=True):
 
 
 class LogitAttributionRequest(TargetRequest[LogitAttributionAnswer], frozen=True, kw_only=True):
-    """What each part adds to the logit of an answer, and what each feed-forward promotes there."""
+    """The contribution of each part to the logit of an answer, and the tokens that each feed-forward promotes."""
 
     route: ClassVar[str] = "logit_attribution"
 
@@ -540,9 +540,9 @@ class AttentionFunctionRow(Struct, frozen=True, kw_only=True):
 
 
 class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
-    """What the page shows before the first answer. `images` are the names of pictures, None for a model of texts.
+    """The page before the first answer. `images` are the names of pictures, None for a model of texts.
 
-    `opening` stands there until somebody types: an encoder-decoder has written its text for the source. The page begins
+    `opening` stands there until a text is typed; an encoder-decoder wrote it for the source. The page begins
     with `default_head`, layer and head, of `default_attention` where that is not the first.
     """
 

@@ -41,9 +41,9 @@ TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 # change in the sidebar is seen sooner (`python -m tests.bench page`). Component-initiated runs are already painted.
 PAINT_SECONDS = 0.12
 SIDEBAR_FIELDS = ("model", "device")  # of the sidebar alone; all else the component reports
-MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # what Markdown might take for more than a sign
-# Milliseconds without a change before Streamlit hears of one: its run draws the page anew, beside whoever types on.
-LONG_PAUSE, CHARTS_PAUSE = 3_000, 600  # where charts are open somebody waits for them
+MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # characters that Markdown may read as markup
+# Milliseconds without a change before Streamlit hears of one: its run draws the page anew while the person types on.
+LONG_PAUSE, CHARTS_PAUSE = 3_000, 600  # shorter where charts are open
 MAX_PREDICTIONS = 4  # charts of them
 
 FRONTEND, DRAWING = "explore/frontend", "ui/frontend"

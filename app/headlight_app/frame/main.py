@@ -99,7 +99,7 @@ def _tell_browser(title: str) -> None:
 
 @cache
 def _stylesheet(*changes: str) -> str:
-    """The frame's look, and what changes it: a projector, or a frame within somebody else's page."""
+    """The frame's look, which presenter mode and embedding in another page change."""
     styles = ((STATIC / f"{name}.css").read_text(encoding="utf-8") for name in ("frame", *changes))
     return f"<style>{''.join(styles)}</style>"
 

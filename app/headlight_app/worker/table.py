@@ -1,4 +1,4 @@
-"""What answers each request: a row for each kind, with the function that computes its reply."""
+"""The table of requests: a row for each kind, with the function that computes its reply."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def _copy_token_embeddings(other: Checkpoint, model: Transformer, tokenizer: Tok
 
 
 def _sources(recipe: Recipe) -> list[str]:
-    """What a model was trained on."""
+    """The lines of a model card on the training texts."""
     if recipe.task:
         return [f"New examples of the task {recipe.task} in every step; one answer in ten is held out."]
     texts = (f"- {source.name}: {source.epochs:g}" for source in recipe.texts)

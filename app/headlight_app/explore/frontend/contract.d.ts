@@ -253,7 +253,7 @@ export interface PromotedTokens {
   suppressed: PromotedToken[];
 }
 
-/** What each component adds to the logit of an answer; `assumptions` say what is kept as it is for that. */
+/** The contribution of each component to the logit of an answer; `assumptions` name the parts held fixed for it. */
 export interface LogitAttributionAnswer {
   position: number;
   preposition: string;
@@ -266,7 +266,7 @@ export interface LogitAttributionAnswer {
   promoted: PromotedTokens[];
 }
 
-/** What each part adds to the logit of an answer, and what each feed-forward promotes there. */
+/** The contribution of each part to the logit of an answer, and the tokens that each feed-forward promotes. */
 export type LogitAttributionRequest = TargetRequest;
 
 /** The shape of the edges: layer, kind, target, source, share, and the largest heads with their shares. */
@@ -388,7 +388,7 @@ export interface AttentionFunctionRow {
   has_temperature: boolean;
 }
 
-/** What the page shows before the first answer. `images` are the names of pictures, None for a model of texts. */
+/** The page before the first answer. `images` are the names of pictures, None for a model of texts. */
 export interface ExplorePageAnswer {
   examples: ExampleAnswer[];
   opening: ExampleAnswer;
