@@ -13,6 +13,7 @@ from msgspec import to_builtins
 
 from headlight.errors import HeadlightError
 from headlight_app.access.addresses import current_room_address
+from headlight_app.access.page_turns import without_turn
 from headlight_app.contract.question import OWN_IMAGE_PREFIX, Question
 from headlight_app.contract.state import DEFAULT_STATE, MAX_ADDRESS_LENGTH, HeadChoice, State
 from headlight_app.engine.client import ask, ask_shared
@@ -154,7 +155,8 @@ def _numbers(state: State, question: Question) -> None:
     if not part.open:
         return
     if not is_component_run():
-        sleep(PAINT_SECONDS)
+        with without_turn():
+            sleep(PAINT_SECONDS)
     try:
         shown = ask(ExploreChartsRequest(question=question, choice=_head_choice(state)))
     except HeadlightError:
