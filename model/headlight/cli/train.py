@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import shlex
 import signal
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from headlight.cli.common import CommandParser
+from headlight.cli.progress import log_of, log_to_stderr, training_bar
 from headlight.config import Config
 from headlight.data.corpus import TextSource, expand_path
 from headlight.data.text_tasks import EXAMPLE_TASKS
@@ -152,11 +152,6 @@ class StopSignal:
             raise KeyboardInterrupt
 
 
-def log_to_stderr(text: str) -> None:
-    """Print a line on standard error."""
-    print(text, file=sys.stderr, flush=True)
-
-
 def train(arguments: Sequence[str]) -> int:
     """Train a small model on text files.
 
@@ -175,8 +170,9 @@ def train(arguments: Sequence[str]) -> int:
         fork_run(options.fork_from, options.out, options.force)
     with StopSignal() as stop_signal:
         try:
-            with only_training(options.out):
-                run_folder = RunFolder(recipe, options.out, log_to_stderr, options.force)
+            with only_training(options.out), training_bar() as bar:
+                show = bar.show if bar else None
+                run_folder = RunFolder(recipe, options.out, log_of(bar), options.force, show)
                 finished = _train(run_folder, stop_signal)
         except KeyboardInterrupt:
             log_to_stderr("Stopped; the same command resumes from the last snapshot.")
@@ -215,8 +211,8 @@ def _train(run_folder: RunFolder, stop_signal: StopSignal, waiting: tuple[Path, 
     if start.suffix == ".toml" and not run_folder.is_begun:
         if start in waiting:
             raise DataError(f"The recipe {start} starts from itself; name a model's folder in its init_from.")
-        log_to_stderr(f"First {start}, in {run_folder.start_folder}:")
-        first = RunFolder(load_recipe(start).check(), run_folder.start_folder, log_to_stderr)
+        run_folder.log(f"First {start}, in {run_folder.start_folder}:")
+        first = replace(run_folder, recipe=load_recipe(start).check(), checkpoint_folder=run_folder.start_folder)
         if not _train(first, stop_signal, (*waiting, start)):
             return False
         training = replace(recipe.training, init_from=str(run_folder.start_folder))
@@ -226,7 +222,7 @@ def _train(run_folder: RunFolder, stop_signal: StopSignal, waiting: tuple[Path, 
         return train_mean_of_seeds(run_folder, stop_signal)
     trainer = Trainer(run_folder, stop_signal)
     parameters = sum(parameter.numel() for parameter in trainer.train_state.model.parameters())
-    log_to_stderr(
+    run_folder.log(
         f"{in_millions(parameters)} parameters on {trainer.train_state.device}, matrix products in "
         f"{str(trainer.train_state.precision).removeprefix('torch.')}."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from io import BytesIO
@@ -43,6 +43,20 @@ class Progress:
     cooldown_began: tuple[int, float] | None = None
 
 
+@dataclass(frozen=True)
+class StepReport:
+    """Where a run stands after a step, for a progress bar.
+
+    The loss is the mean of the last steps; `validation` is the mean over the validation texts of the last evaluation,
+    in nats per token, or the accuracy of a classifier. `fraction` is the part of the run that is done.
+    """
+
+    step: int
+    loss: float
+    validation: float | None
+    fraction: float
+
+
 def write_snapshot(path: Path, progress: Progress, parts: Mapping[str, Any]) -> None:
     """Write to another file, then rename it: a kill at any moment leaves the old snapshot or the new one."""
     content = BytesIO()  # torch.save has an error of its own for a disk that is full
@@ -68,12 +82,16 @@ RUN_FOLDER = "run"  # inside the checkpoint's folder: what only training needs
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The folder of one recipe's run; it keeps what is slow to compute for a resumed run."""
+    """The folder of one recipe's run; it keeps what is slow to compute for a resumed run.
+
+    Where `show` is given it is called after each step, and lines that would say the same are not logged.
+    """
 
     recipe: Recipe
     checkpoint_folder: Path
     log: Log
     force: bool = False  # write into a folder that holds other files
+    show: Callable[[StepReport], None] | None = None
 
     def __post_init__(self) -> None:
         path, fingerprint = self.path / "recipe.json", self.recipe.fingerprint()
