@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
-from headlight_app.contract.diagram import ModelDiagramAnswer
+from headlight_app.contract.arrays import ArraysAnswer
 from headlight_app.contract.parts import (
     AttentionGroupAnswer,
     Catalogue,
@@ -521,12 +521,27 @@ class NeuronRequest(TargetRequest[NeuronAnswer], frozen=True, kw_only=True):
     neuron: Index = 0
 
 
-class ModelDiagramRequest(QuestionRequest[ModelDiagramAnswer], frozen=True, kw_only=True):
-    """The diagram of the model as it is changed, with its block as it is in `layer`."""
+# --- the picture -----------------------------------------------------------------------------------------------------
 
-    route: ClassVar[str] = "model_diagram"
 
-    layer: Index = 0
+class InputVectorsAnswer(ArraysAnswer, frozen=True, kw_only=True):
+    """The vectors of the tokens from `first` on, as they enter the first layer of a stack.
+
+    `embedding` is [token channel]. `positions` is what the positional encoding `title` has for each token, which it
+    `places` beside the embedding, in the rotation of queries and keys (sines), in the scores (of head 0), or nowhere.
+    """
+
+    first: int
+    title: str
+    places: Literal["added", "rotated", "scores", ""]
+
+
+class InputVectorsRequest(QuestionRequest[InputVectorsAnswer], frozen=True, kw_only=True):
+    """What the first layer of a stack reads: a vector for each token, and its position."""
+
+    route: ClassVar[str] = "input_vectors"
+
+    stack: Label = ""
 
 
 # --- the page --------------------------------------------------------------------------------------------------------

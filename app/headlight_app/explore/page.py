@@ -56,7 +56,7 @@ def instrument(
     shared = (
         *(f"{DRAWING}/{name}.css" for name in ("styles/base", "heads/heads_tab")),
         *(f"{FRONTEND}/{name}.css" for name in ("image_gallery", "tabs", "edits/edits")),
-        "ui/frontend/model_diagram/model_diagram.css",
+        f"{FRONTEND}/picture/picture.css",
         export_menu.STYLE,
         "ui/frontend/styles/presenter.css",
     )
