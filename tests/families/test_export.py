@@ -1,7 +1,5 @@
 """Exported models open in transformers with the same outputs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

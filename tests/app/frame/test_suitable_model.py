@@ -1,7 +1,5 @@
 """A page opens with a model that suits it, and says so where that is another than the one that was chosen."""
 
-from __future__ import annotations
-
 from tests.app.pages import scripted
 
 
