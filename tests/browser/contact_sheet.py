@@ -3,8 +3,6 @@
 `python -m tests.browser.contact_sheet FOLDER` writes them and the sheet.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
