@@ -228,9 +228,11 @@ def _row_sum_notes(traced: Trace) -> list[str]:
 def variant_notes(resolved: ResolvedQuestion) -> list[str]:
     """The replaced parts, in sentences, and their consequence."""
     trained, model = resolved.checkpoint.model.config, resolved.model
-    note_texts = [f"{part}: {now} instead of {was}." for part, was, now in variant_differences(trained, model.config)]
+    differences = variant_differences(trained, model.config)
+    note_texts = [f"{part}: {now} instead of {was}." for part, was, now in differences]
     if note_texts:
-        note_texts.append("The model was not trained this way; its weights expect the other.")
+        was = " and ".join(title for _, title, _ in differences)
+        note_texts.append(f"The model was trained with {was}, so expect worse answers.")
     missing = describe_missing_weights(model)
     return [*note_texts, missing] if missing else note_texts
 

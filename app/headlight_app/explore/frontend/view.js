@@ -9,6 +9,7 @@ import { showProblem } from "../../ui/frontend/questions.js";
 import { drawEdits } from "./edits/edit_list.js";
 import { drawPicture } from "./picture/picture.js";
 import { drawActiveTab, markActiveTab } from "./tabs.js";
+import { drawTerms } from "./terms.js";
 
 /** @import { ExploreElements, ExplorePage, ExploreView, Tab } from "./types.js" */
 
@@ -86,6 +87,7 @@ export function drawAnswer(page) {
   elements.notes.replaceChildren(...answer.notes.map((note) => createElement("p", "", note)));
   drawTokenStrips(page);
   drawTokenIds(page);
+  drawTerms(page);
   drawPredictions(page);
   drawEdits(page);
   page.view.redraw(true);
