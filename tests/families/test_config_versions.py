@@ -27,6 +27,7 @@ NULL_ACTS = ("attn_logit_softcapping", "final_logit_softcapping")
 ROTARY = {"gpt_neox": ("rotary_emb_base", "rotary_pct")}
 # Fields of new files for each kind of layer, and what old files have in their place.
 LAYERED = {
+    "olmo3": {"full_attention": "rope_theta", "sliding_attention": "rope_theta"},
     "gemma3_text": {"full_attention": "rope_theta", "sliding_attention": "rope_local_base_freq"},
     "modernbert": {"full_attention": "global_rope_theta", "sliding_attention": "local_rope_theta"},
 }

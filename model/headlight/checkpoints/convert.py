@@ -170,7 +170,7 @@ def load_weights(
         state["output_head.projection.weight"] = state["embedding.weight"]
     model.load_state_dict(state, assign=True)
     model.tie_embeddings()
-    notes = [*foreign.plan.notes, f"{len(set(loader.sources.values()))} tensors were loaded."]
+    notes = [*foreign.plan.notes, f"{len(loader.loaded)} tensors were loaded."]
     if loader.unused:
         notes.append(
             f"{len(loader.unused)} tensors are not needed for the forward pass and were not loaded: "
