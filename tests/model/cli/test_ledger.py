@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight import save
+from headlight import load, save
 from headlight.cli.main import main
 from tests.model import toys
 
@@ -28,7 +28,7 @@ def test_json_adds_up_to_the_score(folder: Path, capsys: pytest.CaptureFixture[s
     found = json.loads(capsys.readouterr().out)
     assert set(found) == {"cell", "score", "query_writers", "key_writers", "parts", "terms"}
     assert [len(row) for row in found["parts"]] == [len(found["key_writers"])] * len(found["query_writers"])
-    wanted = toys.traced(toys.decoder(positional_encoding="alibi"))["decoder.1.self.scores"][3, 5, 2]
+    wanted = toys.traced(load(folder).model)["decoder.1.self.scores"][3, 5, 2]
     total = sum(map(sum, found["parts"])) + sum(found["terms"].values())
     assert found["score"] == pytest.approx(wanted, abs=1e-5) == pytest.approx(total, abs=1e-4)
     assert found["terms"]["position_bias"] != 0
