@@ -28,6 +28,7 @@ from tests.bench import (
     peers,
     soak,
     typing,
+    why,
 )
 from tests.bench.measure import Ratio, table
 from tests.bench.ngrams import report
@@ -58,6 +59,7 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
     "attack": attack.lines,
     "cluster": _cluster,
     "peers": peers.lines,
+    "why": _tabled(why.ratios),
 }
 WITH_OPTIONS: Mapping[str, Callable[[Sequence[str]], None]] = {
     "ngrams": report.main,
