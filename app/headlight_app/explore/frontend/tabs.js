@@ -70,6 +70,11 @@ export function markActiveTab(page) {
   memory(page).tabs.get(activeTab(page))?.markPointer?.(page);
 }
 
+/** What the open tab shows, to be exported; null where it shows no picture. @param {ExplorePage} page */
+export async function exportOpenTab(page) {
+  return (await memory(page).tabs.get(activeTab(page))?.exported?.(page)) ?? null;
+}
+
 /** @param {ExplorePage} page @param {string} open */
 function drawTabs(page, open) {
   const { tabs } = page.view.elements;

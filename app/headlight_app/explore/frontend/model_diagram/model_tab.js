@@ -1,25 +1,30 @@
 // The tab "Model": the open model as a diagram, whose parts lead to where they are looked at.
 
 import { fillSelect } from "../../../ui/frontend/charts/charts.js";
+import { LABEL_SIZE, PRINT_SHEET } from "../../../ui/frontend/charts/figure_text.js";
+import { addDrawing, beginFigure, beginSheet, MARGIN } from "../../../ui/frontend/charts/shapes.js";
 import { activeElement } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
+import { addDiagram } from "../../../ui/frontend/model_diagram/diagram_figure.js";
 import { layoutDiagram } from "../../../ui/frontend/model_diagram/diagram_layout.js";
 import { drawDiagram } from "../../../ui/frontend/model_diagram/diagram_svg.js";
 import { entranceChoice } from "../../../ui/frontend/model_diagram/entrances.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
+import { runOf } from "../export/shown_run.js";
+import { askFloats } from "../server.js";
 
+/** @import { ShownDrawing } from "../../../ui/frontend/export/types.js" */
 /** @import { ModelDiagramAnswer } from "../../../ui/frontend/model_diagram/types.js" */
 /** @import { Choice, ExplorePage, Tab } from "../types.js" */
 
 const memory = remembered(() => ({ drawn: "" }));
 
-export default /** @type {Tab} */ ({ draw: drawModel });
+export default /** @type {Tab} */ ({ draw: drawModel, exported: exportModel });
 
 /** @param {ExplorePage} page */
 function drawModel(page) {
-  const layer = Math.max(page.state.choice.layer, 0);
-  const found = page.server.get("model_diagram", { layer });
+  const found = page.server.get("model_diagram", openLayerOf(page));
   if (!found) return; // what was painted stays until the new one is here
   const panel = page.view.panels.model;
   const message = findByTestId(panel, "diagram-silent");
@@ -34,6 +39,30 @@ function drawModel(page) {
   };
   positionsLink(page).href = positionsAddress();
   drawSvg(page, found.meta);
+}
+
+/** @param {ExplorePage} page */
+function openLayerOf(page) {
+  return { layer: Math.max(page.state.choice.layer, 0) };
+}
+
+/** @param {ExplorePage} page @returns {Promise<ShownDrawing>} */
+async function exportModel(page) {
+  const { meta } = await askFloats(page, "model_diagram", openLayerOf(page));
+  return {
+    name: "model-diagram",
+    shown: "the model from its input down to its answer, with the shape of what leaves each part",
+    sides: [runOf(page)],
+    draw(width, title) {
+      const { figure, y } = beginFigure(width, title);
+      const box = { x: MARGIN, y, width: width - 2 * MARGIN };
+      const layout = layoutDiagram(meta, (box.width / LABEL_SIZE) * PRINT_SHEET.size, 1);
+      const sheet = beginSheet(layout.width, "", PRINT_SHEET);
+      addDiagram(sheet, layout);
+      return { figure, y: addDrawing(figure, sheet, box) };
+    },
+    tables: {},
+  };
 }
 
 /** @param {ExplorePage} page */
