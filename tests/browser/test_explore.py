@@ -96,7 +96,7 @@ def test_tokens_that_read_as_before_keep_their_chips(visitor: Visitor) -> None:
 def test_in_other_tabs_no_token_stays_marked_that_is_no_longer_asked(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal&text=The+dog")
     expect(chips(page).last).to_have_class("chip query")
-    page.get_by_test_id("tab-layers").click()
+    page.get_by_test_id("part-prediction").click()
     say(page, "The dog ran")
     expect(chips(page)).to_have_count(4)
     expect(chips(page).nth(2)).to_have_class("chip")

@@ -12,6 +12,7 @@ import streamlit as st
 from msgspec import to_builtins
 
 from headlight.errors import HeadlightError
+from headlight_app.access.page_turns import without_turn
 from headlight_app.contract.question import Question
 from headlight_app.contract.state import DEFAULT_STATE, MAX_ADDRESS_LENGTH, HeadChoice, State
 from headlight_app.engine.client import ask, ask_shared
@@ -40,9 +41,9 @@ TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 # change in the sidebar is seen sooner (`python -m tests.bench page`). Component-initiated runs are already painted.
 PAINT_SECONDS = 0.12
 SIDEBAR_FIELDS = ("model", "device")  # of the sidebar alone; all else the component reports
-MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # what Markdown might take for more than a sign
-# Milliseconds without a change before Streamlit hears of one: its run draws the page anew, beside whoever types on.
-LONG_PAUSE, CHARTS_PAUSE = 3_000, 600  # where charts are open somebody waits for them
+MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # characters that Markdown may read as markup
+# Milliseconds without a change before Streamlit hears of one: its run draws the page anew while the person types on.
+LONG_PAUSE, CHARTS_PAUSE = 3_000, 600  # shorter where charts are open
 MAX_PREDICTIONS = 4  # charts of them
 
 FRONTEND, DRAWING = "explore/frontend", "ui/frontend"
@@ -55,7 +56,7 @@ def instrument(
     shared = (
         *(f"{DRAWING}/{name}.css" for name in ("styles/base", "heads/heads_tab")),
         *(f"{FRONTEND}/{name}.css" for name in ("image_gallery", "tabs", "edits/edits")),
-        "ui/frontend/model_diagram/model_diagram.css",
+        f"{FRONTEND}/picture/picture.css",
         export_menu.STYLE,
         "ui/frontend/styles/presenter.css",
     )
@@ -152,7 +153,8 @@ def _numbers(state: State, question: Question) -> None:
     if not part.open:
         return
     if not is_component_run():
-        sleep(PAINT_SECONDS)
+        with without_turn():
+            sleep(PAINT_SECONDS)
     try:
         shown = ask(ExploreChartsRequest(question=question, choice=_head_choice(state)))
     except HeadlightError:

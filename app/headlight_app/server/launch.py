@@ -62,7 +62,7 @@ def _parser(other_verbs: str) -> argparse.ArgumentParser:
         help=f"a folder of models, repeatable; also ${MODELS_VARIABLE}; with --engine one that all its machines have",
     )
     parser.add_argument(
-        "--shared", action="store_true", help="nobody may open a path of this machine; so it is with any other --host"
+        "--shared", action="store_true", help="visitors open no path of this machine; every other --host implies it"
     )
     parser.add_argument(
         "--hub-cache",
@@ -158,7 +158,7 @@ def _register_model_folders(folders: Sequence[str], engine: str) -> str:
 
 
 def _port_problem(host: str, port: int) -> str:
-    """A sentence where nobody can listen there, else nothing."""
+    """A sentence where the port cannot be used, else nothing."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind) as probe:
@@ -173,7 +173,7 @@ def _port_problem(host: str, port: int) -> str:
 
 
 def _serve(host: str, port: int, browser: bool) -> int:
-    """Serve the page until somebody stops it."""
+    """Serve the page until it is stopped."""
     from headlight_app.engine.client import engine
 
     try:

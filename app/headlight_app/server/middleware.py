@@ -80,7 +80,7 @@ class UploadLimiter:
             await self.app(scope, counted.receive, send)
         finally:
             self.arriving[visitor] -= counted.size
-            self.arriving += Counter()  # forgets whoever sends nothing now
+            self.arriving += Counter()  # drops the addresses that send nothing now
             self.last_sent[scope["path"].partition(UPLOAD_PATH)[2].partition("/")[0]] = monotonic()
 
     def _arrive(self, visitor: str, size: int) -> None:
@@ -233,7 +233,7 @@ class SkeletonMiddleware:
         await self.app({**scope, "headers": headers}, receive, self._completed(send))
 
     def _completed(self, send: Send) -> Send:
-        """The same for whoever answers, with the skeleton in what is HTML."""
+        """A `send` that puts the skeleton into HTML answers."""
         start: Message | None = None
         body = b""
 

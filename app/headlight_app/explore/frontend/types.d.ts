@@ -109,7 +109,7 @@ export interface ExploreElements extends HeadElements {
   notes: HTMLElement;
   answer: HTMLElement;
   board: HTMLElement;
-  tabs: HTMLElement;
+  modelPicture: HTMLElement;
   edits: HTMLElement;
   changes: HTMLButtonElement;
   latest: HTMLElement;
