@@ -127,7 +127,8 @@ class Explore {
    * @param {Partial<Choice>} patch
    */
   change(patch) {
-    if ("edits" in patch || "disabled_edits" in patch) this.state.history.record(this.state.choice);
+    const ofPart = "variant" in patch;
+    if (ofPart || "edits" in patch || "disabled_edits" in patch) this.state.history.record(this.state.choice, ofPart);
     this.state.update(patch);
     drawPresenter(this);
     drawTexts(this);

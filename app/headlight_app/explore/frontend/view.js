@@ -10,6 +10,7 @@ import { drawEdits } from "./edits/edit_list.js";
 import { drawPicture } from "./picture/picture.js";
 import { drawActiveTab, markActiveTab } from "./tabs.js";
 import { drawTerms } from "./terms.js";
+import { drawWhy } from "./why.js";
 
 /** @import { ExploreElements, ExplorePage, ExploreView, Tab } from "./types.js" */
 
@@ -24,6 +25,7 @@ export function createView(page, place, answerView) {
       drawActiveTab(page, fresh);
       if (!page.state.latestAnswer) return;
       drawPicture(page);
+      drawWhy(page);
       answerView?.draw(page, fresh);
     },
     markPointer: () => {
