@@ -93,6 +93,7 @@ class Explore {
     this.reporter.settle = data.pause;
     state.catalogue = data;
     clearMeasurements(this);
+    if (data.state.task !== state.choice.task) this.reporter.discard(); // the text of one task is not that of the next
     const moved = JSON.stringify(state.settings) !== JSON.stringify(data.settings);
     state.settings = data.settings;
     const adopted = this.#adopt(data);
