@@ -325,7 +325,7 @@ option { background: var(--surface); color: var(--ink); }
 .choices button:is([aria-pressed="true"], [aria-selected="true"]) { background: var(--surface); color: var(--ink); font-weight: 600; box-shadow: 0 1px 2px rgb(0 0 0 / 12%); }
 
 /* predictions */
-.predictions { overflow-y: auto; gap: 14px; }
+.predictions { overflow-y: auto; gap: 14px; display: flex; flex-direction: column; }
 .prediction { display: flex; flex-direction: column; gap: 2px; }
 .bars { list-style: none; margin: 8px 0 0; padding: 0; display: grid; grid-template-columns: minmax(36px, max-content) minmax(30px, 1fr) max-content; gap: 5px 8px; }
 .bars.changed { grid-template-columns: minmax(36px, max-content) minmax(24px, 1fr) max-content max-content; }
