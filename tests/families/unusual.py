@@ -73,6 +73,7 @@ UNUSUAL: dict[str, list[Case]] = {
         Case("Gemma2ForSequenceClassification", GEMMA | LABELS | {"sliding_window": 4}),
     ],
     "gemma3_text": [
+        Case("Gemma3TextModel", GEMMA | {"sliding_window": 4, "use_bidirectional_attention": True}, special=True),
         Case(
             "Gemma3TextModel",
             GEMMA | WIDE | {"sliding_window": 3, "attention_bias": True, "hidden_activation": "gelu"},
