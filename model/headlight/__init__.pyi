@@ -1,3 +1,4 @@
+from .analysis.ledger import Cell, Ledger, cell_ledger
 from .checkpoints import CatalogEntry, Checkpoint, catalog, find_checkpoint, load, save
 from .config import Config
 from .errors import (
@@ -35,6 +36,7 @@ __all__ = [
     "TOKENIZER_TRAINERS",
     "Candidate",
     "CatalogEntry",
+    "Cell",
     "Checkpoint",
     "CheckpointError",
     "Config",
@@ -49,6 +51,7 @@ __all__ = [
     "Hypothesis",
     "ImageError",
     "Intervention",
+    "Ledger",
     "ProcessedImage",
     "SamplingConfig",
     "TextError",
@@ -60,6 +63,7 @@ __all__ = [
     "beam_search",
     "candidates",
     "catalog",
+    "cell_ledger",
     "fill_mask",
     "find_checkpoint",
     "find_image",

@@ -325,7 +325,7 @@ class WeightLoader:
 
 
 def join_names(names: list[str] | tuple[str, ...], limit: int = 8) -> str:
-    """Names joined by commas, on one line whatever a file calls its tensors; of many the first `limit`."""
+    """Names joined by commas, on one line even if a file's names hold line breaks; of many the first `limit`."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     printable = ("".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in name) for name in names[:limit])
     return ", ".join(printable) + more

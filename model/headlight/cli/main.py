@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from headlight.cli.check import check, exercises
 from headlight.cli.evaluate import card, evaluate, extrapolate
+from headlight.cli.ledger import ledger
 from headlight.cli.models import export, models
 from headlight.cli.predict import predict
 from headlight.cli.trace import trace
@@ -19,6 +20,7 @@ COMMANDS: Registry[Callable[[Sequence[str]], int]] = Registry(
     {
         "trace": trace,
         "predict": predict,
+        "ledger": ledger,
         "models": models,
         "train": train,
         "evaluate": evaluate,

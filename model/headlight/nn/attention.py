@@ -188,7 +188,7 @@ class Attention(nn.Module):
         return functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=context.is_causal, scale=1.0)
 
     def score_scales(self, q: Tensor) -> Float[Tensor, "1 head"]:
-        """The factor of each head's scores, in float32 whatever the type of q."""
+        """The factor of each head's scores, in float32 for every dtype of q."""
         return torch.full((1, self.heads), self.scale, device=q.device)
 
     def weighted_sum(

@@ -138,7 +138,7 @@ def _statements(owner: type) -> tuple[tuple[frozenset[str], CodeExcerptAnswer], 
 
 
 def _operations(statement: ast.stmt) -> Iterator[str]:
-    """What a statement does: the hook points it names, the methods it calls, what it sets in self, and products."""
+    """Effects of a statement: the hook points it names, the methods it calls, what it sets in self, and products."""
     for node in ast.walk(statement):
         match node:
             case ast.Call(func=ast.Name(id="hook"), args=[ast.Constant(value=str(hook_point)), *_]):

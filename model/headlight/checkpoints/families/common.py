@@ -280,7 +280,7 @@ def _scaling_values(
 
 
 def _yarn_attention_factor(group: ConfigReader, factor: float) -> float:
-    """What queries and keys are multiplied by (Peng et al. 2024, section 3.4)."""
+    """The factor of queries and keys (Peng et al. 2024, section 3.4)."""
 
     def strength(weight: float) -> float:
         return 0.1 * weight * math.log(factor) + 1.0 if factor > 1 else 1.0
