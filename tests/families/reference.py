@@ -147,7 +147,9 @@ def tokenizer(special: bool) -> tokenizers.Tokenizer:
 
 def has_decoder(case: Case, model: Any) -> bool:
     """Whether the case is an encoder-decoder."""
-    return bool(model.config.is_encoder_decoder) and case.kind not in ("T5EncoderModel", "T5ForTokenClassification")
+    return bool(model.config.is_encoder_decoder) and not case.kind.endswith(
+        ("T5EncoderModel", "T5ForTokenClassification")
+    )
 
 
 def has_target(case: Case, model: Any) -> bool:
