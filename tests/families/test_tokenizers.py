@@ -90,7 +90,6 @@ LAYOUTS: dict[str, tuple[str, Make, dict[str, Any]]] = {
     "gpt_neox": ("gpt_neox", gpt2, {}),
     "phi": ("phi", gpt2, {}),
     **{kind: (kind, gpt2, {}) for kind in ("codegen", "starcoder2", "olmo", "mpt")},
-    "gpt_bigcode": ("gpt_bigcode", gpt2, {"tokenizer_class": "GPT2Tokenizer"}),
     "qwen2": ("qwen2", gpt2, {}),
     "qwen3": ("qwen3", gpt2, {}),
     "opt": (
