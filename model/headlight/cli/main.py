@@ -9,6 +9,7 @@ from headlight.cli.check import check, exercises
 from headlight.cli.evaluate import card, evaluate, extrapolate
 from headlight.cli.ledger import ledger
 from headlight.cli.models import export, models
+from headlight.cli.open import open_attention
 from headlight.cli.predict import predict
 from headlight.cli.trace import trace
 from headlight.cli.train import train
@@ -21,6 +22,7 @@ COMMANDS: Registry[Callable[[Sequence[str]], int]] = Registry(
         "trace": trace,
         "predict": predict,
         "ledger": ledger,
+        "open": open_attention,
         "models": models,
         "train": train,
         "evaluate": evaluate,
