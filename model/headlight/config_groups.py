@@ -9,7 +9,7 @@ from headlight.errors import ConfigError
 
 CHANNEL_COUNTS = (1, 3, 4)  # of an image: grey, RGB, RGBA
 ResamplingFilter = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]  # in the order of Pillow's
-MAX_PATCHES = 2**12  # attention is quadratic in them, whatever a hostile file says
+MAX_PATCHES = 2**12  # attention is quadratic in them, so a hostile file cannot ask for more
 MAX_IMAGE_SIDE = 2**13  # pixels
 
 
@@ -81,7 +81,7 @@ class EmbeddingConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class PerLayerConfig:
-    """What differs from layer to layer, one entry each; empty where all layers are alike.
+    """The settings that differ from layer to layer, one entry each; empty where all layers are alike.
 
     `masks` are combined with the model's masks ("window:8", "none"); the others replace the model's positional
     encoding, rope and score scale.

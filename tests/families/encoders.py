@@ -53,6 +53,26 @@ ENCODERS: dict[str, list[Case]] = {
         Case("RobertaForSequenceClassification", ROBERTA | {"num_labels": 3}, special=True),
         Case("RobertaForTokenClassification", ROBERTA | {"num_labels": 3}, special=True),
     ],
+    "xlm-roberta": [
+        Case("XLMRobertaForMaskedLM", ROBERTA | {"type_vocab_size": 1}, special=True),
+        Case("XLMRobertaModel", ROBERTA | {"pad_token_id": 23, "hidden_act": "silu"}, special=True),
+        Case("XLMRobertaForSequenceClassification", ROBERTA | {"num_labels": 3}, special=True),
+    ],
+    "camembert": [
+        Case("CamembertForMaskedLM", ROBERTA | {"layer_norm_eps": 0.1}, special=True),
+        Case("CamembertForTokenClassification", ROBERTA | {"num_labels": 3, "num_attention_heads": 4}, special=True),
+    ],
+    "mpnet": [  # without [CLS], whose number is that of MPNet's padding
+        Case("MPNetForMaskedLM", NEOX | {"max_position_embeddings": 22}),
+        Case("MPNetModel", NEOX | {"hidden_act": "relu", "num_attention_heads": 4, "layer_norm_eps": 0.1}),
+        Case("MPNetForSequenceClassification", NEOX | {"num_labels": 3, "tie_word_embeddings": False}),
+    ],
+    "nomic_bert": [
+        Case("NomicBertForMaskedLM", NEOX | {"hidden_act": "gelu"}, special=True),
+        Case("NomicBertModel", NEOX | {"head_dim": 10, "type_vocab_size": 1}, special=True),
+        Case("NomicBertForSequenceClassification", NEOX | {"num_labels": 3}, special=True),
+        Case("NomicBertForTokenClassification", NEOX | {"num_labels": 3, "layer_norm_eps": 0.1}),
+    ],
     "distilbert": [
         Case("DistilBertForMaskedLM", DISTIL, special=True),
         Case("DistilBertForMaskedLM", DISTIL | {"activation": "relu", "sinusoidal_pos_embds": True}),

@@ -27,6 +27,7 @@ NULL_ACTS = ("attn_logit_softcapping", "final_logit_softcapping")
 ROTARY = {"gpt_neox": ("rotary_emb_base", "rotary_pct")}
 # Fields of new files for each kind of layer, and what old files have in their place.
 LAYERED = {
+    "olmo3": {"full_attention": "rope_theta", "sliding_attention": "rope_theta"},
     "gemma3_text": {"full_attention": "rope_theta", "sliding_attention": "rope_local_base_freq"},
     "modernbert": {"full_attention": "global_rope_theta", "sliding_attention": "local_rope_theta"},
 }
@@ -118,3 +119,13 @@ def test_other_names_of_the_same_fields_say_the_same(family: str, case: Case) ->
     back = {theirs: other for other, theirs in others.items() if theirs in values}
     renamed = {back.get(name, name): value for name, value in values.items()}
     assert read(family, renamed, names) == read(family, values, names)
+
+
+def test_nomics_first_files_say_the_same_under_gpts_names() -> None:
+    values, names = of(CASES["nomic_bert"][1])
+    first = {
+        "n_embd": 24, "n_head": 3, "n_layer": 2, "n_inner": 38, "n_positions": 20, "vocab_size": VOCABULARY,
+        "activation_function": "swiglu", "rotary_emb_base": 1000, "rotary_emb_fraction": 1.0, "head_dim": 10,
+        "type_vocab_size": 1, "layer_norm_epsilon": 1e-12, "qkv_proj_bias": False, "architectures": ["NomicBertModel"],
+    }  # fmt: skip
+    assert read("nomic_bert", first, names) == read("nomic_bert", values, names)

@@ -18,7 +18,7 @@ from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.convert import ForeignCheckpoint, load_weights, plan_conversion
 from headlight.checkpoints.load import meta_model_within
 from headlight.checkpoints.tensor_files import LazyTensors, open_tensors
-from headlight.checkpoints.weight_mapping import ConversionPlan, WeightLoader
+from headlight.checkpoints.weight_mapping import COMMON_IGNORED_FIELDS, ConversionPlan, WeightLoader
 from headlight.config import Config
 from headlight.errors import HeadlightError
 from headlight.tracing.run import run
@@ -35,6 +35,7 @@ TOLD = ("context_length", "start_token_id", "labels", "tied_embeddings")
 # although their config says so stay two weights.
 SUPERSEDED = (
     "max_window_layers",
+    "n_ctx",
     "no_rope_layer_interval",
     "pad_token_id",
     "tie_word_embeddings",
@@ -107,7 +108,8 @@ def _changed(values: dict[str, Any], read: set[str]) -> Iterator[tuple[str, dict
         if name not in read or name in ("architectures", "model_type", *SUPERSEDED):
             continue
         if isinstance(value, dict) and name not in ("id2label", "label2id"):
-            for inner, changed in _changed(value, set(value) - {"type"}):
+            named = {inner for inner in value if not inner.startswith("_")}
+            for inner, changed in _changed(value, named - {"type", "attn_impl", *COMMON_IGNORED_FIELDS}):
                 yield f"{name}.{inner}", {**values, name: changed}
         else:
             yield name, {**values, name: _other(value)}

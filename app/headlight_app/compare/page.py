@@ -63,7 +63,7 @@ def show(state: State, entry: AvailableModel) -> None:
 def _page_request(
     state: State, entry: AvailableModel, models: Sequence[AvailableModel], titles: Mapping[str, str]
 ) -> ComparePageRequest:
-    """What the page shows at first of this model, beside models that read the same."""
+    """The page's first view of this model, beside models that read the same."""
     alike = [each.name for each in models if each.config.modalities == entry.config.modalities]
     others = [name for name in alike if name != entry.name][:MAX_OTHERS]
     return ComparePageRequest(
@@ -89,7 +89,7 @@ def _model_row(model: AvailableModel, models: Sequence[AvailableModel], titles: 
 
 
 def _read_report(default_side_b: Difference, report: Data) -> Data:
-    """What the component reported as choices; the default difference is not written to the URL."""
+    """The component's report as choices; the default difference is not written to the URL."""
     if "side_b" not in report:
         return report
     side_b = msgspec.convert(report["side_b"], Difference)

@@ -1,4 +1,4 @@
-"""What the Course asks: the rows of a chapter, and what a screen computes from a learner's inputs."""
+"""Requests of the Course: the rows of a chapter, and the results of a screen for a learner's inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Explore asks: the heads of a text, one head closely, what the layers do, and files of what is shown."""
+"""Requests of Explore: the heads of a text, one head closely, the layers, and files of all that is shown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
-from headlight_app.contract.diagram import ModelDiagramAnswer
+from headlight_app.contract.arrays import ArraysAnswer
 from headlight_app.contract.parts import (
     AttentionGroupAnswer,
     Catalogue,
@@ -356,7 +356,7 @@ class PromotedTokens(Struct, frozen=True, kw_only=True):
 
 
 class LogitAttributionAnswer(Answer, frozen=True, kw_only=True):
-    """What each component adds to the logit of an answer; `assumptions` say what is kept as it is for that.
+    """The contribution of each component to the logit of an answer; `assumptions` name the parts held fixed for it.
 
     The answer is `text`; `preposition` and `token_text` say at which token, as in Prediction.
     """
@@ -373,7 +373,7 @@ class LogitAttributionAnswer(Answer, frozen=True, kw_only=True):
 
 
 class LogitAttributionRequest(TargetRequest[LogitAttributionAnswer], frozen=True, kw_only=True):
-    """What each part adds to the logit of an answer, and what each feed-forward promotes there."""
+    """The contribution of each part to the logit of an answer, and the tokens that each feed-forward promotes."""
 
     route: ClassVar[str] = "logit_attribution"
 
@@ -521,12 +521,27 @@ class NeuronRequest(TargetRequest[NeuronAnswer], frozen=True, kw_only=True):
     neuron: Index = 0
 
 
-class ModelDiagramRequest(QuestionRequest[ModelDiagramAnswer], frozen=True, kw_only=True):
-    """The diagram of the model as it is changed, with its block as it is in `layer`."""
+# --- the picture -----------------------------------------------------------------------------------------------------
 
-    route: ClassVar[str] = "model_diagram"
 
-    layer: Index = 0
+class InputVectorsAnswer(ArraysAnswer, frozen=True, kw_only=True):
+    """The vectors of the tokens from `first` on, as they enter the first layer of a stack.
+
+    `embedding` is [token channel]. `positions` is what the positional encoding `title` has for each token, which it
+    `places` beside the embedding, in the rotation of queries and keys (sines), in the scores (of head 0), or nowhere.
+    """
+
+    first: int
+    title: str
+    places: Literal["added", "rotated", "scores", ""]
+
+
+class InputVectorsRequest(QuestionRequest[InputVectorsAnswer], frozen=True, kw_only=True):
+    """What the first layer of a stack reads: a vector for each token, and its position."""
+
+    route: ClassVar[str] = "input_vectors"
+
+    stack: Label = ""
 
 
 # --- the page --------------------------------------------------------------------------------------------------------
@@ -540,9 +555,9 @@ class AttentionFunctionRow(Struct, frozen=True, kw_only=True):
 
 
 class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
-    """What the page shows before the first answer. `images` are the names of pictures, None for a model of texts.
+    """The page before the first answer. `images` are the names of pictures, None for a model of texts.
 
-    `opening` stands there until somebody types: an encoder-decoder has written its text for the source. The page begins
+    `opening` stands there until a text is typed; an encoder-decoder wrote it for the source. The page begins
     with `default_head`, layer and head, of `default_attention` where that is not the first.
     """
 

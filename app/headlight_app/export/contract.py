@@ -1,4 +1,4 @@
-"""What every page asks in order to export what it shows: its origin, its numbers as a file, its figure as PDF."""
+"""Exports of every page: the origin of what it shows, its numbers as a file, its figure as PDF."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SidesRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):
 
 
 class ExportOriginAnswer(Answer, frozen=True, kw_only=True):
-    """What a figure says of itself: fields for its file, words for each side, and the rows that say edits in words."""
+    """The provenance of a figure: fields for its file, words for each side, and the rows that say edits in words."""
 
     provenance: Fields
     sides: tuple[tuple[str, ...], ...]

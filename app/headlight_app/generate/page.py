@@ -33,7 +33,7 @@ STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head", "blen
 
 
 def required(state: State) -> Requirement:
-    """What the page needs of its model."""
+    """The requirement of the page on its model."""
     return Requirement("writes", lambda config: task_of(config).generates)
 
 
@@ -55,7 +55,7 @@ def show(state: State, entry: AvailableModel) -> None:
 
 
 def _component_data(state: State, entry: AvailableModel, question: Question, known: GeneratePageAnswer) -> Data:
-    """What the component needs to know from Streamlit."""
+    """The component's data from Streamlit."""
     choice = {name: getattr(state, name) for name in STATE_FIELDS} | {"text": question.text, "source": question.source}
     data: Data = msgspec.to_builtins(
         {
@@ -76,7 +76,7 @@ def _component_data(state: State, entry: AvailableModel, question: Question, kno
 
 
 def _read_report(question: Question, told: Data, report: Data) -> Data:
-    """What the component reported as choices, beside what it was told before: generated tokens belong to their text."""
+    """The component's report as choices; generated tokens belong to their text."""
     report = told | report
     said = msgspec.convert(report, GenerateReport)
     asked = structs.replace(question, text=said.text, source=said.source, masked_positions=said.masked_positions)

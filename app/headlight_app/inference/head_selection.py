@@ -31,7 +31,7 @@ def default_head(entry: CatalogEntry, device: str = "auto") -> tuple[int, int]:
     """
     try:
         return _plainest_head(entry, device, open_model(entry.name, device)[0])
-    except (HeadlightError, RuntimeError):  # as when a device is full; whoever asks the model next says what is wrong
+    except (HeadlightError, RuntimeError):  # as when a device is full; the next question tells the visitor
         return 0, 0
 
 

@@ -1,4 +1,4 @@
-"""What answers each request: a row for each kind, with the function that computes its reply."""
+"""The table of requests: a row for each kind, with the function that computes its reply."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headlight_app.course.answers import screens
 from headlight_app.course.contract import ChapterRequest, RunRequest, ScreenRequest
 from headlight_app.engine.contract import CheckImageRequest, ModelsRequest, OwnModelsRequest, WarmUpRequest
 from headlight_app.explore import contract as explore
-from headlight_app.explore.answers import heads, layer_analysis, model_diagram, neurons, step_code, walkthrough
+from headlight_app.explore.answers import heads, input_vectors, layer_analysis, neurons, step_code, walkthrough
 from headlight_app.explore.answers import page as explore_page
 from headlight_app.explore.answers.export import files as explore_files
 from headlight_app.export.answers import files
@@ -66,7 +66,7 @@ _ROWS = (
     _row(explore.HeadSearchRequest, layer_analysis.answer_head_search),
     _row(explore.NeuronsRequest, neurons.answer_neurons),
     _row(explore.NeuronRequest, neurons.answer_neuron),
-    _row(explore.ModelDiagramRequest, model_diagram.answer_model_diagram),
+    _row(explore.InputVectorsRequest, input_vectors.answer_input_vectors),
     _row(explore.ExplorePageRequest, explore_page.answer_explore_page),
     _row(explore.ExploreChartsRequest, explore_page.answer_explore_charts),
     _row(explore.SourceCodeRequest, explore_page.answer_source_code),

@@ -18,14 +18,16 @@ from headlight.cli.common import (
     model_folders,
     positive_int,
 )
-from headlight.cli.train import log_to_stderr
+from headlight.cli.progress import log_to_stderr
 from headlight.data.corpus import TextSource, expand_path, require_files, tokenize_source
-from headlight.data.text_tasks import EXAMPLE_TASKS
+from headlight.data.examples import GeneratedTask
+from headlight.data.text_tasks import EXAMPLE_TASKS, TextTask
 from headlight.errors import DataError
 from headlight.evaluation.length_extrapolation import Extrapolation, Loss, ModelLosses, extrapolation, measure_losses
 from headlight.evaluation.report import Report, evaluate_model, evaluate_task, format_text, model_card
 from headlight.file_writing import json_bytes, replacing
 from headlight.tasks import require_token_task, task_of
+from headlight.training.recipe import load_recipe
 
 INPUT_FORMATS = (
     "Texts are UTF-8, with a line <|endoftext|> between documents. A line of a cloze test is SENTENCE | word word "
@@ -65,7 +67,8 @@ def evaluation_parser(prog: str, description: str) -> argparse.ArgumentParser:
     )
     for flag, about in (("--text", "a held-out text (.xz too)"), ("--cloze", "sentences with accepted words")):
         parser.add_argument(flag, action="append", default=[], metavar="FILE", help=f"{about}; repeat for more")
-    parser.add_argument("--task", choices=sorted(EXAMPLE_TASKS), help="a task with examples of its own")
+    about = f"a recipe with examples of one's own, or one of {', '.join(sorted(EXAMPLE_TASKS))}"
+    parser.add_argument("--task", metavar="NAME_OR_RECIPE", help=about)
     parser.add_argument("--examples", type=int, default=1000, metavar="N", help="how many (default 1000)")
     add_device_option(parser)
     add_folder_option(parser)
@@ -74,10 +77,21 @@ def evaluation_parser(prog: str, description: str) -> argparse.ArgumentParser:
 
 def measure(options: argparse.Namespace) -> tuple[Checkpoint, Report]:
     """The model that the options name, and its measurements. Raises DataError if a file is missing."""
+    task = _task(options.task) if options.task else None
     checkpoint, texts, cloze_tests = open_evaluation(options)
-    if options.task:
-        return checkpoint, evaluate_task(checkpoint, options.model, EXAMPLE_TASKS[options.task], options.examples)
+    if task:
+        return checkpoint, evaluate_task(checkpoint, options.model, task, options.examples)
     return checkpoint, evaluate_model(checkpoint, options.model, texts, cloze_tests, log_to_stderr)
+
+
+def _task(name: str) -> GeneratedTask | TextTask:
+    """A built-in task, or that of a recipe. Raises UnknownNameError, and DataError for a recipe without examples."""
+    if not name.endswith(".toml"):
+        return EXAMPLE_TASKS[name]
+    task = load_recipe(Path(name)).check().example_task
+    if task is None:
+        raise DataError(f"The recipe {name} trains on running text; measure its model with --text FILE.")
+    return task
 
 
 def open_evaluation(options: argparse.Namespace) -> tuple[Checkpoint, list[Path], list[Path]]:

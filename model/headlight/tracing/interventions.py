@@ -84,7 +84,7 @@ def _uniform(selection: Selection, number: float) -> Tensor:
 
 @dataclass(frozen=True)
 class EditOperation:
-    """What an edit does with the selected values.
+    """The operation of an edit on the selected values.
 
     `title` stands in a menu in front of the number; `description` completes a sentence about the value, with {number},
     or {signed} for a number with its sign. `row_local` is False where a token's new values depend on other tokens.

@@ -51,7 +51,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "head_search": {},
     "neurons": {},
     "neuron": {},
-    "model_diagram": {},
+    "input_vectors": {},
     "explore_charts": {},
     "source_code": {},
     "export_numbers": {"format": "csv"},

@@ -10,7 +10,7 @@ import numpy as np
 
 from headlight.checkpoints import Checkpoint
 from headlight.cli.evaluate import evaluation_parser, open_evaluation
-from headlight.cli.train import log_to_stderr
+from headlight.cli.progress import log_to_stderr
 from headlight.data.corpus import TextSource, require_files, tokenize_source
 from headlight.evaluation.language_modeling import (
     ClozeAnswer,

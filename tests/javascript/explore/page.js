@@ -111,6 +111,8 @@ export const GROUP = {
   metrics: null,
   has_segments: false,
   pending: false,
+  faded: [],
+  faded_offset: 0,
 };
 
 /** @param {Partial<Choice>} [choice] @param {Partial<ExploreAnswer>} [answer] */
@@ -127,6 +129,7 @@ export function createPage(choice = {}, answer = {}) {
     head_orders: [{ name: "query_key", title: "attention from “{query}” to “{key}”", lesson: "" }],
     metrics: [],
     analyses: [],
+    terms: {},
     plots: [],
     colour_ranges: COLOUR_RANGES,
     hook_points: HOOK_POINTS,

@@ -75,7 +75,7 @@ def test_flags_are_enough() -> None:
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ({"speed": 3}, r"Unknown recipe fields: speed\. Known: model, objective, task, texts"),
+        ({"speed": 3}, r"Unknown recipe fields: speed\. Known: examples, model, objective, task, texts"),
         ({"training": {"rate": 3}}, r"Unknown training fields: rate\. Known: batch_size"),
         ({"model": {"depth": 3}}, r"Unknown model fields: depth\. Known: context_length"),
         ({"model": {"architecture": "decoder"}}, r"Unknown model fields: architecture"),

@@ -1,4 +1,4 @@
-// What the Compare page shows, to be exported: the head of both sides, their difference, all distances, the predictions.
+// Export of the Compare page: the head of both sides, their difference, all distances, the predictions.
 
 import { addBars } from "../../ui/frontend/charts/figure_charts.js";
 import { addLines, fitText, LABEL_SIZE } from "../../ui/frontend/charts/figure_text.js";

@@ -41,7 +41,7 @@ class ComparePage {
   #asked = false;
   /** @type {Comparison | null} */
   #comparison = null;
-  /** What the maps show. @type {Shown | null} */
+  /** The content of the maps. @type {Shown | null} */
   #shown = null;
   /** @type {Cell | null} */
   #hovered = null;
@@ -147,7 +147,7 @@ class ComparePage {
 
   #listen() {
     const { texts, sources, sameText, swap, linked } = this.#elements;
-    for (const box of [...texts, ...sources]) box.readOnly = false; // what is typed before somebody listens would be lost
+    for (const box of [...texts, ...sources]) box.readOnly = false; // text typed before the listeners are set would be lost
     texts[0].oninput = () =>
       this.#change(this.#state.change({ text: texts[0].value, masked_positions: [], query: -1 }));
     texts[1].oninput = () => this.#type({ text: texts[1].value });
@@ -176,7 +176,7 @@ class ComparePage {
     else this.#showComparison(new Comparison(found.meta, new Uint8Array(found.buffer, found.start), questions));
   }
 
-  /** The boxes say what is read; B's follows A's until somebody writes in it. */
+  /** The boxes say what is read; B's follows A's until it is edited. */
   #drawQuestions() {
     const { texts, sources, sameText, variantA, variantB } = this.#elements;
     const [a, b] = this.#state.questions;
@@ -223,13 +223,13 @@ class ComparePage {
     this.#showState();
   }
 
-  /** While nobody has chosen a head it is the one that differs most. @param {Comparison} comparison */
+  /** Until a head is chosen it is the one that differs most. @param {Comparison} comparison */
   #followLargest(comparison) {
     const attention = comparison.attention(this.#state.choice.attention);
     if (attention && this.#state.followsLargest) this.#state = this.#state.change(mostDistantHead(attention));
   }
 
-  /** Says, for whoever watches from outside, which question the picture on the screen answers. */
+  /** Tells tests and benches which question the picture on the screen answers. */
   #showState() {
     const { dataset } = this.#elements.root;
     dataset.state = this.#asking.isAsking ? "asking" : "ready";

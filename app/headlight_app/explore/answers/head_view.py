@@ -180,7 +180,7 @@ def _describe_region(queries: range, keys: range, lengths: Sequence[int]) -> tup
 def quantity_request(
     resolved: ResolvedQuestion, choice: HeadChoice, attention_group: AttentionGroup
 ) -> tuple[QuantityRequest, str]:
-    """What a quantity is computed from, and what it is, in words: the other head's number, the gradient's token."""
+    """The inputs of a quantity, and its meaning, in words: the other head's number, the gradient's token."""
     layer, head = selected_heads(choice, attention_group)[0]
     other_head = parse_head(choice.other_head, attention_group) or (layer, (head + 1) % attention_group.heads)
     request = QuantityRequest(resolved, attention_group, choice.other_text, other_head)

@@ -106,7 +106,7 @@ class TokenFilter:
         return tuple(tuple(index_of[place] for place in group) for group in self.groups[side])
 
     def rules(self) -> tuple[str, ...]:
-        """What is hidden and joined, in words, in the order in which it applies."""
+        """The hidden and joined tokens in words, in the order in which the filters apply."""
         rules = []
         if self.segments:
             rules.append(f"only {self.segments[0].upper()} → {self.segments[1].upper()}")

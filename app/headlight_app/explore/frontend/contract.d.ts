@@ -1,13 +1,13 @@
 // Written from headlight_app/explore/contract.py by tests/javascript/contracts.py.
 
 import type {
+  ArraysAnswer,
   AttentionGroupAnswer,
   Catalogue,
   CodeSection,
   ExampleAnswer,
   FileAnswer,
   HeadChoice,
-  ModelDiagramAnswer,
   Patches,
   Prediction,
   Question,
@@ -253,7 +253,7 @@ export interface PromotedTokens {
   suppressed: PromotedToken[];
 }
 
-/** What each component adds to the logit of an answer; `assumptions` say what is kept as it is for that. */
+/** The contribution of each component to the logit of an answer; `assumptions` name the parts held fixed for it. */
 export interface LogitAttributionAnswer {
   position: number;
   preposition: string;
@@ -266,7 +266,7 @@ export interface LogitAttributionAnswer {
   promoted: PromotedTokens[];
 }
 
-/** What each part adds to the logit of an answer, and what each feed-forward promotes there. */
+/** The contribution of each part to the logit of an answer, and the tokens that each feed-forward promotes. */
 export type LogitAttributionRequest = TargetRequest;
 
 /** The shape of the edges: layer, kind, target, source, share, and the largest heads with their shares. */
@@ -377,9 +377,16 @@ export interface NeuronRequest extends TargetRequest {
   neuron?: number;
 }
 
-/** The diagram of the model as it is changed, with its block as it is in `layer`. */
-export interface ModelDiagramRequest extends QuestionRequest {
-  layer?: number;
+/** The vectors of the tokens from `first` on, as they enter the first layer of a stack. */
+export interface InputVectorsAnswer extends ArraysAnswer {
+  first: number;
+  title: string;
+  places: "" | "added" | "rotated" | "scores";
+}
+
+/** What the first layer of a stack reads: a vector for each token, and its position. */
+export interface InputVectorsRequest extends QuestionRequest {
+  stack?: string;
 }
 
 /** An attention function, and whether a factor of its scores is another temperature. */
@@ -388,7 +395,7 @@ export interface AttentionFunctionRow {
   has_temperature: boolean;
 }
 
-/** What the page shows before the first answer. `images` are the names of pictures, None for a model of texts. */
+/** The page before the first answer. `images` are the names of pictures, None for a model of texts. */
 export interface ExplorePageAnswer {
   examples: ExampleAnswer[];
   opening: ExampleAnswer;
@@ -515,7 +522,7 @@ export interface ExploreRoutes {
   head_search: { request: HeadSearchRequest; answer: HeadSearchAnswer };
   neurons: { request: NeuronsRequest; answer: NeuronsAnswer };
   neuron: { request: NeuronRequest; answer: NeuronAnswer };
-  model_diagram: { request: ModelDiagramRequest; answer: ModelDiagramAnswer };
+  input_vectors: { request: InputVectorsRequest; answer: InputVectorsAnswer };
   link: { request: LinkRequest; answer: LinkAnswer };
   export_numbers: { request: ExportNumbersRequest; answer: FileAnswer };
   export_neurons: { request: ExportNeuronsRequest; answer: FileAnswer };

@@ -12,6 +12,7 @@ import { listenToEdits } from "./edits/edit_list.js";
 import { drawExamples, followExample } from "./examples.js";
 import { createExportMenu } from "./export/export_menu.js";
 import { drawGallery, listenToGallery } from "./image_gallery.js";
+import { createWayIntoHead } from "./picture/inside_head.js";
 import { drawPresenter, listenToPresenter } from "./presenter.js";
 import { HttpServer } from "./server.js";
 import { shownMask } from "./shown_mask.js";
@@ -63,6 +64,7 @@ class Explore {
     loadTabs(this);
     listenToTexts(this);
     listenToHeads(this);
+    createWayIntoHead(this);
     listenToGallery(this);
     const observer = new ResizeObserver(() => this.#fit());
     observer.observe(elements.board);

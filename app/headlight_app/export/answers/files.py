@@ -1,4 +1,4 @@
-"""What every page asks in order to export what it shows: its origin, its numbers as a file, its figure as PDF."""
+"""Exports of every page: the origin of what it shows, its numbers as a file, its figure as PDF."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from headlight_app.inference.resolved_question import resolve
 
 
 def answer_export_origin(request: ExportOriginRequest) -> Reply[ExportOriginAnswer]:
-    """What a figure of a page says of itself."""
+    """The provenance of a page's figure."""
     sides, catalogue = _provenance_of_sides(request), msgspec.convert(choices_json(), Catalogue)
     answer = ExportOriginAnswer(
         provenance=dict(join_provenance(sides)),

@@ -40,7 +40,7 @@ def render_pdf(figure: Figure) -> bytes:
     # Helvetica, with which reportlab begins, is never embedded: journals refuse such a file.
     canvas = Canvas(out, pagesize=size, pageCompression=1, initialFontName=FONTS[False][0])
     canvas.setTitle((figure.title or figure.subject)[:200])
-    canvas.setAuthor("")  # whoever draws a figure with Headlight; reportlab would say "anonymous"
+    canvas.setAuthor("")  # left empty; reportlab would say "anonymous"
     canvas.setSubject(figure.subject)
     canvas.setKeywords(figure.keywords)
     canvas.setCreator("Headlight")

@@ -1,4 +1,4 @@
-// What the Generate page shows, to be exported: what each step attended to, and the candidates of the step at hand.
+// Export of the Generate page: the attention of each step, and the candidates of the current step.
 
 import { addBars } from "../../ui/frontend/charts/figure_charts.js";
 import { addLines, LABEL_SIZE, wrapText } from "../../ui/frontend/charts/figure_text.js";

@@ -22,7 +22,7 @@ import { TextView } from "./text.js";
 
 /** @import { Choice, ExampleAnswer, GenerateData, GenerateState, GeneratedToken, Sampling } from "./types.d.ts" */
 
-/** What the model is asked about. @type {("text" | "source" | "masked_positions" | "edits")[]} */
+/** The fields of the question to the model. @type {("text" | "source" | "masked_positions" | "edits")[]} */
 const ASKED = ["text", "source", "masked_positions", "edits"];
 
 class GeneratePage {
@@ -161,7 +161,7 @@ class GeneratePage {
   #listen() {
     const { text, source, step, play, back, restart, newest, speed, useCache } = this.#elements;
     const generator = this.#generator;
-    text.readOnly = source.readOnly = false; // what is typed before somebody listens would be lost
+    text.readOnly = source.readOnly = false; // text typed before the listeners are set would be lost
     text.oninput = () => this.#type({ text: text.value, masked_positions: [] });
     source.oninput = () => this.#type({ source: source.value });
     step.onclick = () => {
@@ -304,7 +304,7 @@ class GeneratePage {
     drawStepTimes(this.#elements, this.#generator);
   }
 
-  /** Says, for whoever watches from outside, how much stands on the page and whether its answer is there. */
+  /** Tells tests and benches how much stands on the page and whether its answer is there. */
   #showState() {
     const { dataset } = this.#elements.root;
     dataset.prompt = this.#state.choice.text;

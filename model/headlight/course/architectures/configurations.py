@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 
+from torch import nn
+
 from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
 from headlight.course.architectures.families import (
@@ -14,6 +16,7 @@ from headlight.course.architectures.families import (
     read_family,
     well_known_configs,
 )
+from headlight.course.architectures.which_task import purpose
 from headlight.course.controls import ChoiceControl, ModelControl, NumberControl
 from headlight.course.pictures import BarsPicture, TablePicture, row, verdict_row
 from headlight.course.screen import Answer, Screen, link
@@ -22,8 +25,7 @@ from headlight.nn.layers import FEED_FORWARDS, NORMS
 from headlight.nn.masks import masks_title
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import NORM_PLACEMENTS
-from headlight.nn.transformer import Transformer
-from headlight.tasks import task_of
+from headlight.nn.transformer import Transformer, meta_model
 
 OPENED = "your model"
 WIDTHS = {str(width): str(width) for width in (64, 128, 256, 512, 768, 1024)}
@@ -63,7 +65,11 @@ def configurations(model: Checkpoint, layers: int, d_model: str) -> Answer:
 
 
 def _biases(config: Config) -> str:
-    return "yes" if config.bias else "no" if not config.biases else "some"
+    """Whether the linear maps of its blocks have biases, counted on the modules."""
+    model = meta_model(config)
+    blocks = (block for stack in config.stacks for block in model.stack(stack).blocks)
+    found = {part.bias is not None for block in blocks for part in block.modules() if isinstance(part, nn.Linear)}
+    return "some" if len(found) > 1 else "yes" if True in found else "no"
 
 
 def _mask(config: Config) -> str:
@@ -90,7 +96,7 @@ CHOICES: dict[str, Callable[[Config], str]] = {
     "feed-forward": lambda config: FEED_FORWARDS[config.feed_forward].title,
     "biases": _biases,
     "scores / √d": lambda config: "yes" if config.scale else "no",
-    "answers": lambda config: task_of(config).title,
+    "answers": purpose,
     "layers": _layers,
     "width d": lambda config: str(config.d_model),
     "heads": lambda config: str(config.heads),

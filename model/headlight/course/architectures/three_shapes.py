@@ -161,8 +161,8 @@ THREE_SHAPES = Screen(
     title="One block, three shapes",
     lesson=(
         "In an encoder, which reads, every token looks at every other; in a decoder, which writes, each token sees "
-        "only what stands before it. An encoder-decoder has both, and its decoder looks into what the encoder has read "
-        "by cross-attention. Below are the sizes of the model that you choose, in all three shapes."
+        "only itself and what stands before it. An encoder-decoder has both, and its decoder looks into what the "
+        "encoder has read by cross-attention. Below are the sizes of the model that you choose, in all three shapes."
     ),
     controls={
         "model": ModelControl(default="dates", needs="text"),

@@ -11,6 +11,7 @@ from headlight.array_types import Float
 from headlight.course.attention import attend
 from headlight.course.attention_by_hand.words import TOKENS
 from headlight.course.controls import Axis, MatrixControl, NumberControl
+from headlight.course.modalities.similarity import UNSCALED
 from headlight.course.pictures import (
     Arrow,
     ArrowsPicture,
@@ -90,7 +91,7 @@ CONTENT = Screen(
         "strength": NumberControl(title="Length of the query", default="4", low=0, high=12, step=0.5),
     },
     compute=attention_by_content,
-    formulas=(r"q \cdot k = |q|\, |k| \cos \varphi", r"k_1 \cdot k_2 = 0"),
+    formulas=(r"q \cdot k = |q|\, |k| \cos \varphi", r"k_1 \cdot k_2 = 0", UNSCALED),
     code=(attention_by_content, attend, Attention.weighted_sum),
 )
 
@@ -115,8 +116,8 @@ def repeated_content(copies: int, strength: float) -> Answer:
             ),
             BarsPicture(title=f"{copies} × “cat”", labels=names, series={"weight": many.weights[0]}, high=1.0),
             question=Question(
-                "With more copies of “cat”, what happens to the weight of one copy?",
-                ("It stays as it was", "It becomes smaller", "It becomes larger"),
+                "With more copies of “cat” the weight of one copy ...",
+                ("stays as it was", "becomes smaller", "becomes larger"),
                 1 if copies > 1 else 0,
             ),
         ),
@@ -142,7 +143,11 @@ REPEATED = Screen(
         "strength": NumberControl(title="Length of the query", default="5", low=0, high=12, step=0.5),
     },
     compute=repeated_content,
-    formulas=(r"k_1 = k_2 \Rightarrow a_{i1} = a_{i2}", r"a_{i1} v_1 + a_{i2} v_1 = (a_{i1} + a_{i2})\, v_1"),
+    formulas=(
+        r"k_1 = k_2 \Rightarrow a_{i1} = a_{i2}",
+        r"a_{i1} v_1 + a_{i2} v_1 = (a_{i1} + a_{i2})\, v_1",
+        UNSCALED,
+    ),
     code=(repeated_content, attend, Attention.weighted_sum),
 )
 
@@ -181,7 +186,7 @@ POSITION = Screen(
         "strength": NumberControl(title="Length of the query", default="6", low=0, high=12, step=0.5),
     },
     compute=attention_by_position,
-    formulas=(r"k_j = e_j,\quad q_i = c\, e_{i + r}", r"s_{ij} = c\, [\,j = i + r\,]"),
+    formulas=(r"k_j = e_j,\quad q_i = c\, e_{i + r}", r"s_{ij} = c\, [\,j = i + r\,]", UNSCALED),
     code=(attention_by_position, attend, Attention.weighted_sum),
     explore=lambda values, offset, strength: {"sort": "previous" if offset < 0 else "next"},
 )

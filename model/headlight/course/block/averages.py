@@ -106,8 +106,8 @@ AVERAGES = Screen(
     title="Attention alone only averages",
     lesson=(
         "The weights of a row are positive and add up to 1, so an output is an average of the values: it lies among "
-        "them. Averaged again and again, all tokens become alike. The feed-forward network and the residual "
-        "connection are there because of this."
+        "them. Averaged again and again with the same weights, as here, all tokens become alike. In a model each layer "
+        "has weights of its own, and residual connections and feed-forward networks keep the tokens apart."
     ),
     controls={
         "queries": MatrixControl(title="Queries", default="1,0;0,1;1,1;0,0", rows=TOKENS, columns=CHANNELS),

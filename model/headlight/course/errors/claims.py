@@ -15,13 +15,13 @@ def _claim(said: str, right: str, *paths: str) -> Claim:
 CLAIMS: dict[str, tuple[Claim, ...]] = {
     "Positions": (
         _claim(
-            "The waves of the sinusoid grow by 10^(4i/d).",
-            "By 10000^(2i/d). The other is a base of 100: its slowest wave is a hundred times shorter.",
+            "The waves of the sinusoid grow by 10^(4j/d).",
+            "By 10000^(2j/d). The other is a base of 100: its slowest wave is 98 times shorter at d = 512.",
             "positions/base",
         ),
         _claim(
-            "i is the number of the channel.",
-            "It numbers pairs: the channels 2i and 2i + 1 share a wave. Positions count from 0.",
+            "The j in the exponent of the sinusoid is the number of the channel.",
+            "It numbers pairs: the channels 2j and 2j + 1 share a wave. Positions count from 0.",
             "errors/pairs",
         ),
         _claim(

@@ -66,6 +66,6 @@ RECURRENCE = Screen(
         "seed": SeedControl(),
     },
     compute=steps_or_layers,
-    formulas=(r"h_t = \tanh(W x_t + U h_{t-1})",),
+    formulas=(r"h_t = \tanh(W h_{t-1} + U x_t)",),
     code=(reach, influence, RecurrentNetwork),
 )

@@ -25,7 +25,7 @@ from headlight.course.pictures import (
 )
 from headlight.course.questions import ask_nearest
 from headlight.course.screen import Answer, Screen, link
-from headlight.course.sentences import LAYER
+from headlight.course.sentences import LAYER, counted
 from headlight.nn.attention import Attention, merge_heads, split_heads
 
 SHOWN_TOKENS, SHOWN_ROWS, SHOWN_CHANNELS = 24, 256, 128
@@ -41,7 +41,7 @@ def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
     return (
         row(
             MatrixPicture(
-                title=f"{tokens} tokens × {d_model} channels",
+                title=f"{counted(tokens, 'token')} × {counted(d_model, 'channel')}",
                 values=x[0],
                 rows=names,
                 column_axis="channel",
@@ -62,7 +62,7 @@ def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
                 )
                 for number, head in enumerate(cut[0])
             ),
-            title=f"Cut: {heads} heads × {tokens} tokens × {config.head_dim} channels",
+            title=f"Cut: {counted(heads, 'head')} × {counted(tokens, 'token')} × {counted(config.head_dim, 'channel')}",
         ),
         verdict_row(
             "Joined again, every number stands where it stood: cutting and joining compute nothing.",

@@ -9,6 +9,7 @@ from headlight.array_types import Bool, Float
 from headlight.course.attention import attend
 from headlight.course.controls import NumberControl, SeedControl, TextControl
 from headlight.course.modalities.graph import Graph, lay_out, parse_graph
+from headlight.course.modalities.similarity import UNSCALED
 from headlight.course.pictures import GraphPicture, MatrixPicture, TablePicture, row, verdict_row, weights_matrix
 from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen
@@ -199,7 +200,7 @@ GRAPH = Screen(
     "its neighbours can tell which.",
     controls={"edges": EDGES, "node": TextControl(title="Node that asks", default="H4", longest=8), "layers": LAYERS},
     compute=show_graph,
-    formulas=(r"M_{ij} = 0\ \text{for an edge},\quad -\infty\ \text{otherwise}",),
+    formulas=(r"M_{ij} = 0\ \text{for an edge},\quad -\infty\ \text{otherwise}", UNSCALED),
     code=(attend_in_layers, parse_graph, Attention.weighted_sum),
 )
 PERMUTATION = Screen(

@@ -80,7 +80,7 @@ def compare_bases(dim: int, base: float, length: int) -> Answer:
             LinesPicture(
                 title="Wavelength of each pair of channels",
                 x=channels,
-                x_title="channel 2i",
+                x_title="channel 2j",
                 y_title="positions",
                 series={f"base {SINUSOIDAL_BASE:,.0f}": paper, f"base {base:,.0f}": ours},
                 log_y=True,
@@ -92,9 +92,14 @@ def compare_bases(dim: int, base: float, length: int) -> Answer:
         ),
         verdict_row(
             f"With d = {dim} the longest wave takes {float(paper[-1]):,.0f} positions at the base "
-            f"{SINUSOIDAL_BASE:,.0f} and {float(ours[-1]):,.0f} at the base {base:,.0f}."
+            f"{SINUSOIDAL_BASE:,.0f} and {float(ours[-1]):,.0f} at the base {base:,.0f}: "
+            f"{_times(float(paper[-1] / ours[-1]))}."
         ),
     )
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.3g} times shorter" if ratio > 1 else f"{1 / ratio:.3g} times longer" if ratio < 1 else "the same"
 
 
 def check_unique(dim: int, base: float, length: int) -> Answer:
@@ -236,9 +241,8 @@ WAVES = Screen(
 BASES = Screen(
     title="What the base does",
     lesson=(
-        "The base sets how long the slowest wave is. Some notes write 10 to the power 4i/d where the paper has 10000 "
-        "to "
-        "the power 2i/d. That is 100 to the power 2i/d: a base of 100, whose slowest wave is a hundred times shorter."
+        "The base sets how long the slowest wave is. Some notes write 10 to the power 4j/d where the paper has 10000 "
+        "to the power 2j/d. That is 100 to the power 2j/d: a base of 100, whose slowest wave is much shorter."
     ),
     controls={
         "dim": NumberControl(title="Channels d", default="512", low=4.0, high=512.0, step=2.0, whole=True),
@@ -246,7 +250,7 @@ BASES = Screen(
         "length": LENGTH,
     },
     compute=compare_bases,
-    formulas=(r"10^{4i/d} = (10^2)^{2i/d} = 100^{2i/d} \neq 10000^{2i/d}",),
+    formulas=(r"10^{4j/d} = (10^2)^{2j/d} = 100^{2j/d} \neq 10000^{2j/d}",),
     code=(wavelengths, sinusoids),
     explore=SINUSOIDAL_MODEL,
     elsewhere={"positions": SINUSOIDAL_MODEL},

@@ -130,9 +130,10 @@ TOKENIZERS = Screen(
 MERGES = Screen(
     title="How merges build a word",
     lesson=(
-        "Byte-pair encoding starts from single bytes and again and again joins the pair that is most frequent in its "
-        "training text. A word is then built by the same merges in the same order: a frequent word ends as one token, "
-        "a rare one as several pieces that other words have, too."
+        "Byte-pair encoding starts from characters (Sennrich et al. 2016) or, as in GPT-2 and here, from single bytes, "
+        "and again and again joins the pair that is most frequent in its training text. A word is then built by the "
+        "same merges in the same order: a frequent word ends as one token, a rare one as several pieces that other "
+        "words have, too."
     ),
     controls={
         "word": TextControl(title="Word", default="slowest", longest=MAX_WORD),

@@ -13,7 +13,7 @@ from headlight.cancellation import check_cancelled
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, NumberControl, TextControl
 from headlight.course.pictures import BarsPicture, HeatMapPicture, LinesPicture, Verdict, row, verdict_row, weights_map
-from headlight.course.questions import ask_largest
+from headlight.course.questions import ask_direction
 from headlight.course.requirements import require_part
 from headlight.course.screen import Answer, Screen, StateFields, link
 from headlight.course.sentences import HEAD, LAYER, require_layer, sentence_batch, target_loss, token_labels, value
@@ -27,7 +27,7 @@ from headlight.training.objectives.batch import Batch
 
 HEAD_VALUES = ("rotated_q", "rotated_k", "scale", "bias", "mask", "weights")
 TEMPERATURES = (0.05, 0.1, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0, 10.0, 20.0)
-ASKED = (0.1, 0.5, 1.0, 2.0)  # of them
+NOTABLE = 0.01  # bits
 SAME = 1e-4
 CONTROLS = {
     "model": ModelControl(default="stories-causal", needs="softmax"),
@@ -143,19 +143,18 @@ def temperature_in_model(model: Checkpoint, text: str, layer: int, head: int, te
             _weights("As trained", trained, weights[0]),
             _weights(f"At temperature {temperature:g}", changed, weights[1]),
             title=f"Layer {layer}, head {head}",
+            question=ask_direction(
+                f"At temperature {temperature:g}: what becomes of the entropy of this head's rows?",
+                _mean_entropy(weights[1]) - _mean_entropy(weights[0]),
+                NOTABLE,
+            ),
         ),
         verdict_row(
             f"Entropy of a row, on average: {_mean_entropy(weights[0]):.2f} bits as trained, "
             f"{_mean_entropy(weights[1]):.2f} at temperature {temperature:g}. The edit of Explore that does this "
             f"is {edit}."
         ),
-        row(
-            _loss_lines(losses),
-            question=ask_largest(
-                "All heads of all layers at one temperature: with which does the model predict this sentence best?",
-                {f"{each:g}": -losses[TEMPERATURES.index(each)] for each in ASKED},
-            ),
-        ),
+        row(_loss_lines(losses)),
     )
 
 

@@ -1,4 +1,4 @@
-"""What the page exports: links, numbers, one file that draws itself, figures, programs."""
+"""Exports of the page: links, numbers, one file that draws itself, figures, programs."""
 
 from __future__ import annotations
 

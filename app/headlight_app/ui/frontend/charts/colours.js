@@ -42,8 +42,8 @@ export const PURPLE_ORANGE = [
 ];
 // Okabe and Ito 2008; past the last one they begin again, with broken lines.
 export const HEAD_COLOURS = ["#e0951f", "#0072b2", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#8d97a8", "#b3a100"];
-const DARKNESS = 0.8; // over a patch that nobody looks at
-export const NEGATIVE_COLOUR = "#8073ac"; // what is negative, beside the beam's colour for what is positive
+const DARKNESS = 0.8; // over a patch without attention
+export const NEGATIVE_COLOUR = "#8073ac"; // for negative values, beside the beam's colour for positive ones
 
 /** The colour of a share from 0 to 1, as [red, green, blue]. @param {number} share @param {number[][]} [scale] */
 export function colour(share, scale = CIVIDIS) {

@@ -72,7 +72,7 @@ export function addNumberMap(figure, { rows, columns, codes, palette, start, xTi
   return addTitleBelow(figure, xTitle, left, top + height, box) + 0.2 * look.size;
 }
 
-/** What goes upwards, above its chart. @param {Figure} figure @param {string} title @param {Box} box */
+/** The title of the vertical axis, above its chart. @param {Figure} figure @param {string} title @param {Box} box */
 function addTitleAbove(figure, title, { x, y, width }) {
   const { size, quiet } = figure.look;
   return addLines(figure, [fitText(title, size, width)], x, y, { fill: quiet }) + 0.65 * size;

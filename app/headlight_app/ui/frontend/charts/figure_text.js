@@ -126,7 +126,7 @@ export function addTitle(figure) {
 }
 
 /**
- * What stands beneath a figure: by which rules it was made, and perhaps where it is from; it gives the figure its height.
+ * The lines beneath a figure: its rules, and its provenance if wanted; they complete the figure's height.
  * @param {Figure} figure @param {string[]} rules @param {string} foot @param {number} y
  */
 export function addFoot(figure, rules, foot, y) {

@@ -1,4 +1,4 @@
-// What figures for print are made of: maps with names at their sides, colour scales, panels side by side.
+// Parts of figures for print: maps with names at their sides, colour scales, panels side by side.
 
 import { inlineText } from "../dom/dom.js";
 import { CIVIDIS, colour, PURPLE_ORANGE } from "./colours.js";
@@ -99,7 +99,7 @@ export function addHeatmap(figure, { rows, columns, axes, codes, signed = false,
   return cells.y + cells.height;
 }
 
-/** What rows and columns are, and how many of them are named. @param {Axes} axes @param {number[]} steps */
+/** The names of rows and columns, and how many of them are labelled. @param {Axes} axes @param {number[]} steps */
 function axisTitles({ down, across }, steps) {
   const [rows, columns] = steps.map((step) => (step > 1 ? `, one in ${step} named` : ""));
   return `down: ${down}${rows} · across: ${across}${columns}`;

@@ -15,7 +15,7 @@ export interface SidesRequest extends Request {
   shown?: string;
 }
 
-/** What a figure says of itself: fields for its file, words for each side, and the rows that say edits in words. */
+/** The provenance of a figure: fields for its file, words for each side, and the rows that say edits in words. */
 export interface ExportOriginAnswer {
   provenance: Record<string, unknown>;
   sides: string[][];

@@ -1,4 +1,4 @@
-"""How far information travels: attention, a recurrent network and a convolution on the same task."""
+"""How far information travels: attention, recurrent networks and a convolution on the same task."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from headlight.course.block.recurrence.recall_models import (
     SYMBOLS,
     VOCABULARY,
     ConvolutionalNetwork,
+    GatedNetwork,
     RecurrentNetwork,
     parameters,
     recall_batch,
@@ -50,12 +51,13 @@ def train(network: nn.Module, distance: int, steps: int, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
 
     def loss() -> Tensor:
-        distances = torch.randint(1, distance + 1, (ROWS,), generator=generator)
+        exponents = torch.rand(ROWS, generator=generator)
+        distances = ((distance + 1.0) ** exponents).long().clamp(max=distance)  # short ones as often as long ones
         distances[0] = distance  # all batches are equally long
         ids, symbols = recall_batch(distances, generator)
         return functional.cross_entropy(_last_logits(network, ids), symbols)
 
-    fit(torch.optim.Adam(network.parameters(), lr=LEARNING_RATE), loss, steps, clip=True)
+    fit(torch.optim.Adam(network.parameters(), lr=LEARNING_RATE), loss, steps, warm_up=True, clip=True)
 
 
 @torch.no_grad()
@@ -136,18 +138,18 @@ def _table(sizes: dict[str, int], reach: dict[str, Tensor], layers: int, distanc
 PATH_LENGTH = Screen(
     title="Path length: what was said long ago",
     lesson=(
-        "A symbol, then many fillers, then the question which symbol it was: three networks learn this here and now, "
-        "from the same batches. To attention every token is one step away. A recurrent network has to carry the symbol "
-        "through every step between, and a convolution sees no further than its layers reach."
+        "A symbol, then many fillers, then the question which symbol it was: four networks learn this here and now, "
+        "from the same batches. To attention every token is one step away. A recurrent network carries the symbol "
+        "through every step between, which gates make easier; a convolution sees no further than its layers reach."
     ),
     controls={
-        "layers": NumberControl(title="Layers", default="2", low=1, high=4, whole=True),
+        "layers": NumberControl(title="Layers", default="1", low=1, high=4, whole=True),
         "distance": NumberControl(title="Longest distance", default="24", low=4, high=64, whole=True),
         "steps": NumberControl(title="Steps", default="120", low=20, high=600, step=10, whole=True),
         "seed": SeedControl(),
     },
     compute=path_length,
-    formulas=(r"h_t = \tanh(W x_t + U h_{t-1})",),
-    code=(train, fit, RecurrentNetwork, ConvolutionalNetwork),
+    formulas=(r"h_t = \tanh(W h_{t-1} + U x_t)",),
+    code=(train, fit, RecurrentNetwork, GatedNetwork, ConvolutionalNetwork),
     is_long=True,
 )
