@@ -14,6 +14,7 @@ from headlight.cli.completion import completion_script
 from headlight.cli.evaluate import card, evaluate, extrapolate
 from headlight.cli.ledger import ledger
 from headlight.cli.models import export, models
+from headlight.cli.open import open_attention
 from headlight.cli.predict import predict
 from headlight.cli.trace import trace
 from headlight.cli.train import train
@@ -37,7 +38,8 @@ COMMANDS: Registry[Command] = Registry(
     {
         each.name: each
         for each in (
-            trace, predict, ledger, models, train, evaluate, export, card, extrapolate, check, exercises, completion
+            trace, predict, ledger, open_attention, models, train, evaluate, export, card, extrapolate, check, exercises,
+            completion,
         )
     },
 )  # fmt: skip
