@@ -38,8 +38,8 @@ COMMANDS: Registry[Command] = Registry(
     {
         each.name: each
         for each in (
-            trace, predict, ledger, open_attention, models, train, evaluate, export, card, extrapolate, check, exercises,
-            completion,
+            trace, predict, ledger, open_attention, models, train, evaluate, export, card, extrapolate,
+            check, exercises, completion,
         )
     },
 )  # fmt: skip
