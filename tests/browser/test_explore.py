@@ -330,7 +330,7 @@ def positions(visitor: Visitor, scheme: str) -> Page:
 def test_every_position_scheme_without_weights_has_a_picture(visitor: Visitor) -> None:
     for scheme in ("rope", "sinusoidal", "alibi"):
         page = positions(visitor, scheme)
-        expect(page.locator(".js-plotly-plot").first).to_be_visible()
+        expect(page.locator(".chart svg").first).to_be_visible()
 
 
 def test_a_table_that_the_model_lacks_is_said_to_be_zero(visitor: Visitor) -> None:
