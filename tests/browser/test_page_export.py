@@ -138,7 +138,7 @@ def test_a_comparison_and_a_generation_are_handed_on(visit: Visit, tmp_path: Pat
     painted(page, TEXT, TEXT)
     open_menu(page, "Weights of A")
     link = copied(page, "export-link")
-    assert parse_qs(urlsplit(link).query)["side_b"] == ["positional_encoding=none&head_chosen=1"]
+    assert parse_qs(urlsplit(link).query)["side_b"] == ["positional_encoding=none"]
     assert "numbers_b = trace_b[" in copied(page, "export-python") and "/compare?" in copied(page, "export-embed")
     theirs = ben.open(urlsplit(link).query, "/compare")
     painted(theirs, TEXT, TEXT)
