@@ -120,9 +120,11 @@ def test_a_sentence_of_ours_says_what_to_look_at(visitor: Visitor) -> None:
     for text in examples.all_inner_texts():
         examples.get_by_text(text, exact=True).click()
         instrument(page, text)
-        expect(page.get_by_test_id("hint")).not_to_be_empty()
+        expect(page.get_by_test_id("hint")).not_to_contain_text("Every part is live")
+    before = page.get_by_test_id("picture").bounding_box()
     say(page, "Something else")
-    expect(page.get_by_test_id("hint")).to_be_hidden()
+    expect(page.get_by_test_id("hint")).to_contain_text("Every part is live")
+    assert page.get_by_test_id("picture").bounding_box() == before, "a line that comes and goes moves nothing"
 
 
 def test_an_example_chooses_the_head_that_its_line_speaks_of(visitor: Visitor) -> None:

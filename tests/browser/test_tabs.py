@@ -322,7 +322,8 @@ def test_on_a_phone_nothing_is_wider_than_the_window(visit: Visit, dark: bool) -
     expect(page.get_by_test_id("stair-title")).to_contain_text("Elementwise product")
     root = page.get_by_test_id("instrument")
     for tab in ("walkthrough", "layers"):
-        page.get_by_test_id(f"tab-{tab}").click()
+        if tab == "layers":
+            page.get_by_test_id("part-prediction").click()
         for analysis in (
             ("logit_lens", "logit_attribution", "information_flow", "head_ablation", "head_search")
             if tab == "layers"

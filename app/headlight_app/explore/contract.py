@@ -49,11 +49,20 @@ class TargetRequest(QueryRequest[A_co], Generic[A_co], frozen=True, kw_only=True
 # --- all heads -------------------------------------------------------------------------------------------------------
 
 
+class PartDifference(Struct, frozen=True, kw_only=True):
+    """A part of the model that is not as trained: its field of a Variant, its title, what it was and what it is."""
+
+    field: str
+    title: str
+    was: str
+    now: str
+
+
 class TraceAnswer(Answer, frozen=True, kw_only=True):
     """All that Explore paints at each letter; the numbers are the byte codes of each attention group in turn.
 
-    It is `changed` where there is a before and an after. A token is `maskable` where the model has a mask token.
-    `context` is how many tokens the model reads at most.
+    It is `changed` where there is a before and an after; `differences` are the replaced parts. A token is `maskable`
+    where the model has a mask token. `context` is how many tokens the model reads at most.
     """
 
     tokens: tuple[Token, ...]
@@ -64,6 +73,7 @@ class TraceAnswer(Answer, frozen=True, kw_only=True):
     attention_groups: tuple[AttentionGroupAnswer, ...]
     predictions: tuple[Prediction, ...]
     changed: bool
+    differences: tuple[PartDifference, ...]
     no_prediction_reason: str
     notes: tuple[str, ...]
     question: Question

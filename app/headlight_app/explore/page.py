@@ -35,6 +35,7 @@ from headlight_app.state.session import (
 )
 from headlight_app.ui import charts, export_menu
 from headlight_app.ui.component import Component, Data, api_address, read
+from headlight_app.ui.terms import terms_json
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 # Seconds in which the component asks and paints before the charts take the interpreter and the browser, so that a
@@ -122,7 +123,13 @@ def _with_known_names(state: State, known: ExplorePageAnswer) -> State:
 def _known_data(known: ExplorePageAnswer) -> Data:
     """What is known before the first answer, as the browser reads it."""
     data: Data = to_builtins(known)
-    return {**data, **data.pop("catalogue"), "tabs": tabs_json(TABS), "analyses": tabs_json(ANALYSES)}
+    return {
+        **data,
+        **data.pop("catalogue"),
+        "tabs": tabs_json(TABS),
+        "terms": terms_json(),
+        "analyses": tabs_json(ANALYSES),
+    }
 
 
 def _component_data(path: str, state: State, question: Question, writes_target: bool) -> Data:

@@ -27,6 +27,7 @@ from headlight.errors import ConfigError, TextError
 from headlight.nn.layers import soft_cap
 from headlight.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead, TokenClassifier
 from headlight.nn.transformer import Transformer
+from headlight.tracing.interventions import any_matches
 from headlight.tracing.recompute import logits_at
 from headlight.tracing.run import to_numpy
 from headlight.tracing.trace import Trace, position_index
@@ -101,9 +102,9 @@ def attribute_probes(model: Transformer, trace: Trace, position: int, probes: Se
     table, cap = linearize_output_head(model.output_head, decomposer.through_stack(), bias_row)
     project = model.output_head.projection
     assert isinstance(project, nn.Linear)
-    edited_logits = (
-        torch.tensor(logits_at(model, trace, place), dtype=torch.float64) if decomposer.is_edited("logits") else None
-    )
+    edited_logits = None
+    if any_matches(trace.interventions, "logits"):
+        edited_logits = torch.tensor(logits_at(model, trace, place), dtype=torch.float64)
     return LogitAttribution(decomposer.components, table, project, cap, edited_logits)
 
 

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
+from headlight.analysis import residual_stream
 from headlight.analysis.residual_stream import (
-    KEEP as STREAM_KEEP,
-)
-from headlight.analysis.residual_stream import (
-    Component,
     Decomposition,
     StreamDecomposer,
     add_to_row,
@@ -30,16 +29,17 @@ from headlight.analysis.residual_stream import (
 )
 from headlight.array_types import Float
 from headlight.errors import EditError, shortened
-from headlight.nn.attention import AllHeadsNorm, PerHeadNorm
+from headlight.nn.attention import AllHeadsNorm
 from headlight.nn.attention_functions import AttentionFunction
 from headlight.nn.layers import soft_cap
 from headlight.nn.transformer import Transformer
+from headlight.tracing.interventions import any_matches
 from headlight.tracing.recompute import RecomputedAttention, recompute_attention
 from headlight.tracing.trace import Trace
 
 # What a trace must hold, besides the values of the residual stream that edits changed.
-KEEP = (*STREAM_KEEP, "*.self.input", "*.cross.input", "*.residual*", "*.self.output", "*.cross.output", "*_residual")
-RELATIVE_POSITION = Component("relative_position")
+KEEP = (*residual_stream.KEEP, "*.self.input", "*.cross.input", "*.output", "*.residual*", "*.final_residual")
+NEGLIGIBLE_SHARE = 1e-7  # of the longest writer's vector
 _CELL_PATTERN = re.compile(r"([a-z_]+\.\d+\.[a-z]+)\[\s*(\d{1,9})\s*,\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\]")
 
 
@@ -114,27 +114,155 @@ def cell_ledger(model: Transformer, trace: Trace, cell: Cell | str) -> Ledger:
     cell = Cell.parse(cell) if isinstance(cell, str) else cell
     attention = recompute_attention(model, trace, cell.path)
     _require_cell(cell, attention)
-    values = {
-        name: value[0, 0, cell.key].double()
-        for name, value in attention.compute(
-            slice(cell.query, cell.query + 1), slice(cell.head, cell.head + 1)
-        ).items()
-    }
+    computed = attention.compute(slice(cell.query, cell.query + 1), slice(cell.head, cell.head + 1))
+    values = {name: value[0, 0, cell.key].double().cpu() for name, value in computed.items()}
     if not values["mask"]:
         raise EditError(
-            f"The mask forbids the cell {cell}: token {cell.query} does not attend to token {cell.key}, so no score of "
-            "theirs enters the softmax."
+            f"The mask forbids the cell {cell}: token {cell.query} may not attend to token {cell.key}, so no score "
+            "enters the softmax there."
         )
-    query, key = _Sides(model, trace, cell, attention).decomposed()
-    parts = attention.scale[0, cell.head].double() * (query.table @ key.table.T)
-    parts = _with_relative_positions(parts, query, key, cell, attention)
-    terms = _terms(attention, values, parts, _is_edited(trace, cell))
-    used_rows, used_columns = parts.any(1) | query.is_writing(len(parts)), parts.any(0) | key.is_writing(len(parts.T))
-    return Ledger(
-        cell,
-        float(values["masked_scores"]),
-        tuple(name for name, used in zip(query.names, used_rows, strict=False) if used),
-        tuple(name for name, used in zip(key.names, used_columns, strict=False) if used),
-        parts[used_rows][:, used_columns].numpy(),
-        terms,
-    )
+    entry = _Entry(trace, cell, attention)
+    query, key = entry.writers(model)
+    parts = attention.scale[0, cell.head].double().cpu() * (query.table @ key.table.T)
+    if entry.splits_content_bias:
+        query, key, parts = entry.with_relative_positions(query, key, parts)
+    score = float(values["masked_scores"])
+    return Ledger(cell, score, query.names, key.names, parts.numpy(), entry.terms(parts, values))
+
+
+def _require_cell(cell: Cell, attention: RecomputedAttention) -> None:
+    """Raise EditError unless the attention has the cell."""
+    sizes = {"head": attention.q.shape[1], "query": attention.q.shape[2], "key": attention.k.shape[2]}
+    for axis, size in sizes.items():
+        if not 0 <= getattr(cell, axis) < size:
+            raise EditError(
+                f"There is no {axis} {getattr(cell, axis)} in {cell}: {cell.path} has {size}, counted from 0."
+            )
+
+
+@dataclass(frozen=True)
+class _Writers:
+    """The writers of a query or a key by name, and what the head makes of each."""
+
+    names: tuple[str, ...]
+    table: Float[Tensor, "writer head_dim"]
+    bias_row: int
+    edit_row: int
+
+    def that_wrote(self) -> _Writers:
+        """Without those that wrote nothing: what is left of them is rounding."""
+        sizes = self.table.norm(dim=-1)
+        rows = (sizes > NEGLIGIBLE_SHARE * sizes.max()).nonzero()[:, 0].tolist()
+        return replace(self, names=tuple(self.names[row] for row in rows), table=self.table[rows])
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One cell on its way from the residual stream to its score."""
+
+    trace: Trace
+    cell: Cell
+    attention: RecomputedAttention
+
+    def writers(self, model: Transformer) -> tuple[_Writers, _Writers]:
+        """The writers of the query and of the key."""
+        cell, (stack, layer, kind) = self.cell, self.cell.path.split(".")
+        layers = int(layer) + (kind == "cross")
+        positions = [cell.query, cell.key] if kind == "self" else [cell.query]
+        decomposer = StreamDecomposer(model, self.trace, positions, stack, layers=layers)
+        tables = decomposer.attention_input(int(layer), kind)
+        query = _Writers(_names(decomposer), tables[:, 0], decomposer.bias_row(int(layer)), decomposer.edit_row)
+        if kind == "self":
+            return self._head_vectors(query, "q"), self._head_vectors(replace(query, table=tables[:, 1]), "k")
+        encoder = StreamDecomposer(model, self.trace, cell.key, "encoder")
+        key = _Writers(_names(encoder), encoder.through_stack(), encoder.outer_bias_row, encoder.edit_row)
+        return self._head_vectors(query, "q"), self._head_vectors(key, "k")
+
+    def _head_vectors(self, writers: _Writers, name: Literal["q", "k"]) -> _Writers:
+        """What the head makes of each writer: projected, normed, rotated, and with the feature map applied."""
+        recomputed, module, row = self.attention, self.attention.attention, writers.bias_row
+        positions, head = recomputed.context.positions, self.cell.head
+        if name == "q":
+            computed, token, ids = recomputed.q[0], self.cell.query, positions.queries
+            table = _project(module.query, module.query_norm, writers.table, row, head, len(computed))
+        else:
+            computed, token, ids = recomputed.k[0], self.cell.key, positions.keys
+            head = head // module.group_size
+            table = _project(module.key, module.key_norm, writers.table, row, head, len(computed))
+        table = self._rotate(table, ids.cpu(), token)
+        if self.is_edited(name, f"rotated_{name}"):
+            table = add_to_row(table, computed[head, token].cpu().double() - table.sum(0), writers.edit_row)
+        function = module.attention_function
+        if type(function).feature_map is not AttentionFunction.feature_map:
+            table = linearize_activation(function.feature_map, table, row)
+        return replace(writers, table=table).that_wrote()
+
+    def _rotate(self, table: Decomposition, position_ids: Tensor, token: int) -> Decomposition:
+        # The last position comes along, because the frequencies of some encodings depend on the length of the text.
+        pair = torch.stack((position_ids[token], position_ids.max()))
+        vectors = table[:, None, None].expand(-1, 1, 2, -1)
+        return self.attention.context.positional_encoding.rotate(vectors, pair)[:, 0, 0]
+
+    @property
+    def splits_content_bias(self) -> bool:
+        """Whether the scores have a bias that is linear in the query and in the key (disentangled attention)."""
+        is_added = type(self.attention.attention.attention_function).add_bias is AttentionFunction.add_bias
+        return self.attention.context.positional_encoding.has_content_bias and is_added
+
+    def with_relative_positions(
+        self, query: _Writers, key: _Writers, parts: Tensor
+    ) -> tuple[_Writers, _Writers, Float[Tensor, "query_writer key_writer"]]:
+        """The same with the distance of the two tokens as one more writer on both sides."""
+        parts = functional.pad(parts, (0, 1, 0, 1))
+        parts[:-1, -1] = self._content_bias(query.table, torch.zeros_like(query.table))
+        parts[-1, :-1] = self._content_bias(torch.zeros_like(key.table), key.table)
+        query, key = (replace(each, names=(*each.names, "relative_position")) for each in (query, key))
+        return query, key, parts
+
+    def _content_bias(self, q: Decomposition, k: Decomposition) -> Float[Tensor, " writer"]:
+        """What the encoding adds for some queries and keys of the head, at the distance of the two tokens."""
+        attention, positions = self.attention, self.attention.context.positions
+        both = torch.zeros(2, len(q), attention.q.shape[1], 1, q.shape[-1]).to(attention.q)
+        both[:, :, self.cell.head, 0] = torch.stack((q, k)).to(both)
+        distance = (positions.queries[self.cell.query] - positions.keys[self.cell.key]).reshape(1, 1)
+        projection = attention.attention.relative_position_projection
+        bias = attention.context.positional_encoding.content_bias(both[0], both[1], projection, -distance)
+        return (bias[:, :, 0, 0] * attention.scale)[:, self.cell.head].double().cpu()
+
+    def terms(self, parts: Tensor, values: Mapping[str, Tensor]) -> dict[str, float]:
+        """What belongs to no pair of writers, by name, so that all adds up to the score."""
+        module, encoding = self.attention.attention, self.attention.context.positional_encoding
+        total, terms = parts.sum(), {}
+
+        def step(name: str, after: Tensor) -> None:
+            nonlocal total
+            terms[name], total = float(after - total), after
+
+        in_parts = parts[-1].sum() + parts[:, -1].sum() if self.splits_content_bias else 0.0
+        if (encoding.adds_to_scores and not self.splits_content_bias) or self.is_edited("bias"):
+            bias = (values["bias"] - in_parts).view(1, 1, 1)
+            step("position_bias", module.attention_function.add_bias(total.view(1, 1, 1), bias)[0, 0, 0])
+        if module.score_soft_cap:
+            step("soft_cap", soft_cap(total, module.score_soft_cap))
+        step("edit" if self.is_edited("scores", "masked_scores") else "rounding", values["masked_scores"])
+        return terms
+
+    def is_edited(self, *names: str) -> bool:
+        """Whether an edit changed one of these values of the attention."""
+        return any_matches(self.trace.interventions, *(f"{self.cell.path}.{name}" for name in names))
+
+
+def _names(decomposer: StreamDecomposer) -> tuple[str, ...]:
+    return tuple(component.path(decomposer.name) for component in decomposer.components)
+
+
+def _project(
+    linear: nn.Linear, norm: nn.Module, table: Decomposition, bias_row: int, head: int, heads: int
+) -> Float[Tensor, "writer head_dim"]:
+    """The queries or keys of one head that the rows of a table give together."""
+    head_dim = len(linear.weight) // heads
+    channels = slice(head * head_dim, (head + 1) * head_dim)
+    if isinstance(norm, AllHeadsNorm):
+        return linearize(norm, linearize(linear, table, bias_row), bias_row)[:, channels]
+    bias = None if linear.bias is None else linear.bias[channels]
+    return linearize(norm, add_to_row(table @ linear.weight[channels].to(table).T, bias, bias_row), bias_row)

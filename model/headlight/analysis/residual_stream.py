@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -25,10 +26,11 @@ from headlight.nn.attention import AllHeadsNorm, Attention, PerHeadNorm
 from headlight.nn.layers import GemmaRMSNorm, RMSNorm
 from headlight.nn.stack import Block, ResidualConnection
 from headlight.nn.transformer import Transformer
-from headlight.tracing.interventions import Intervention
+from headlight.tracing.interventions import any_matches
 from headlight.tracing.trace import Trace
 
 Decomposition = Float[Tensor, "component *position dim"]
+Write = tuple[slice, Tensor]  # what some rows of a decomposition grow by
 
 
 @singledispatch
@@ -73,8 +75,10 @@ def _(layer: AllHeadsNorm, table: Tensor, bias_row: int) -> Tensor:
 
 @linearize.register
 def _(layer: PerHeadNorm, table: Tensor, bias_row: int) -> Tensor:
-    (head_dim,) = layer.norm.normalized_shape
-    return linearize(layer.norm, table.unflatten(-1, (-1, head_dim)), bias_row).flatten(-2)
+    norm = layer.norm
+    assert isinstance(norm, (nn.LayerNorm, nn.RMSNorm))
+    heads = table.reshape(*table.shape[:-1], -1, *norm.normalized_shape)
+    return linearize(norm, heads, bias_row).flatten(-2)
 
 
 def linearize_activation(activation: Callable[[Tensor], Tensor], table: Decomposition, bias_row: int) -> Decomposition:
@@ -119,7 +123,7 @@ def through_residual(
     The sublayer read `table` and gave `sublayer_output`, which is added to `onto` (to `table` itself if None); what
     norms add goes to `bias_row`.
     """
-    return residual.apply_placement(
+    return residual.placement.apply(
         table,
         table if onto is None else onto,
         lambda rows: linearize(residual.norm, rows, bias_row),
@@ -139,7 +143,7 @@ def sublayer_input(residual: ResidualConnection, table: Decomposition, bias_row:
     def norm(rows: Tensor) -> Tensor:
         return linearize(residual.norm, rows, bias_row)
 
-    residual.apply_placement(table, table, norm, sublayer, lambda rows: rows)
+    residual.placement.apply(table, table, norm, sublayer, lambda rows: rows)
     return read[0]
 
 
@@ -230,7 +234,8 @@ class StreamDecomposer:
         table = torch.zeros(len(self.components), *embedding.shape, dtype=torch.float64)
         table = add_to_row(table, embedding, 0)
         table = add_to_row(table, self.value(f"{self.name}.position_embedding"), 1)
-        table = self.with_probes(table, f"{self.name}.embedding")
+        for rows, written in self.probe_writes(f"{self.name}.embedding"):
+            table[rows] += written
         bias_row = self.outer_bias_row
         return linearize(self.stack.project_in, linearize(self.stack.embedding_norm, table, bias_row), bias_row)
 
@@ -265,10 +270,6 @@ class StreamDecomposer:
         """A recorded value at the position."""
         return torch.tensor(self.trace[path][self.position], dtype=torch.float64)
 
-    def is_edited(self, path: str) -> bool:
-        """Whether an edit of the trace changed the value at a path."""
-        return any(Intervention.parse(edit).matches(path) for edit in self.trace.interventions)
-
     def through_block(self, layer: int, table: Decomposition) -> Decomposition:
         """The residual stream after a block."""
         block, path = self.stack.blocks[layer], f"{self.name}.{layer}"
@@ -279,38 +280,56 @@ class StreamDecomposer:
                 table = self.through_attention(layer, kind, table)
         if block.feed_forward_residual is None:
             return table
-        output = torch.zeros_like(table)
-        output[self.row_of[Component("feed_forward", layer)]] = self.value(f"{path}.feed_forward.output")
-        output = self.with_probes(output, f"{path}.feed_forward")
+        row = self.row_of[Component("feed_forward", layer)]
+        writes = [(slice(row, row + 1), self.value(f"{path}.feed_forward.output")[None])]
+        writes += self.probe_writes(f"{path}.feed_forward")
         read = start if block.parallel_residual else table
-        return through_residual(block.feed_forward_residual, read, output, self.bias_row(layer), onto=table)
+        return _after_sublayer(block.feed_forward_residual, read, table, writes, self.bias_row(layer))
 
     def through_attention(self, layer: int, kind: str, table: Decomposition) -> Decomposition:
         """The residual stream after an attention of a block."""
         path, block = f"{self.name}.{layer}.{kind}", self.stack.blocks[layer]
         attention = getattr(block, f"{kind}_attention")
-        weighted_values = torch.tensor(self.trace[f"{path}.weighted_values"][:, self.position], dtype=torch.float64)
-        first_row = self.row_of[Component(kind, layer, 0)]
-        output = torch.zeros_like(table)
-        output[first_row : first_row + len(weighted_values)] = per_head_output(attention, weighted_values)
-        output = add_to_row(output, attention.output.bias, self.bias_row(layer))
-        output = self.with_probes(self.with_edits(output, f"{path}.output"), path)
-        table = through_residual(getattr(block, f"{kind}_attention_residual"), table, output, self.bias_row(layer))
+        weighted_values = torch.from_numpy(self.trace[f"{path}.weighted_values"][:, self.position].astype(np.float32))
+        first_row, bias_row = self.row_of[Component(kind, layer, 0)], self.bias_row(layer)
+        heads = per_head_output(attention, weighted_values.to(attention.output.weight.device)).cpu().double()
+        writes, total = [(slice(first_row, first_row + len(heads)), heads)], heads.sum(0)
+        if attention.output.bias is not None:
+            bias = attention.output.bias.to(total).expand_as(total)
+            writes, total = [*writes, (slice(bias_row, bias_row + 1), bias[None])], total + bias
+        if any_matches(self.trace.interventions, f"{path}.output"):
+            edit = self.value(f"{path}.output") - total
+            writes.append((slice(self.edit_row, self.edit_row + 1), edit[None]))
+        writes += self.probe_writes(path)
+        residual = getattr(block, f"{kind}_attention_residual")
+        table = _after_sublayer(residual, table, table, writes, bias_row)
         return self.with_edits(table, f"{self.name}.{layer}.residual_after_{kind}")
 
     def with_edits(self, table: Decomposition, path: str) -> Decomposition:
         """The decomposition with what edits did to the value at this path as a component of its own."""
-        if not self.is_edited(path):
+        if not any_matches(self.trace.interventions, path):
             return table
         return add_to_row(table, self.value(path) - table.sum(0), self.edit_row)
 
-    def with_probes(self, table: Decomposition, path: str) -> Decomposition:
-        """The decomposition with the probes that are written at a path."""
+    def probe_writes(self, path: str) -> list[Write]:
+        """What the probes at a path write, and what the edits take away again."""
+        writes: list[Write] = []
         row = len(self.own)
         for probe in self.probes:
+            vectors = probe.vectors.double()
             if probe.path == path:
-                table = table.clone()
-                table[row : row + len(probe.vectors)] = probe.vectors.to(table)
-                table[self.edit_row] -= probe.vectors.to(table).sum(0)
-            row += len(probe.vectors)
-        return table
+                writes.append((slice(row, row + len(vectors)), vectors))
+                writes.append((slice(self.edit_row, self.edit_row + 1), -vectors.sum(0, keepdim=True)))
+            row += len(vectors)
+        return writes
+
+
+def _after_sublayer(
+    residual: ResidualConnection, read: Decomposition, table: Decomposition, writes: Sequence[Write], bias_row: int
+) -> Decomposition:
+    """The residual stream after a sublayer that read `read` and wrote `writes`; `table`, before it, is used up."""
+    only_adds = residual.placement.only_adds
+    output = table if only_adds else torch.zeros_like(table)  # where nothing else happens, a few rows grow in place
+    for rows, written in writes:
+        output[rows] += written
+    return output if only_adds else through_residual(residual, read, output, bias_row, onto=table)

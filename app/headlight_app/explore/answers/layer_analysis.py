@@ -115,7 +115,7 @@ def lens_explanation(config: Config) -> str:
     if task.predicts_tokens:
         return (
             f"What the model would predict if it stopped after each layer: {norm}the language-model head, applied "
-            "early. #1 is the rank of the true token."
+            "early. #1: the model's first guess was right."
         )
     early = f"would give if it stopped after each layer: {norm}the label head, applied early."
     if not task.whole_text:

@@ -27,6 +27,14 @@ export interface TargetRequest extends QueryRequest {
   token?: number;
 }
 
+/** A part of the model that is not as trained: its field of a Variant, its title, what it was and what it is. */
+export interface PartDifference {
+  field: string;
+  title: string;
+  was: string;
+  now: string;
+}
+
 /** All that Explore paints at each letter; the numbers are the byte codes of each attention group in turn. */
 export interface TraceAnswer {
   tokens: Token[];
@@ -37,6 +45,7 @@ export interface TraceAnswer {
   attention_groups: AttentionGroupAnswer[];
   predictions: Prediction[];
   changed: boolean;
+  differences: PartDifference[];
   no_prediction_reason: string;
   notes: string[];
   question: Question;

@@ -3,6 +3,7 @@
 import type { Reporter } from "../../ui/frontend/bridge.js";
 import type { ExampleAnswer, Question, State } from "../../ui/frontend/contract.js";
 import type { SharedPage, ShownDrawing } from "../../ui/frontend/export/types.js";
+import type { Term } from "../../ui/frontend/terms.js";
 import type {
   Candidate,
   Catalogue,
@@ -53,6 +54,8 @@ export interface ExploreCatalogue
     Omit<ExplorePageAnswer, "catalogue" | "default_attention"> {
   tabs: TabRow[];
   analyses: AnalysisRow[];
+  /** Terms that are explained where they stand. */
+  terms: Record<string, Term>;
   /** The names of what makes up a question. */
   question_fields: (keyof Question)[];
   /** What a link says of the sidebar: nothing of a model that nobody chose. */

@@ -126,10 +126,12 @@ class _Walkthrough:
         def formula(result: str, source: str, layer: torch.nn.Linear, normed: bool) -> str:
             letter = result[0].upper()
             projection = f"{source} W_{{{letter}}}" + (f" + b_{{{letter}}}" if layer.bias is not None else "")
+            if limit := attention.qkv_limit:
+                projection = f"clamp({projection}, ±{limit:g})"
             return f"{result} = {f'Norm({projection})' if normed else projection}"
 
         attention = self.attention
-        normed = any(True for _ in attention.query_norm.parameters())
+        normed = not isinstance(attention.query_norm, torch.nn.Identity)
         formulas = (
             formula("q_{i}", "x_{i}", attention.query, normed),
             formula("k_{j}", "x_{j}", attention.key, normed),

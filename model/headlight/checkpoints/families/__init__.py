@@ -1,6 +1,6 @@
 """The families of checkpoints that can be opened, by the model_type of their config.json."""
 
-from headlight.checkpoints.families import bert, encoder_decoders, gpt, llama, modernbert, vit
+from headlight.checkpoints.families import bert, encoder_decoders, gemma, gpt, llama, llama_like, modernbert, vit
 from headlight.checkpoints.weight_mapping import Family
 from headlight.registry import Registry
 
@@ -10,6 +10,9 @@ FAMILIES: Registry[Family] = Registry(
         "gpt2": gpt.GPT2,
         "gpt_neo": gpt.GPT_NEO,
         "gptj": gpt.GPTJ,
+        "codegen": gpt.CODEGEN,
+        "gpt_bigcode": gpt.GPT_BIGCODE,
+        "mpt": gpt.MPT,
         "gpt_neox": gpt.GPT_NEOX,
         "llama": llama.LLAMA,
         "eurobert": llama.EUROBERT,
@@ -17,11 +20,22 @@ FAMILIES: Registry[Family] = Registry(
         "qwen2": llama.QWEN2,
         "qwen3": llama.QWEN3,
         "smollm3": llama.SMOLLM3,
-        "olmo2": llama.OLMO2,
+        "olmo": llama_like.OLMO,
+        "olmo2": llama_like.OLMO2,
+        "olmo3": llama_like.OLMO3,
+        "exaone4": llama_like.EXAONE4,
+        "granite": llama_like.GRANITE,
+        "stablelm": llama_like.STABLELM,
+        "cohere": llama_like.COHERE,
+        "cohere2": llama_like.COHERE2,
+        "glm": llama_like.GLM,
+        "glm4": llama_like.GLM4,
+        "starcoder2": llama_like.STARCODER2,
+        "nanochat": llama_like.NANOCHAT,
         "phi3": llama.PHI3,
-        "gemma": llama.GEMMA,
-        "gemma2": llama.GEMMA2,
-        "gemma3_text": llama.GEMMA3,
+        "gemma": gemma.GEMMA,
+        "gemma2": gemma.GEMMA2,
+        "gemma3_text": gemma.GEMMA3,
         "opt": gpt.OPT,
         "bloom": gpt.BLOOM,
         "falcon": gpt.FALCON,
@@ -38,7 +52,12 @@ FAMILIES: Registry[Family] = Registry(
         "modernbert": modernbert.MODERNBERT,
         "deberta-v2": bert.DEBERTA,
         "t5": encoder_decoders.T5,
+        "mt5": encoder_decoders.MT5,
         "bart": encoder_decoders.BART,
+        "mbart": encoder_decoders.MBART,
+        "m2m_100": encoder_decoders.M2M_100,
+        "pegasus": encoder_decoders.PEGASUS,
+        "blenderbot": encoder_decoders.BLENDERBOT,
         "nanogpt": gpt.NANOGPT,
         "llama2.c": llama.LLAMA2C,
         "marian": encoder_decoders.MARIAN,

@@ -30,6 +30,8 @@ import { drawSurprisal } from "./surprisal.js";
 
 const WINDOW_SIZE = 32; // tokens that the server reads at a time
 
+const EDGE = 8; // pixels behind the last column
+
 const memory = remembered((/** @type {ExplorePage} */ _page) => ({
   /** The window that somebody opened for an answer. */
   window: /** @type {{ answer: ExploreAnswer, open: number } | null} */ (null),
@@ -235,6 +237,17 @@ function createTruthRow(page, { targets, answer_texts }) {
 }
 
 /**
+ * How far a table is scrolled so that its columns up to an end are in sight, and none is cut behind the row headings.
+ * @param {{ left: number }[]} columns @param {number} heading width of the row headings @param {number} end @param {number} width of the frame
+ */
+export function wholeColumns(columns, heading, end, width) {
+  const least = end - width;
+  if (least <= 0) return 0;
+  const first = columns.find(({ left }) => left - heading >= least) ?? columns[columns.length - 1];
+  return first.left - heading - EDGE / 4;
+}
+
+/**
  * Once for each answer the token at hand is brought into sight; after that the person scrolls.
  * @param {ExplorePage} page @param {HTMLTableElement} table
  */
@@ -244,7 +257,10 @@ function scrollToPosition(page, table) {
   const place = `${page.state.answered} ${answerPosition(page)}`;
   if (!cell || !frame || memory(page).scrolledTo === place) return;
   memory(page).scrolledTo = place;
-  frame.scrollLeft = cell.offsetLeft + cell.offsetWidth - frame.clientWidth + 8;
+  const cells = [...(cell.parentElement?.children ?? [])].map((each) => /** @type {HTMLElement} */ (each));
+  const [heading, ...columns] = cells.map(({ offsetLeft, offsetWidth }) => ({ left: offsetLeft, width: offsetWidth }));
+  const end = cell.offsetLeft + cell.offsetWidth + EDGE;
+  frame.scrollLeft = wholeColumns(columns, heading.width, end, frame.clientWidth);
 }
 
 /** @param {ExplorePage} page @param {LensFound} found @param {number} depth @param {number} column */

@@ -15,7 +15,7 @@ import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
 import { maxPool } from "../../../ui/frontend/heads/thumbnails.js";
 import { gridHigh } from "../../../ui/frontend/state/colour_range.js";
 import { isOff } from "../../../ui/frontend/state/head_ablation.js";
-import { headCodes } from "../../../ui/frontend/state/head_matrix.js";
+import { patternCodes } from "../../../ui/frontend/state/head_matrix.js";
 import { currentGroup, isSelected } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { headAt, isOpen, miniatures, partChoice, pictureRows } from "./parts.js";
@@ -197,7 +197,7 @@ function drawHeads(page, part, canvas) {
   for (let place = 0; place < group.heads; place++) {
     const [x, y] = [(place % columns) * (size + gap), Math.floor(place / columns) * (size + gap)];
     const off = isOff(edits, group, part.layer, place);
-    paintCodes(stamp, ...maxPool(headCodes(page, group, part.layer, place), ...group.pooled_shape, 2 * size), ink);
+    paintCodes(stamp, ...maxPool(patternCodes(page, group, part.layer, place), ...group.pooled_shape, 2 * size), ink);
     context.fillStyle = raised;
     context.fillRect(x, y, size, size);
     context.globalAlpha = off ? 0.3 : 1;
