@@ -29,10 +29,11 @@ export function beginFigure(width, title, signed = false) {
 }
 
 /**
- * Panels side by side, row after row; each draws itself into its box and gives its lower end.
- * @param {Figure} figure @param {number} y @param {((box: Box) => number)[]} panels @param {number} across at most
+ * Panels side by side, in rows that are as full as each other; each draws itself into its box and gives its lower end.
+ * @param {Figure} figure @param {number} y @param {((box: Box) => number)[]} panels @param {number} most across
  */
-export function addPanels(figure, y, panels, across) {
+export function addPanels(figure, y, panels, most) {
+  const across = Math.ceil(panels.length / Math.ceil(panels.length / most)) || 1;
   const room = (figure.width - 2 * MARGIN - (across - 1) * GAP) / across;
   for (let first = 0; first < panels.length; first += across) {
     const row = panels.slice(first, first + across);
