@@ -12,7 +12,7 @@ from headlight.course.cards import bits_per_token, card_section, card_table
 from headlight.course.controls import ModelControl, SeedControl, TextControl
 from headlight.course.language_modeling.next_token import word_pieces
 from headlight.course.pictures import BarsPicture, Row, TablePicture, Verdict, row, verdict_row
-from headlight.course.screen import Answer, Screen, StateFields, link
+from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import sentence_batch, target_loss, value
 from headlight.generation.generate import generate
 from headlight.tracing.run import run
@@ -92,11 +92,6 @@ def _held_out_row(model: Checkpoint, prompt: str, measured: dict[str, float]) ->
     )  # fmt: skip
 
 
-def _generate(model: str, prompt: str, answer: str, seed: int) -> StateFields:
-    """The same beginning and seed, to be written token by token."""
-    return {"model": model, "text": prompt, "sampling": f"t{TEMPERATURE:g},p{TOP_P:g},s{seed}"}
-
-
 NO_ASSISTANT = Screen(
     title="What these small models are not",
     lesson=(
@@ -114,5 +109,5 @@ NO_ASSISTANT = Screen(
     formulas=(r"t_{n+1} \sim p(t \mid t_1, \ldots, t_n)",),
     code=(continuation, generate, prompt_bits),
     explore=link("model", text="prompt"),
-    elsewhere={"generate": _generate},
+    elsewhere={"generate": link("model", text="prompt", sampling=f"t{TEMPERATURE:g},p{TOP_P:g},s{{seed}}")},
 )
