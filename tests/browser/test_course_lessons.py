@@ -55,7 +55,7 @@ def test_heads_are_counted_and_a_layer_is_entered(visitor: Visitor) -> None:
     expect(cost).to_contain_text("4.0 times the parameters")
     drawn = screen(course(visitor, chapter="block", screen="diagram"), "diagram")
     drawn.get_by_test_id("input-layer").fill("4")
-    expect(drawn.get_by_test_id("diagram-decoder-open")).to_have_text("Layer 4 of 6")
+    expect(drawn.get_by_test_id("diagram-decoder-open")).to_have_text("Layer 4 of 0 to 5")
     drawn.get_by_test_id("diagram-decoder-self").click()
     expect(page.get_by_test_id("head-title")).to_contain_text("Layer 4 · Head ")
     wait_for_address(page, layer="4", attention="decoder.self")

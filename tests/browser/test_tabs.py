@@ -39,7 +39,7 @@ def chosen(select: Locator) -> str:
 
 def test_a_head_is_walked_through_step_by_step_and_the_link_remembers_where(visitor: Visitor) -> None:
     page = enter(visitor, "layer=5&head=2")
-    page.get_by_test_id("tab-walkthrough").click()
+    page.get_by_test_id("inside-input").click()
     title, following = page.get_by_test_id("stair-title"), page.get_by_test_id("step-next")
     expect(title).to_have_text("1. Input")
     expect(page.get_by_test_id("step-back")).to_be_disabled()
@@ -200,7 +200,8 @@ def test_the_flow_graph_is_read_and_a_head_chosen_by_keyboard(visitor: Visitor) 
     found = re.search(r"Layer (\d+):.*?takes.*?head (\d+)", reading.inner_text())
     assert found
     graph.press("Enter")
-    page.get_by_test_id("tab-walkthrough").click()
+    page.get_by_test_id(f"part-heads-decoder.self-{found[1]}").press("Enter")
+    page.get_by_test_id("inside-input").click()
     expect(page.get_by_test_id("steps-layer")).to_have_value(found[1])
     expect(page.get_by_test_id("steps-head")).to_have_value(found[2])
 
@@ -215,7 +216,7 @@ def test_all_heads_are_turned_off_in_turn(visitor: Visitor) -> None:
     told = re.search(r"from ([\d.]+) % to ([\d.]+) %", page.get_by_test_id("ablation-reading").inner_text())
     assert told
     page.get_by_test_id("ablation-5-2").click()
-    page.get_by_test_id("tab-heads").click()
+    page.get_by_test_id("part-heads-decoder.self-5").press("Enter")
     page.get_by_test_id("head-switch").click()
     likeliest = page.get_by_test_id("predictions").locator(".candidate").filter(has_text=f"{told[2]} %")
     expect(likeliest.first).to_be_visible()
@@ -250,14 +251,14 @@ def test_the_tokens_show_which_one_is_the_query_and_which_the_key(visitor: Visit
     expect(key).to_have_attribute("data-position", "5")
     page.get_by_test_id("steps-query").select_option("7")
     expect(query).to_have_attribute("data-position", "7")
-    page.get_by_test_id("tab-layers").click()
+    page.get_by_test_id("part-prediction").click()
     expect(query).to_have_attribute("data-position", "7")
     expect(key).to_have_count(0)
     page.get_by_test_id("analysis-information_flow").click()
     expect(page.get_by_test_id("flow-reading")).to_contain_text("shares")
     page.get_by_test_id("flow").press("ArrowRight")
     expect(key).to_have_count(1)
-    page.get_by_test_id("tab-heads").click()
+    page.get_by_test_id("part-heads-decoder.self-5").press("Enter")
     expect(key).to_have_count(0)
     expect(query).to_have_attribute("data-position", "7")
 
@@ -321,7 +322,8 @@ def test_on_a_phone_nothing_is_wider_than_the_window(visit: Visit, dark: bool) -
     expect(page.get_by_test_id("stair-title")).to_contain_text("Elementwise product")
     root = page.get_by_test_id("instrument")
     for tab in ("walkthrough", "layers"):
-        page.get_by_test_id(f"tab-{tab}").click()
+        if tab == "layers":
+            page.get_by_test_id("part-prediction").click()
         for analysis in (
             ("logit_lens", "logit_attribution", "information_flow", "head_ablation", "head_search")
             if tab == "layers"

@@ -50,6 +50,7 @@ def new_cookie() -> str:
     return _signer().sign(secrets.token_urlsafe(32)).decode()
 
 
+@lru_cache(maxsize=4_096)  # each run of the page asks several times
 def visitor_id(cookie: str) -> str:
     """The hash of a cookie that this server signed; leaking it does not allow impersonation. Else UNKNOWN_VISITOR."""
     try:

@@ -27,7 +27,8 @@ class AttentionGroupAnswer(Struct, frozen=True, kw_only=True):
 
     `ablations` are the heads, as layer and head, that each edit of the question switches off. `metrics` are of each
     head, layer after layer: None where a text does not determine one, and as a whole while they are not measured. A
-    text `has_segments` where it is a pair of sentences. The heads of a long text are `pending`: they are sent later.
+    text `has_segments` where it is a pair of sentences. The heads of a long text are `pending`: they are sent later. Of
+    the heads that are off, those in `faded` have their codes as trained behind all others, from `faded_offset` on.
     """
 
     name: str
@@ -46,6 +47,8 @@ class AttentionGroupAnswer(Struct, frozen=True, kw_only=True):
     metrics: Metrics | None = None
     has_segments: bool = False
     pending: bool = False
+    faded: tuple[LayerHead, ...] = ()
+    faded_offset: int = 0
 
 
 class Patches(Struct, frozen=True, kw_only=True):

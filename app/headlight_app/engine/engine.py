@@ -136,7 +136,7 @@ class Engine:
         private = WorkerLimits(VISITOR_MEMORY_BYTES + 2 * upload_bytes if is_shared else 0, niceness=5)
         self.lanes = {
             Lane.SHORT: WorkerPool("short", WorkerLimits(gpu_workers=workers), workers, employ=employ),
-            Lane.LONG: WorkerPool("long", WorkerLimits(niceness=5), 1, employ=employ),
+            Lane.LONG: WorkerPool("long", WorkerLimits(niceness=10), 1, employ=employ),
             Lane.PRIVATE: WorkerPool("private", private, VISITOR_WORKERS, is_private=True, employ=employ),
         }
 

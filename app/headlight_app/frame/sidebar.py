@@ -22,6 +22,7 @@ from headlight_app.state.session import change_state, report_serial
 from headlight_app.state.variants import pools, trained_variant
 from headlight_app.ui.component import Component, Data, api_address, shared_styles
 from headlight_app.ui.modules import base_path
+from headlight_app.ui.terms import terms_json
 
 VARIANT = Component(
     "model_variant",
@@ -116,6 +117,7 @@ def variant_controls(state: State, trained: Config, trained_models: Mapping[str,
         "trained_models": dict(trained_models),
         "trained_masks": parts["masks"],
         "trained_scale": trained.scale,
+        "terms": terms_json(),
         "variant": to_builtins(state.variant),
         "mask_arguments": to_builtins(offered().mask_arguments),
         "serial": report_serial(),

@@ -25,6 +25,7 @@ MODELS_VARIABLE = "HEADLIGHT_MODELS"
 PORT = 8501
 MAX_MEGABYTES = 1_000_000  # MB of anything
 MAX_WORKERS = 64
+MAX_MESSAGE = 32  # MB that a page and a browser tell each other at once
 
 
 def main(arguments: Sequence[str] | None = None, other_verbs: Callable[[], str] = str) -> int:
@@ -188,6 +189,7 @@ def _serve(host: str, port: int, browser: bool) -> int:
     from headlight_app.server.hosts import HostCheck, known_names
     from headlight_app.server.lifespan import lifespan, on_script_error
     from headlight_app.server.middleware import SecurityHeaders, SkeletonMiddleware, UploadLimiter, VisitorMiddleware
+    from headlight_app.server.pace import Pace
     from headlight_app.server.routes import routes
 
     print(announcement(host, port, with_code=sys.stdout.isatty()), flush=True)
@@ -199,6 +201,7 @@ def _serve(host: str, port: int, browser: bool) -> int:
         "server.address": host,
         "server.port": port,
         "server.maxUploadSize": max(1, settings().upload_limit),
+        "server.maxMessageSize": MAX_MESSAGE,
         "logger.hideWelcomeMessage": True,
     }
     hosts = known_names(settings().hosts)
@@ -206,6 +209,7 @@ def _serve(host: str, port: int, browser: bool) -> int:
         Middleware(HostCheck, hosts),
         Middleware(SecurityHeaders),
         Middleware(VisitorMiddleware),
+        *([Middleware(Pace)] if settings().shared else []),
         Middleware(SkeletonMiddleware, SKELETON.read_bytes()),
         Middleware(UploadLimiter),
     ]

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from http import HTTPStatus
+from ipaddress import IPv6Address, IPv6Network
 from time import monotonic
 from urllib.parse import parse_qs
 
@@ -175,12 +176,12 @@ class VisitorMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on in the name of its visitor."""
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
         request = HTTPConnection(scope)
         visitor = visitor_id(request.cookies.get(cookie_name(), ""))
-        address = request.client.host if request.client else ""
+        address = network_address(request.client.host if request.client else "")
 
         async def with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start" and visitor == UNKNOWN_VISITOR:
@@ -203,6 +204,14 @@ class VisitorMiddleware:
             return False
         self.given[address] = given + 1
         return True
+
+
+def network_address(host: str) -> str:
+    """Whose limits a client shares. A household has 2^64 addresses of IPv6, so there it is their first half."""
+    try:
+        return str(IPv6Network((IPv6Address(host.partition("%")[0]), 64), strict=False))
+    except ValueError:
+        return host
 
 
 def _is_page(request: HTTPConnection, status: int, answer: MutableHeaders) -> bool:

@@ -298,6 +298,11 @@ class InterventionHook:
         return f"Its {hook_point} are at {', '.join(descriptions)}."
 
 
+def any_matches(edits: Sequence[str], *paths: str) -> bool:
+    """Whether one of the edits, in their text form, applies to the value at one of the paths."""
+    return any(Intervention.parse(edit).matches(path) for edit in edits for path in paths)
+
+
 def token_axes(hook_point: HookPoint) -> tuple[int, ...]:
     """The axes of a value with its batch that count tokens (queries, not keys) or pixels."""
     token_axis_names = ("pos", "query", "pixel_row", "pixel_column")

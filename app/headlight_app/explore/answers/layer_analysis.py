@@ -11,7 +11,7 @@ import numpy as np
 
 from headlight.analysis import ablation as head_ablation
 from headlight.analysis import attribution as logit_attribution
-from headlight.analysis import information_flow, logit_lens
+from headlight.analysis import information_flow, logit_lens, residual_stream
 from headlight.analysis.ablation import HeadSearch
 from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
@@ -49,7 +49,7 @@ from headlight_app.inference.attention_payload import answer_place
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 
 # All that the tab needs besides what every question keeps: one forward pass for all of its plots.
-KEEP_PATTERNS = tuple(sorted({*logit_lens.KEEP, *logit_attribution.KEEP, *information_flow.KEEP, *head_ablation.KEEP}))
+KEEP_PATTERNS = tuple(sorted({*logit_lens.KEEP, *residual_stream.KEEP, *information_flow.KEEP, *head_ablation.KEEP}))
 TOP_TOKENS = 5  # tokens for one depth, and tokens that a feed-forward promotes
 MAX_LABELS = 10  # for one depth
 MAX_LENS_TOKENS = 32  # tokens of the logit lens in one answer
@@ -115,7 +115,7 @@ def lens_explanation(config: Config) -> str:
     if task.predicts_tokens:
         return (
             f"What the model would predict if it stopped after each layer: {norm}the language-model head, applied "
-            "early. #1 is the rank of the true token."
+            "early. #1: the model's first guess was right."
         )
     early = f"would give if it stopped after each layer: {norm}the label head, applied early."
     if not task.whole_text:

@@ -6,6 +6,7 @@ import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
 import { askMask, listenToMask } from "../../ui/frontend/mask_events.js";
 import { defaultMask, paintedMask, parseMask } from "../../ui/frontend/mask_spec.js";
+import { createTermLine } from "../../ui/frontend/terms.js";
 import { MaskPainter } from "./mask_painter.js";
 
 /** @import { Variant } from "../../ui/frontend/contract.js" */
@@ -77,6 +78,7 @@ class ModelVariant {
         find(this.#root, ".parts"),
         ...this.#data.fields.flatMap((part) => [
           this.#createSelect(part, shown[part.field]),
+          createTermLine([this.#data.terms[part.field]]),
           ...this.#rewiredNote(part, shown[part.field]),
         ]),
       );

@@ -144,6 +144,8 @@ export interface AttentionGroupAnswer {
   metrics: Record<string, (number | null)[]> | null;
   has_segments: boolean;
   pending: boolean;
+  faded: [number, number][];
+  faded_offset: number;
 }
 
 /** Where the patches of an image lie, and whether it stands for the text or the source. */

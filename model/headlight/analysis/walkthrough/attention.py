@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headlight.analysis.attribution import per_head_output
+from headlight.analysis.residual_stream import per_head_output
 from headlight.analysis.walkthrough.steps import StepValue, WalkthroughStep, is_edited
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import AttentionFunction
@@ -126,10 +126,12 @@ class _Walkthrough:
         def formula(result: str, source: str, layer: torch.nn.Linear, normed: bool) -> str:
             letter = result[0].upper()
             projection = f"{source} W_{{{letter}}}" + (f" + b_{{{letter}}}" if layer.bias is not None else "")
+            if limit := attention.qkv_limit:
+                projection = f"clamp({projection}, ±{limit:g})"
             return f"{result} = {f'Norm({projection})' if normed else projection}"
 
         attention = self.attention
-        normed = any(True for _ in attention.query_norm.parameters())
+        normed = not isinstance(attention.query_norm, torch.nn.Identity)
         formulas = (
             formula("q_{i}", "x_{i}", attention.query, normed),
             formula("k_{j}", "x_{j}", attention.key, normed),

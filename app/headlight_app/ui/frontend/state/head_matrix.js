@@ -307,3 +307,15 @@ export function headCodes(page, group, layer, head) {
   const from = group.offset + (layer * group.heads + head) * size;
   return page.state.answer.bytes.subarray(from, from + size);
 }
+
+/**
+ * The same of a head as one looks at it: one that is off keeps the pattern that it has as trained.
+ * @param {Page} page @param {AttentionGroup} group @param {number} layer @param {number} head
+ */
+export function patternCodes(page, group, layer, head) {
+  const { faded = [], faded_offset = 0, pooled_shape } = group;
+  const place = faded.findIndex((pair) => pair[0] === layer && pair[1] === head);
+  if (place < 0) return headCodes(page, group, layer, head);
+  const size = pooled_shape[0] * pooled_shape[1];
+  return page.state.answer.bytes.subarray(faded_offset + place * size, faded_offset + (place + 1) * size);
+}
