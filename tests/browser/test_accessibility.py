@@ -56,7 +56,14 @@ PLACES = {
     "compare": Place("/compare", "", ".answers .candidate"),
     "generate": Place("/generate", "", '[data-testid="generator"][data-known="true"]'),
     "positions": Place("/positions", "", ".chart svg"),
-    "course": Place("/course", "chapter=attention", '[data-testid="screen-steps"] .heat td'),
+    "map of the course": Place("/course", "", ".station"),
+    "question": Place("/course", "chapter=attention", '[data-testid="screen-look-up"] .question'),
+    "course": Place(
+        "/course",
+        "chapter=attention&screen=steps",
+        '[data-testid="screen-steps"] .heat td',
+        opens='[data-testid="screen-steps"] [data-testid="show-me"]',
+    ),
     "models": Place("/models", "", '[data-testid="model"]'),
 }
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
