@@ -35,7 +35,10 @@ export function drawWhy(page) {
   const [one, other] = [first, second].map(({ id }) =>
     page.server.get("logit_attribution", { query: prediction.position, token: id }, PAUSE),
   );
-  if (!one || !other) return; // what was painted stays until both are here
+  if (!one || !other) {
+    place.hidden = !place.childElementCount; // what was painted stays until both are here
+    return;
+  }
   place.hidden = Boolean(one.meta.error ?? other.meta.error);
   if (place.hidden) return;
   const found = reasons(one.meta.components, one.numbers, other.numbers);
