@@ -1,3 +1,4 @@
+from .analysis.ledger import Cell, Ledger, cell_ledger
 from .checkpoints import CatalogEntry, Checkpoint, catalog, find_checkpoint, load, save
 from .config import Config
 from .errors import (
@@ -18,6 +19,7 @@ from .nn.masks import MASKS
 from .nn.positional_encodings import POSITIONAL_ENCODINGS
 from .nn.transformer import Transformer, variant
 from .rendering.notebook import Trace, run
+from .rendering.show import show
 from .text.tokenizer import Encoded, Tokenizer
 from .text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer
 from .tracing.interventions import EDIT_OPERATIONS, Intervention
@@ -35,6 +37,7 @@ __all__ = [
     "TOKENIZER_TRAINERS",
     "Candidate",
     "CatalogEntry",
+    "Cell",
     "Checkpoint",
     "CheckpointError",
     "Config",
@@ -49,6 +52,7 @@ __all__ = [
     "Hypothesis",
     "ImageError",
     "Intervention",
+    "Ledger",
     "ProcessedImage",
     "SamplingConfig",
     "TextError",
@@ -60,6 +64,7 @@ __all__ = [
     "beam_search",
     "candidates",
     "catalog",
+    "cell_ledger",
     "fill_mask",
     "find_checkpoint",
     "find_image",
@@ -70,6 +75,7 @@ __all__ = [
     "read_image",
     "run",
     "save",
+    "show",
     "train_tokenizer",
     "variant",
 ]

@@ -9,7 +9,7 @@ from headlight.errors import ConfigError
 
 CHANNEL_COUNTS = (1, 3, 4)  # of an image: grey, RGB, RGBA
 ResamplingFilter = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]  # in the order of Pillow's
-MAX_PATCHES = 2**12  # attention is quadratic in them, whatever a hostile file says
+MAX_PATCHES = 2**12  # attention is quadratic in them, so a hostile file cannot ask for more
 MAX_IMAGE_SIDE = 2**13  # pixels
 
 
@@ -36,6 +36,17 @@ class RopeConfig:
     attention_factor: float = 1.0
     short_factor: tuple[float, ...] = ()
     long_factor: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinusoidalConfig:
+    """Sinusoids: the number of a text's first position, and whether the slowest wave's length reaches the base.
+
+    Otherwise it falls short of it by one step (Vaswani et al. 2017, section 3.5).
+    """
+
+    first_position: int = 0
+    reaches_base: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +92,7 @@ class EmbeddingConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class PerLayerConfig:
-    """What differs from layer to layer, one entry each; empty where all layers are alike.
+    """The settings that differ from layer to layer, one entry each; empty where all layers are alike.
 
     `masks` are combined with the model's masks ("window:8", "none"); the others replace the model's positional
     encoding, rope and score scale.

@@ -1,5 +1,5 @@
 """`python -m tests.bench [SECTION ...]`: tables of times; `python -m tests.bench ngrams`: see ngrams/report.py;
-`python -m tests.bench hostile` and `soak`: see hostile.py and soak.py.
+`python -m tests.bench attack`, `hostile` and `soak`: see the files of those names.
 
 Times swing from hour to hour; ratios within one run do not.
 
@@ -28,6 +28,7 @@ from tests.bench import (
     peers,
     soak,
     typing,
+    why,
 )
 from tests.bench.measure import Ratio, table
 from tests.bench.ngrams import report
@@ -55,11 +56,12 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
     "memory": memory.lines,
     "growth": growth.lines,
     "classroom": classroom.lines,
-    "attack": attack.lines,
     "cluster": _cluster,
     "peers": peers.lines,
+    "why": _tabled(why.ratios),
 }
 WITH_OPTIONS: Mapping[str, Callable[[Sequence[str]], None]] = {
+    "attack": attack.main,
     "ngrams": report.main,
     "hostile": hostile.main,
     "soak": soak.main,

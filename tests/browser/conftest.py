@@ -10,14 +10,18 @@ console names it by `visitor.provoked`.
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Protocol
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from headlight.checkpoints import save
+from tests.app.inference.test_image_models import save_seers
 from tests.browser import chromium
 from tests.browser.server import Server, serve
 from tests.browser.visitor import PATIENCE, Visitor
+from tests.model import toys
 
 BEEN_HERE = """
   for (const [key, value] of [["headlight-mode", "full"], ["headlight-tour", "seen"]])
@@ -34,9 +38,21 @@ class Visit(Protocol):
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The real page on a free port, for all tests of one worker."""
-    with serve(tmp_path_factory.mktemp("server")) as running:
+    """The real page on a free port, for all tests of one worker, with small models besides the shipped ones."""
+    folder = tmp_path_factory.mktemp("server")
+    save_small_models(save_seers(folder / "models"))
+    with serve(folder, "--models", str(folder / "models")) as running:
         yield running
+
+
+def save_small_models(folder: Path) -> None:
+    """A classifier of texts, one of tokens, and an encoder-decoder."""
+    for name, model in {
+        "mood": toys.encoder(output_head="sequence-classifier", labels=("glad", "sad")),
+        "tags": toys.encoder(output_head="token-classifier", labels=("O", "PER")),
+        "writer": toys.both(seed=3, context_length=40),
+    }.items():
+        save(folder / name, model, toys.masked())
 
 
 @pytest.fixture(scope="session")

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-import pytest
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
-from tests.app.inference.test_image_models import save_seers
 from tests.app.inference.test_images import photo
 from tests.browser.conftest import Visit
-from tests.browser.server import Server, serve
 from tests.browser.test_explore import canvas, wait_until_repainted
 from tests.browser.visitor import Visitor, address, expect_to_fit, wait_for_address, wait_until
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The real page with models of pictures."""
-    folder = tmp_path_factory.mktemp("server")
-    save_seers(folder / "models")
-    with serve(folder, "--models", str(folder / "models")) as running:
-        yield running
 
 
 def instrument(page: Page, image: str) -> Locator:

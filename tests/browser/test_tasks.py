@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
-import pytest
 from playwright.sync_api import Page, expect
 
-from headlight.checkpoints import save
 from tests.browser.conftest import Visit
-from tests.browser.server import Server, serve
 from tests.browser.test_explore import say
 from tests.browser.test_export import download
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
-from tests.model import toys
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The real page with a classifier of texts and one of tokens besides the shipped models."""
-    folder = tmp_path_factory.mktemp("server")
-    tokenizer = toys.masked()
-    for name, head, labels in (
-        ("mood", "sequence-classifier", ("glad", "sad")),
-        ("tags", "token-classifier", ("O", "PER")),
-    ):
-        model = toys.encoder(output_head=head, labels=labels)
-        save(folder / "models" / name, model, tokenizer)
-    with serve(folder, "--models", str(folder / "models")) as running:
-        yield running
 
 
 def tasks(visitor: Visitor, query: str) -> Page:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from headlight.config_groups import OutputHeadConfig
 from headlight.errors import CheckpointError
 from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer import Tokenizer
+from headlight.training.recipe import parse_recipe
 from tests.families.reference import TEXT, VOCABULARY, tokenizer
 from tests.model.toys import masked
 
@@ -28,6 +31,7 @@ SIZES: dict[str, Any] = {
     "heads": 3,
     "d_ff": 38,
 }
+SMALL: dict[str, Any] = {"d_model": 24, "layers": 1, "heads": 3}
 ENCODER = SIZES | {
     "architecture": "encoder", "masks": (), "norm": "layernorm", "embedding_norm": True, "first_norm": False,
     "output_head": "masked-language-model",
@@ -81,9 +85,39 @@ def test_the_mask_is_a_number_of_the_vocabulary(tmp_path: Path) -> None:
 
 
 def test_a_model_that_no_family_is_built_like_is_refused(tmp_path: Path) -> None:
-    save(
-        tmp_path / "ours", Transformer(Config(**SIZES | {"positional_encoding": "alibi"})), Tokenizer(tokenizer(False))
-    )
-    with pytest.raises(CheckpointError, match="matches no family"):
-        loaded = load(tmp_path / "ours")
-        export(tmp_path / "theirs", loaded.model, loaded.tokenizer)
+    model = Transformer(Config(**SIZES | {"masks": ()}))
+    with pytest.raises(CheckpointError, match="none of them is a decoder with the output head language-model and the"):
+        export(tmp_path, model, Tokenizer(tokenizer(False)))
+
+
+CLASSIFIER = {"objective": "sequence-classification", "task": "sentiment"}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "model"),
+    [
+        ({"objective": "masked"}, {}),  # the default recipe of each objective
+        (CLASSIFIER, {}),
+        ({"objective": "token-classification", "task": "entities"}, {}),
+        ({"objective": "masked"}, {"norm": "layernorm", "bias": True, "feed_forward": "gelu"}),
+        (CLASSIFIER, {"positional_encoding": "learned", "pooling": "max"}),
+        ({"objective": "causal"}, {"positional_encoding": "alibi", "qk_norm": "per-head", "norm_placement": "post"}),
+    ],
+)
+def test_the_refusal_names_the_fields_of_a_recipe_with_which_a_model_can_be_exported(
+    recipe: dict[str, str], model: dict[str, Any], tmp_path: Path
+) -> None:
+    words = masked()
+    config = parse_recipe({**recipe, "model": {**SMALL, **model}}).config(words.vocabulary_size)
+    with pytest.raises(CheckpointError, match=r"not exported as \w+ because .* under \[model\]") as refusal:
+        export(tmp_path, Transformer(config), words)
+    fields = str(refusal.value).partition(" has ")[2].partition(". Train with")[0]
+    named = tomllib.loads(re.sub(r", (?=[\w.]+ = )", "\n", fields))
+    config = parse_recipe({**recipe, "model": _merged({**SMALL, **model}, named)}).config(words.vocabulary_size)
+    assert export(tmp_path, Transformer(config), words) in str(refusal.value)
+
+
+def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    return base | {
+        name: _merged(base.get(name, {}), each) if isinstance(each, dict) else each for name, each in more.items()
+    }

@@ -21,7 +21,7 @@ def chosen_entry(state: State, entries: Sequence[AvailableModel]) -> AvailableMo
 
 
 def requirement(page: ModuleType, state: State) -> Requirement:
-    """What a page needs of its model; most pages show any."""
+    """The requirement of a page on its model; most pages show any."""
     required: Requirement = page.required(state) if hasattr(page, "required") else ANY_MODEL
     return required
 
@@ -54,7 +54,7 @@ def state_on_return(page: ModuleType, open_page: ModuleType, state: State, entri
 def suitable_state(page: ModuleType, state: State, entries: Sequence[AvailableModel]) -> tuple[State, str]:
     """The state of this run, with a model that the page can show, and what to say where that is another than before.
 
-    The links of the sidebar lead to such a state already; an address that somebody wrote may name any model.
+    The links of the sidebar lead to such a state already; an address written by hand may name any model.
     """
     last_path, left = st.session_state.get(LAST_SHOWN, (page.PATH, ""))
     suited = with_suitable_model(page, state, entries)

@@ -1,4 +1,4 @@
-"""What several answers hold: tokens, all heads as bytes, predictions before and after, and notes."""
+"""Parts of several answers: tokens, all heads as bytes, predictions before and after, and notes."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def token_answers(encoded: Encoded, tokenizer: Tokenizer) -> tuple[Token, ...]:
 
 
 def predictions(resolved: ResolvedQuestion, query: int = -1) -> tuple[Prediction, ...]:
-    """What the model says, compared with the model as trained: at `query`, or at each masked token.
+    """The predictions, compared with those of the model as trained: at `query`, or at each masked token.
 
     Nothing, where it has no head to say it with or says what is no number.
     """
@@ -203,7 +203,7 @@ def _top_candidates(before: Float[np.ndarray, " token"], after: Float[np.ndarray
 
 
 def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:
-    """What somebody should know before believing the picture."""
+    """Notes to read before trusting the picture."""
     note_texts, traced = variant_notes(resolved), resolved.trace
     longest = max(len(traced.text.ids), len(traced.source.ids) if traced.source else 0)
     if longest > 80:
@@ -226,7 +226,7 @@ def _row_sum_notes(traced: Trace) -> list[str]:
 
 
 def variant_notes(resolved: ResolvedQuestion) -> list[str]:
-    """What was exchanged, in sentences, and what that means."""
+    """The replaced parts, in sentences, and their consequence."""
     trained, model = resolved.checkpoint.model.config, resolved.model
     differences = variant_differences(trained, model.config)
     note_texts = [f"{title}: {now} instead of {was}." for _, title, was, now in differences]
@@ -248,5 +248,5 @@ def variant_differences(trained: Config, variant_config: Config) -> list[tuple[s
 
 
 def _choice_title(names: Mapping[str, str], choice: str) -> str:
-    """What people call a choice for a part; only masks have more than these names."""
+    """The title of a choice for a part; only masks have further names."""
     return names[choice] if choice in names else masks_title(choice.split("+"))

@@ -1,4 +1,4 @@
-"""What everybody can open here: looked up often, read once."""
+"""The models that every visitor can open: looked up often, read once."""
 
 from __future__ import annotations
 

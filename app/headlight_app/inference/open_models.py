@@ -55,7 +55,7 @@ def model_title(name: str) -> str:
 
 
 def own_models() -> tuple[ListedModel, ...]:
-    """What this visitor brought."""
+    """The models that this visitor uploaded."""
     return tuple(
         list_folder(checkpoint.name, checkpoint.title, Path(checkpoint.folder), own=True)
         for checkpoint in current_request().checkpoints
@@ -117,7 +117,7 @@ def _find_folder(model: str) -> tuple[Path, str]:
 
 
 def nonfinite_warning(model: str, device: str = "auto") -> str:
-    """What to say of weights that are no numbers; empty where all are. Looks at each weight, once."""
+    """A sentence on weights that are not finite; empty where all are finite. Checks each weight, once."""
     location, pooled = open_model(model, device)
     return _nonfinite_warning(location, pooled.checkpoint)
 

@@ -1,4 +1,4 @@
-"""What the Positions page asks: the arrays of a positional encoding, and what was measured of trained models."""
+"""Requests of the Positions page: the arrays of a positional encoding, and measurements of trained models."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class PositionLossesAnswer(Answer, frozen=True, kw_only=True):
 
 
 class PositionLossesRequest(PageRequest[PositionLossesAnswer], frozen=True, kw_only=True):
-    """What was measured of models that differ in their positional encoding alone."""
+    """Measurements of models that differ in their positional encoding alone."""
 
     route: ClassVar[str] = "position_losses"
     is_http: ClassVar[bool] = False

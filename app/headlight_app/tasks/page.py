@@ -32,7 +32,7 @@ COMPONENT = instrument(
 
 
 def required(state: State) -> Requirement:
-    """What the page needs of its model: that it does the chosen task, or any."""
+    """The requirement of the page on its model: it does the chosen task, or any."""
     if state.task in TASK_VIEWS:
         return TASK_VIEWS[state.task].required
     return Requirement("does one of its tasks", lambda config: bool(views_of(config)))

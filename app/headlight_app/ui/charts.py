@@ -1,4 +1,4 @@
-"""Arrays to Plotly figures. Tokens are text whatever they contain: Plotly's markup is escaped here and nowhere else."""
+"""Arrays to Plotly figures. Plotly's markup in tokens is escaped here and nowhere else."""
 
 from __future__ import annotations
 

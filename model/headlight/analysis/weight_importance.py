@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headlight.analysis.attribution import per_head_output
+from headlight.analysis.residual_stream import per_head_output
 from headlight.array_types import Float
 from headlight.errors import EditError, TextError
 from headlight.nn.attention import repeat_key_values

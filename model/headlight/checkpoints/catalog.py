@@ -288,7 +288,7 @@ _LICENCE_LIST_PATTERN = re.compile(r"^licen[cs]e:[ \t]*\n((?:[ \t]*- .+\n)+)", r
 
 @dataclass(frozen=True)
 class CheckpointMetadata:
-    """What is known about a checkpoint before it is loaded; `memory_bytes` is for float32.
+    """The metadata of a checkpoint before it is loaded; `memory_bytes` is for float32.
 
     `purpose` is what the model does, in the few words of its card (`purpose: Sorts numbers`); most cards say nothing.
     `series` is what models have in common that differ in one part alone, trained alike but for it; its card names it.

@@ -5,6 +5,7 @@ A family fits an export where its own mapping reads the config that would be wri
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from headlight.checkpoints.families.common import USUAL_FIELDS
 from headlight.checkpoints.file_rules import CONFIG, IMAGE_PROCESSOR, SAFETENSORS_FILE
 from headlight.checkpoints.source import CheckpointSource
 from headlight.checkpoints.tensor_files import LazyTensors
+from headlight.checkpoints.text_stacks import TEXT_STACKS, find_family
 from headlight.checkpoints.weight_mapping import ConversionPlan, Family, WeightLoader, join_names, make_plan
 from headlight.config import Config
 from headlight.config_groups import ImageConfig, ImageProcessorConfig, ResamplingFilter
@@ -128,7 +130,9 @@ def inspect_foreign(source: CheckpointSource) -> ForeignCheckpoint:
 
 def plan_conversion(fields: ConfigReader, tensors: LazyTensors) -> ForeignCheckpoint:
     """How a config and its tensors convert, by the family that the config names."""
-    conversion = make_plan(FAMILIES[fields.string("model_type")], fields, tensors)
+    family, family_fields, notes = find_family(fields, tensors)
+    conversion = make_plan(family, family_fields, tensors)
+    conversion = replace(conversion, notes=(*notes, *conversion.notes))
     return ForeignCheckpoint(_untie_if_different(conversion, tensors), tensors)
 
 
@@ -138,7 +142,7 @@ def reject_unsupported(fields: ConfigReader, model_type: str) -> None:
     if quantised is not None:
         method = quantised.string("quant_method", "an unknown method")
         raise CheckpointError(f"{fields.name} is quantised ({shortened(method)}); open the original weights.")
-    if model_type in FAMILIES:
+    if model_type in FAMILIES or model_type in TEXT_STACKS:
         return
     expert_field = next((name for name in EXPERT_FIELDS if fields.has(name)), None)
     if expert_field or "moe" in model_type:
@@ -169,7 +173,7 @@ def load_weights(
         state["output_head.projection.weight"] = state["embedding.weight"]
     model.load_state_dict(state, assign=True)
     model.tie_embeddings()
-    notes = [*foreign.plan.notes, f"{len(set(loader.sources.values()))} tensors were loaded."]
+    notes = [*foreign.plan.notes, f"{len(loader.loaded)} tensors were loaded."]
     if loader.unused:
         notes.append(
             f"{len(loader.unused)} tensors are not needed for the forward pass and were not loaded: "
@@ -251,6 +255,7 @@ def _encoder_class(family: str, config: Config) -> str:
     return family + heads.get(config.output_head, "Model")
 
 
+SET_BY_OBJECTIVE = {"architecture", "masks", "output_head", "labels", "vocabulary_size"}  # not by a recipe's [model]
 EXPORT_CONFIGS: Mapping[str, Callable[[Config], dict[str, Any]]] = {
     "llama": llama_config,
     "eurobert": eurobert_config,
@@ -291,16 +296,45 @@ def export(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> str:
 
 
 def _matching_family(config: Config) -> tuple[str, dict[str, Any]]:
+    """The family that a config is written as, and its fields. Raises CheckpointError with what is in the way."""
+    wanted, differences = _flattened(_exported_part(config).to_dict()), {}
     for model_type, to_family_config in EXPORT_CONFIGS.items():
         try:
             written = to_family_config(config) | {"id2label": {str(i): label for i, label in enumerate(config.labels)}}
             read = make_plan(FAMILIES[model_type], ConfigReader(written, "export"), LazyTensors({})).config
         except (CheckpointError, UnknownNameError):
             continue
-        if read.replace(dropout=0.0) == _exported_part(config):
+        theirs = _flattened(read.replace(dropout=0.0).to_dict())
+        found = differences[model_type] = {name: theirs[name] for name in theirs if theirs[name] != wanted[name]}
+        if not found:
             return model_type, to_family_config(config)
-    raise CheckpointError(
-        f"This model's architecture matches no family that models are exported to: {', '.join(EXPORT_CONFIGS)}."
+    raise CheckpointError(_obstacle(config, differences))
+
+
+def _flattened(values: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """The fields of a config by their paths, such as "rope.theta"."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        flat |= _flattened(value, f"{path}{name}.") if isinstance(value, Mapping) else {path + name: value}
+    return flat
+
+
+def _obstacle(config: Config, differences: Mapping[str, Mapping[str, Any]]) -> str:
+    """Why a model is not exported, and the fields of a recipe with which one of its kind would be."""
+    families = ", ".join(EXPORT_CONFIGS)
+    near = {name: fields for name, fields in differences.items() if not set(fields) & SET_BY_OBJECTIVE}
+    if not near:
+        return (
+            f"Models are exported as {families}; none of them is {'a' if config.architecture == 'decoder' else 'an'} "
+            f"{config.architecture} with the output head {config.output_head} and the masks "
+            f"{', '.join(config.masks) or 'none'}."
+        )
+    name = min(near, key=lambda each: len(near[each]))
+    fields = ", ".join(f"{field} = {json.dumps(value)}" for field, value in near[name].items())
+    return (
+        f"This model is not exported as {name} because it was trained with other fields under [model]: {name} has "
+        f"{fields}. Train with these, and the model can be exported. Other families: "
+        f"{', '.join(each for each in EXPORT_CONFIGS if each != name)}."
     )
 
 

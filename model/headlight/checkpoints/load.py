@@ -91,7 +91,7 @@ def load(
     """Load a checkpoint folder, Headlight's own or of any family in FAMILIES; no code in it is run.
 
     Weights are converted to `dtype`; `memory_limit` is the most bytes they may take (None: 90 % of the free memory).
-    Raises CheckpointError for whatever does not fit, in one sentence that calls the checkpoint `name` (default: the
+    Raises CheckpointError for all that does not fit, in one sentence that calls the checkpoint `name` (default: the
     folder's own) and shows no path.
     """
     torch_device, torch_dtype = choose_device(device), _parse_dtype(dtype)

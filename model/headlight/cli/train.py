@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import shlex
 import signal
-import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from hashlib import sha256
@@ -16,7 +15,8 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from headlight.cli.common import CommandParser
+from headlight.cli.common import command
+from headlight.cli.progress import log_of, log_to_stderr, training_bar
 from headlight.config import Config
 from headlight.data.corpus import TextSource, expand_path
 from headlight.data.text_tasks import EXAMPLE_TASKS
@@ -38,7 +38,7 @@ from headlight.training.recipe import (
     override_model,
 )
 from headlight.training.run_dir import RunFolder, fork_run
-from headlight.training.trainer import Trainer, train_mean_of_seeds
+from headlight.training.trainer import Trainer, in_millions, train_mean_of_seeds
 
 SHARED_CPU_HINT = (
     "On a processor that is shared with other programs, set OMP_WAIT_POLICY=passive in the environment: threads then "
@@ -75,6 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task", choices=sorted(EXAMPLE_TASKS), help="a task with examples of its own, instead of texts"
     )
+    parser.add_argument(
+        "--examples", action="append", metavar="FILE", help="a .tsv, .jsonl or .conll of examples; repeat for more"
+    )
     parser.add_argument("--objective", choices=sorted(OBJECTIVES), help="the training objective (default causal)")
     tokenizer_group, model_group, training_group = map(parser.add_argument_group, ("tokenizer", "model", "training"))
     for part in fields(TokenizerOptions):
@@ -110,6 +113,8 @@ def recipe_from_options(options: argparse.Namespace) -> Recipe:
         recipe = replace(recipe, texts=tuple(TextSource.parse(text) for text in options.text))
     if options.validation:
         recipe = replace(recipe, validation=tuple(expand_path(path) for path in options.validation))
+    if options.examples:
+        recipe = replace(recipe, examples=replace(recipe.examples, files=tuple(options.examples)))
     return replace(
         recipe,
         objective=options.objective or recipe.objective,
@@ -147,31 +152,20 @@ class StopSignal:
             raise KeyboardInterrupt
 
 
-def log_to_stderr(text: str) -> None:
-    """Print a line on standard error."""
-    print(text, file=sys.stderr, flush=True)
-
-
-def train(arguments: Sequence[str]) -> int:
-    """Train a small model on text files.
+@command(add_arguments, epilog=f"{SHARED_CPU_HINT} {TEXT_FORMAT}")
+def train(options: argparse.Namespace) -> int:
+    """Train a small model on texts or examples; the same command resumes a stopped training.
 
     The exit status is 0 at the end of the recipe, 128 + the signal's number if stopped before.
     """
-    parser = CommandParser(
-        prog="headlight train",
-        description="Train a small model on text files.",
-        epilog=f"{SHARED_CPU_HINT} {TEXT_FORMAT}",
-        allow_abbrev=False,
-    )
-    add_arguments(parser)
-    options = parser.parse_args(list(arguments))
     recipe = recipe_from_options(options)
     if options.fork_from:
         fork_run(options.fork_from, options.out, options.force)
     with StopSignal() as stop_signal:
         try:
-            with only_training(options.out):
-                run_folder = RunFolder(recipe, options.out, log_to_stderr, options.force)
+            with only_training(options.out), training_bar() as bar:
+                show = bar.show if bar else None
+                run_folder = RunFolder(recipe, options.out, log_of(bar), options.force, show)
                 finished = _train(run_folder, stop_signal)
         except KeyboardInterrupt:
             log_to_stderr("Stopped; the same command resumes from the last snapshot.")
@@ -184,7 +178,7 @@ def train(arguments: Sequence[str]) -> int:
 
 
 def _input_to_try(run_folder: RunFolder) -> str:
-    """What such a model may be asked: of a task an example that it was not trained on."""
+    """An example question for such a model; for a task one that it was not trained on."""
     if run_folder.task is None:
         fills_masks = OBJECTIVES[run_folder.recipe.objective].config_values["output_head"] == "masked-language-model"
         return '"... [MASK] ..."' if fills_masks else '"..."'
@@ -210,8 +204,8 @@ def _train(run_folder: RunFolder, stop_signal: StopSignal, waiting: tuple[Path, 
     if start.suffix == ".toml" and not run_folder.is_begun:
         if start in waiting:
             raise DataError(f"The recipe {start} starts from itself; name a model's folder in its init_from.")
-        log_to_stderr(f"First {start}, in {run_folder.start_folder}:")
-        first = RunFolder(load_recipe(start).check(), run_folder.start_folder, log_to_stderr)
+        run_folder.log(f"First {start}, in {run_folder.start_folder}:")
+        first = replace(run_folder, recipe=load_recipe(start).check(), checkpoint_folder=run_folder.start_folder)
         if not _train(first, stop_signal, (*waiting, start)):
             return False
         training = replace(recipe.training, init_from=str(run_folder.start_folder))
@@ -220,9 +214,10 @@ def _train(run_folder: RunFolder, stop_signal: StopSignal, waiting: tuple[Path, 
         stop_signal.is_training = True
         return train_mean_of_seeds(run_folder, stop_signal)
     trainer = Trainer(run_folder, stop_signal)
-    size = sum(parameter.numel() for parameter in trainer.train_state.model.parameters()) / 1e6
-    log_to_stderr(
-        f"{size:.2f} M parameters on {trainer.train_state.device}, matrix products in {trainer.train_state.precision}."
+    parameters = sum(parameter.numel() for parameter in trainer.train_state.model.parameters())
+    run_folder.log(
+        f"{in_millions(parameters)} parameters on {trainer.train_state.device}, matrix products in "
+        f"{str(trainer.train_state.precision).removeprefix('torch.')}."
     )
     stop_signal.is_training = True
     return trainer.train()

@@ -43,6 +43,11 @@ class ExampleTask(Protocol):
     def name(self) -> str: ...
 
     @property
+    def about(self) -> str:
+        """A sentence on its examples, for a model's card."""
+        ...
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The labels of a classifier; none where the answer is a text."""
         ...
@@ -87,6 +92,11 @@ class GeneratedTask:
     make_tokenizer: Callable[[], Tokenizer]
     labels: tuple[str, ...] = ()
     split_key: Callable[[Example], str] = answer_of
+
+    @property
+    def about(self) -> str:
+        """How many examples there are: as many as are asked for."""
+        return f"New examples of the task {self.name} in every step; one answer in ten is held out."
 
     def open(self) -> ExampleTask:
         """The task itself, which reads no files."""

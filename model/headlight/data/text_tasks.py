@@ -6,19 +6,20 @@ import re
 import unicodedata
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
-from itertools import chain, groupby
 from pathlib import Path
 from random import Random
 
 import numpy as np
 
 from headlight.array_types import Int
-from headlight.data.corpus import expand_path, read_lines, require_files
+from headlight.data.corpus import expand_path, require_files
 from headlight.data.examples import VALIDATION_SEED, Example, GeneratedTask
 from headlight.data.generated import GENERATED_TASKS
+from headlight.data.rows import Row, read_rows
 from headlight.errors import DataError
 from headlight.registry import Registry
 from headlight.text.tokenizer import Tokenizer
@@ -28,30 +29,54 @@ PARTS = ("training", "validation", "held_out")
 LENGTH_SPREAD = 4  # characters by which the texts of a batch may differ though there are others of the same length
 
 
+class Answer(Enum):
+    """What the answer of an example is: one label, one for each word, or a text."""
+
+    LABEL = "label"
+    WORD_LABELS = "word labels"
+    TEXT = "text"
+
+
 @dataclass(frozen=True)
 class TextTask:
-    """A task on texts: the files, and how to read the examples of one and train a tokenizer on examples.
+    """A task on texts: its files, how a row of one becomes an example, and what its answers are.
 
-    `labels` are those of a classifier.
+    `labels` are those of a classifier; without them they are the labels that its examples have. `columns` name those of
+    a TSV that does not. Where there are files to validate on, no example of the other files is held out.
     """
 
     name: str
     files: tuple[str, ...]
-    read: Callable[[Path], Iterator[Example]]
-    train_tokenizer: Callable[[Sequence[Example]], Tokenizer]
+    read: Callable[[Row], Example]
+    answer: Answer
     labels: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    validation: tuple[Path, ...] = ()
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files to train on."""
+        return tuple(map(expand_path, self.files))
 
     def open(self) -> TextExamples:
-        """The examples. Raises DataError where a file is missing or holds none."""
-        paths = [expand_path(file) for file in self.files]
-        require_files(paths)
-        parts: dict[str, list[Example]] = {part: [] for part in PARTS}
-        for path in paths:
-            for example in self.read(path):
-                parts[part_of(example.text)].append(example)
+        """The examples. Raises DataError where a file is missing, a row cannot be read, or there are too few."""
+        require_files([*self.paths, *self.validation])
+        read = self._read(self.paths)
+        if self.validation:
+            others = self._read(self.validation)
+            parts = {"training": read, "validation": others, "held_out": others}
+        else:
+            parts = {part: [one for one in read if part_of(one.text) == part] for part in PARTS}
         if not all(parts.values()):
-            raise DataError(f"There are too few examples of {self.name} in {', '.join(map(str, paths))}.")
+            files = ", ".join(map(str, self.paths))
+            raise DataError(
+                f"There are too few examples of {self.name} in {files}: {len(read)}, of which "
+                "one in ten is held out and one in twenty validates. Give more, or a file to validate on."
+            )
         return TextExamples(self, *(tuple(parts[part]) for part in PARTS))
+
+    def _read(self, paths: Iterable[Path]) -> list[Example]:
+        return [self.read(row) for path in paths for row in read_rows(path, self.columns)]
 
 
 def split_key(text: str) -> str:
@@ -80,13 +105,40 @@ class TextExamples:
         return self.task.name
 
     @property
+    def about(self) -> str:
+        """A sentence on the number of examples."""
+        return (
+            f"{len(self.training):,} examples of {self.name} to train on; {len(self.validation):,} validate, "
+            f"{len(self.held_out):,} are held out."
+        )
+
+    @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The task's."""
-        return self.task.labels
+        """The task's, or those of the examples: O, which is no name, first, the others in order."""
+        if self.task.labels or self.task.answer is Answer.TEXT:
+            return self.task.labels
+        answers = {one.answer for one in (*self.training, *self.validation, *self.held_out)}
+        found = answers if self.task.answer is Answer.LABEL else {label for one in answers for label in one.split()}
+        if len(found) < 2:
+            raise DataError(f"All examples of {self.name} have the label {min(found)!r}; a classifier needs two.")
+        return tuple(sorted(found, key=lambda label: (label != OUTSIDE, label)))
+
+    @property
+    def special_tokens(self) -> tuple[str, ...]:
+        """The special tokens of the model that reads the texts."""
+        return SEQUENCE_SPECIAL_TOKENS if self.task.answer is Answer.TEXT else MASKED_SPECIAL_TOKENS
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """What a tokenizer is trained on: texts to train on, and answers that are texts."""
+        for one in self.training:
+            yield one.text
+            if self.task.answer is Answer.TEXT:
+                yield one.answer
 
     def make_tokenizer(self) -> Tokenizer:
-        """A tokenizer trained on the examples to train on."""
-        return self.task.train_tokenizer(self.training)
+        """Byte-level BPE of the examples to train on."""
+        return train_tokenizer("bpe", self.texts, VOCABULARY_SIZE, self.special_tokens)
 
     @cached_property
     def _lengths(self) -> Int[np.ndarray, " example"]:
@@ -133,7 +185,7 @@ def join_words(words: Sequence[str]) -> tuple[str, list[int]]:
     return text, starts
 
 
-VOCABULARY_SIZE = 8000  # shared by both languages, as are the embeddings
+VOCABULARY_SIZE = 8000  # of a translator both languages share them, as they do the embeddings
 PLAIN = str.maketrans({"’": "'", "\u00a0": " ", "\u202f": " ", "\u2009": " "})
 
 
@@ -142,74 +194,54 @@ def plain_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).translate(PLAIN).split())
 
 
-def read_pairs(path: Path) -> Iterator[Example]:
-    """The pairs of a file whose lines are English TAB French."""
-    for number, line in enumerate(read_lines(path), 1):
-        english, tab, french = line.partition("\t")
-        if not tab:
-            raise DataError(f"Line {number} of {path} has no tab between two sentences.")
-        yield Example(plain_text(english), plain_text(french))
+def read_translation(row: Row) -> Example:
+    """A sentence and its translation."""
+    return Example(plain_text(row.text("english")), plain_text(row.text("french")))
 
 
-def train_translation_tokenizer(examples: Sequence[Example]) -> Tokenizer:
-    """Byte-level BPE of both languages together."""
-    sentences = chain.from_iterable((example.text, example.answer) for example in examples)
-    return train_tokenizer("bpe", sentences, VOCABULARY_SIZE, SEQUENCE_SPECIAL_TOKENS)
-
-
-TRANSLATE = TextTask("translate", ("$HEADLIGHT_DATA/tasks/eng-fra.tsv.xz",), read_pairs, train_translation_tokenizer)
+TRANSLATE = TextTask(
+    "translate",
+    ("$HEADLIGHT_DATA/tasks/eng-fra.tsv.xz",),
+    read_translation,
+    Answer.TEXT,
+    columns=("english", "french"),
+)
 
 
 SENTIMENT_LABELS = ("negative", "positive")  # 0 and 1 in the file
 
 
-def read_reviews(path: Path) -> Iterator[Example]:
-    """The sentences of a file whose columns are label, sentence and source, below a line that says so."""
-    for number, line in enumerate(read_lines(path), 1):
-        label, sentence, *_ = (*line.split("\t"), "", "")
-        if number == 1 and label == "label":
-            continue
-        if label not in ("0", "1") or not sentence.split():
-            raise DataError(f"Line {number} of {path} is no label 0 or 1, a tab and a sentence.")
-        yield Example(join_words(sentence.split())[0], SENTIMENT_LABELS[int(label)])
-
-
-def train_encoder_tokenizer(examples: Sequence[Example]) -> Tokenizer:
-    """Byte-level BPE with [CLS] and [SEP] around a text."""
-    return train_tokenizer("bpe", (one.text for one in examples), VOCABULARY_SIZE, MASKED_SPECIAL_TOKENS)
+def read_review(row: Row) -> Example:
+    """A sentence, and whether it is good (1) or bad (0)."""
+    label = row.label("label")
+    if label not in ("0", "1"):
+        raise row.fault(f"has the label {label!r}; expected 0 or 1")
+    return Example(join_words(row.words("sentence"))[0], SENTIMENT_LABELS[int(label)])
 
 
 SENTIMENT = TextTask(
-    "sentiment", ("$HEADLIGHT_DATA/tasks/sentiment.tsv.xz",), read_reviews, train_encoder_tokenizer, SENTIMENT_LABELS
+    "sentiment", ("$HEADLIGHT_DATA/tasks/sentiment.tsv.xz",), read_review, Answer.LABEL, SENTIMENT_LABELS
 )
 
 
 OUTSIDE = "O"
 ENTITY_LABELS = (OUTSIDE, "PER", "LOC", "ORG")
-# What the corpora call each kind of name; MISC, product and creative-work are no names here.
+# The corpora's word for each kind of name; MISC, product and creative-work are no names here.
 LABEL_OF = {
     "PER": "PER", "person": "PER", "LOC": "LOC", "location": "LOC", "ORG": "ORG", "corporation": "ORG", "group": "ORG",
     "MISC": OUTSIDE, "product": OUTSIDE, "creative-work": OUTSIDE, OUTSIDE: OUTSIDE,
 }  # fmt: skip
 
 
-def read_sentences(path: Path) -> Iterator[Example]:
-    """The sentences of a file in CoNLL columns: a word and its tag on each line, an empty line between sentences."""
-    numbered = enumerate(read_lines(path), 1)
-    for is_sentence, lines in groupby(numbered, key=lambda line: bool(line[1].strip())):
-        rows = [_read_row(path, number, line) for number, line in lines] if is_sentence else []
-        if words := [(word, label) for word, label in rows if word.strip()]:  # some words are nothing but a space
-            yield tagged_example(*zip(*words, strict=True))
-
-
-def _read_row(path: Path, number: int, line: str) -> tuple[str, str]:
-    """A word and its label."""
-    columns = re.split(r"[ \t]", line.rstrip())
-    word, tag = " ".join(columns[:-1]), columns[-1]
-    label = LABEL_OF.get(tag.removeprefix("B-").removeprefix("I-"))
-    if label is None:
-        raise DataError(f"Line {number} of {path} has {tag!r} where the tag of a word is wanted.")
-    return word, label
+def read_sentence(row: Row) -> Example:
+    """The words of a sentence, and the kind of name that each is part of."""
+    labels = []
+    for at, tag in enumerate(row.words("labels")):
+        label = LABEL_OF.get(tag.removeprefix("B-").removeprefix("I-"))
+        if label is None:
+            raise row.fault(f"has {tag!r} where the tag of a word is wanted", at)
+        labels.append(label)
+    return tagged_example(row.words("text"), labels)
 
 
 def tagged_example(words: Sequence[str], labels: Sequence[str]) -> Example:
@@ -225,8 +257,8 @@ def tagged_example(words: Sequence[str], labels: Sequence[str]) -> Example:
 ENTITIES = TextTask(
     "entities",
     tuple(f"$HEADLIGHT_DATA/tasks/ner-{corpus}.conll.xz" for corpus in ("wikigold", "broad_twitter", "wnut17")),
-    read_sentences,
-    train_encoder_tokenizer,
+    read_sentence,
+    Answer.WORD_LABELS,
     ENTITY_LABELS,
 )
 

@@ -67,17 +67,17 @@ def evaluate_task(checkpoint: Checkpoint, name: str, task: GeneratedTask | TextT
     if isinstance(task, GeneratedTask):
         return Report(name, {}, (), example_accuracy(checkpoint, task, count, REPORT_SEED))
     data, written = task.open(), hand_written_examples(task.name)
+    own: LabelQuality | TranslationQuality | None = None
     if checkpoint.model.config.has_cross_attention:
         held_out = translation_quality(checkpoint, task.name, data.held_out, count, REPORT_SEED)
-        aligned = aligned_examples()[:count]
-        own = translation_quality(checkpoint, task.name, written, count, REPORT_SEED, HAND_WRITTEN, aligned)
+        if written:
+            aligned = aligned_examples()[:count]
+            own = translation_quality(checkpoint, task.name, written, count, REPORT_SEED, HAND_WRITTEN, aligned)
         return Report(name, {}, (), held_out, own)
-    examples = data.held_out_examples(REPORT_SEED, count)
-    measured = (
-        label_quality(checkpoint, data, examples),
-        label_quality(checkpoint, data, written[:count], HAND_WRITTEN),
-    )
-    return Report(name, {}, (), *measured)
+    quality = label_quality(checkpoint, data, data.held_out_examples(REPORT_SEED, count))
+    if written:
+        own = label_quality(checkpoint, data, written[:count], HAND_WRITTEN)
+    return Report(name, {}, (), quality, own)
 
 
 def evaluate_model(
@@ -385,7 +385,7 @@ def _mask_predictions(loaded: Checkpoint) -> list[str]:
 
 
 def _inline_code(text: str) -> str:
-    """Text as Markdown code, whatever it contains."""
+    """Text as Markdown code, which may hold backticks."""
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 

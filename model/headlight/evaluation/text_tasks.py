@@ -160,11 +160,22 @@ def label_quality(
     else:
         frequent = MostFrequentLabels(data.training)
         baseline = [frequent.answer(example.text) for example in examples]
-        kinds = [label for label in data.labels if label != OUTSIDE]
-        scores = {"the model": entity_score(examples, answers, kinds)}
-        scores |= {f"the model, {kind}": entity_score(examples, answers, [kind]) for kind in kinds}
-        scores["each word's most frequent label"] = entity_score(examples, baseline, kinds)
+        scores = _word_scores("the model", data.labels, examples, answers)
+        scores |= _word_scores("each word's most frequent label", data.labels, examples, baseline, by_kind=False)
     return LabelQuality(data.name, kind, len(examples), scores, samples)
+
+
+def _word_scores(
+    who: str, labels: Sequence[str], examples: Sequence[Example], answers: Sequence[str], by_kind: bool = True
+) -> dict[str, Score]:
+    """How well names are found, in all and by kind; where no label is O, how many words have the right one."""
+    if OUTSIDE not in labels:
+        pairs = ((one.answer.split(), given.split()) for one, given in zip(examples, answers, strict=True))
+        hits = [right == given for one, other in pairs for right, given in zip(one, other, strict=True)]
+        return {who: Accuracy(sum(hits), len(hits))}
+    kinds = [label for label in labels if label != OUTSIDE]
+    each = {f"{who}, {kind}": entity_score(examples, answers, [kind]) for kind in kinds if by_kind}
+    return {who: entity_score(examples, answers, kinds), **each}
 
 
 def label_answer(checkpoint: Checkpoint, text: str) -> str:

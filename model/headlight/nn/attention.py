@@ -73,8 +73,21 @@ class AllHeadsNorm(nn.Module):
         return split_heads(self.norm(merge_heads(x)), x.shape[1])
 
 
+class EachHeadNorm(nn.Module):
+    """QK norm (LayerNorm) over the channels of each head, with weights of its own for each (Cohere 2024)."""
+
+    def __init__(self, config: Config, heads: int) -> None:
+        super().__init__()
+        self.weight, self.epsilon = nn.Parameter(torch.ones(heads * config.head_dim)), config.norm_epsilon
+
+    def forward(self, x: Float[Tensor, "batch head pos head_dim"]) -> Float[Tensor, "batch head pos head_dim"]:
+        """Each head normalized by itself, with its own weights."""
+        return functional.layer_norm(x, x.shape[-1:], eps=self.epsilon) * self.weight.view(x.shape[1], 1, -1)
+
+
 QK_NORMS: Registry[Callable[[Config, int], nn.Module]] = Registry(
-    "QK norm", {"none": nn.Identity, "per-head": PerHeadNorm, "all-heads": AllHeadsNorm}
+    "QK norm",
+    {"none": nn.Identity, "per-head": PerHeadNorm, "each-head": EachHeadNorm, "all-heads": AllHeadsNorm},
 )
 
 
@@ -92,6 +105,7 @@ class Attention(nn.Module):
         layer_scales = config.per_layer.score_scales
         self.scale = (layer_scales[layer] if layer_scales else config.head_dim**-0.5) if config.scale else 1.0
         self.score_soft_cap, self.dropout = config.score_soft_cap, config.dropout
+        self.qkv_limit = config.qkv_limit
         key_value_heads = config.key_value_heads
         self.query = nn.Linear(config.d_model, config.heads * config.head_dim, bias=config.has_bias("query"))
         self.key = nn.Linear(config.d_model, key_value_heads * config.head_dim, bias=config.has_bias("key"))
@@ -129,11 +143,15 @@ class Attention(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values, split into heads, with the rotary embedding applied."""
         key_value_input = x if memory is None else memory
-        q = hook("q", self.query_norm(split_heads(self.query(x), self.heads)))
-        k = hook("k", self.key_norm(split_heads(self.key(key_value_input), self.heads // self.group_size)))
-        v = hook("v", split_heads(self.value(key_value_input), self.heads // self.group_size))
+        limited, key_value_heads = self._limited, self.heads // self.group_size
+        q = hook("q", self.query_norm(split_heads(limited(self.query(x)), self.heads)))
+        k = hook("k", self.key_norm(split_heads(limited(self.key(key_value_input)), key_value_heads)))
+        v = hook("v", split_heads(limited(self.value(key_value_input)), key_value_heads))
         q = hook("rotated_q", context.positional_encoding.rotate(q, context.positions.queries))
         return q, hook("rotated_k", context.positional_encoding.rotate(k, context.positions.keys[-k.shape[2] :])), v
+
+    def _limited(self, x: Tensor) -> Tensor:
+        return x.clamp(-self.qkv_limit, self.qkv_limit) if self.qkv_limit else x
 
     def attend(
         self,
@@ -170,7 +188,7 @@ class Attention(nn.Module):
         return functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=context.is_causal, scale=1.0)
 
     def score_scales(self, q: Tensor) -> Float[Tensor, "1 head"]:
-        """The factor of each head's scores, in float32 whatever the type of q."""
+        """The factor of each head's scores, in float32 for every dtype of q."""
         return torch.full((1, self.heads), self.scale, device=q.device)
 
     def weighted_sum(

@@ -55,6 +55,9 @@ NORMS: Registry[Norm] = Registry(
         "nonparametric-layernorm": Norm(
             "LayerNorm without weights", lambda dim, eps, bias: nn.LayerNorm(dim, eps, elementwise_affine=False)
         ),
+        "nonparametric-rmsnorm": Norm(
+            "RMSNorm without weights", lambda dim, eps, bias: nn.RMSNorm(dim, eps, elementwise_affine=False)
+        ),
         "rmsnorm": Norm("RMSNorm", lambda dim, eps, bias: RMSNorm(dim, eps)),
         "gemma-rmsnorm": Norm("RMSNorm (Gemma)", lambda dim, eps, bias: GemmaRMSNorm(dim, eps)),
     },

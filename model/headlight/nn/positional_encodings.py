@@ -154,9 +154,15 @@ class SinusoidalHalves(Sinusoidal):
         r"P_{i,j} = \sin\left(i / 10000^{2j/d}\right),\quad P_{i,j+d/2} = \cos\left(i / 10000^{2j/d}\right)"
     )
 
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        half = self.dim // 2
+        self.base = SINUSOIDAL_BASE ** (half / max(half - 1, 1) if config.sinusoidal.reaches_base else 1)
+        self.first_position = config.sinusoidal.first_position
+
     def embed(self, position_ids: Positions) -> Float[Tensor, "pos d_model"]:
         """The channels of `Sinusoidal` in another order."""
-        encoding = super().embed(position_ids)
+        encoding = sinusoids(position_ids + self.first_position, self.dim, self.base)
         return torch.cat((encoding[:, ::2], encoding[:, 1::2]), dim=-1)
 
 
@@ -283,7 +289,29 @@ class Alibi(PositionalEncoding):
         return -slopes[:, :, None] * distance
 
 
-class RelativeBias(PositionalEncoding):
+class RelativePositions(PositionalEncoding):
+    """The base class of encodings of distances, beside which a model may have learned absolute positions."""
+
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        self.absolute = LearnedPositions(config) if config.relative_position.absolute_positions else None
+
+    def embed(self, position_ids: Positions) -> Float[Tensor, "pos width"]:
+        """The learned vectors of absolute positions, where the model has them beside the distances."""
+        return super().embed(position_ids) if self.absolute is None else self.absolute.embed(position_ids)
+
+    @classmethod
+    def adds_embeddings(cls, config: Config) -> bool:
+        """Whether the model has absolute positions beside the distances."""
+        return config.relative_position.absolute_positions
+
+    @property
+    def position_range(self) -> tuple[int, int]:
+        """Any position; where absolute positions are learned, those of the table."""
+        return super().position_range if self.absolute is None else self.absolute.position_range
+
+
+class RelativeBias(RelativePositions):
     """One learned bias for each head and bucket of distances (T5; Raffel et al. 2020, section 2.1)."""
 
     title: ClassVar = "Relative (T5)"
@@ -347,7 +375,7 @@ class RelativePositionProjection(nn.Module):
         )
 
 
-class DisentangledPositions(PositionalEncoding):
+class DisentangledPositions(RelativePositions):
     """Disentangled attention: content-to-position and position-to-content scores (He et al. 2021, equations 2 to 4)."""
 
     title: ClassVar = "Disentangled (DeBERTa)"
@@ -376,21 +404,6 @@ class DisentangledPositions(PositionalEncoding):
             if self.relative_position_config.normalized
             else nn.Identity()
         )
-        self.absolute = LearnedPositions(config) if config.relative_position.absolute_positions else None
-
-    def embed(self, position_ids: Positions) -> Float[Tensor, "pos width"]:
-        """The learned vectors of absolute positions, where the model has them beside the distances."""
-        return super().embed(position_ids) if self.absolute is None else self.absolute.embed(position_ids)
-
-    @classmethod
-    def adds_embeddings(cls, config: Config) -> bool:
-        """Whether the model has absolute positions beside the distances."""
-        return config.relative_position.absolute_positions
-
-    @property
-    def position_range(self) -> tuple[int, int]:
-        """Any position; where absolute positions are learned, those of the table."""
-        return super().position_range if self.absolute is None else self.absolute.position_range
 
     @classmethod
     def make_relative_position_projection(cls, config: Config) -> nn.Module:

@@ -40,6 +40,11 @@ class NormPlacement:
     norm_on_stream: Literal["", "before", "after"] = ""
     has_residual: bool = True
 
+    @property
+    def only_adds(self) -> bool:
+        """Whether the output of a sublayer is added to the residual stream as it is, and no norm touches the stream."""
+        return self.has_residual and not self.norm_after and not self.norm_on_stream
+
 
 def _residual_from_norm(
     x: Tensor, residual: Tensor, norm: Sublayer, sublayer: Sublayer, output_norm: Sublayer
@@ -95,7 +100,7 @@ class ResidualConnection(nn.Module):
     def __init__(self, config: Config, has_norm: bool = True) -> None:
         super().__init__()
         placement = NORM_PLACEMENTS[config.norm_placement]
-        self.apply_placement = placement.apply
+        self.placement = placement
         self.norm = make_norm(config, config.d_model) if has_norm and placement.norm_before else nn.Identity()
         self.output_norm = make_norm(config, config.d_model) if placement.norm_after else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
@@ -108,7 +113,7 @@ class ResidualConnection(nn.Module):
     ) -> Float[Tensor, "batch pos d_model"]:
         """The residual stream (x where `residual` is None) plus the output of the sublayer, which reads x."""
         residual = x if residual is None else residual
-        return self.apply_placement(x, residual, self.norm, lambda h: self.dropout(sublayer(h)), self.output_norm)
+        return self.placement.apply(x, residual, self.norm, lambda h: self.dropout(sublayer(h)), self.output_norm)
 
 
 class Block(nn.Module):

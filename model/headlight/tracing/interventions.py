@@ -84,7 +84,7 @@ def _uniform(selection: Selection, number: float) -> Tensor:
 
 @dataclass(frozen=True)
 class EditOperation:
-    """What an edit does with the selected values.
+    """The operation of an edit on the selected values.
 
     `title` stands in a menu in front of the number; `description` completes a sentence about the value, with {number},
     or {signed} for a number with its sign. `row_local` is False where a token's new values depend on other tokens.
@@ -296,6 +296,11 @@ class InterventionHook:
             form + (f" (layers 0 to {layer})" if layer >= 0 else "") for form, layer in sorted(last.items())
         )
         return f"Its {hook_point} are at {', '.join(descriptions)}."
+
+
+def any_matches(edits: Sequence[str], *paths: str) -> bool:
+    """Whether one of the edits, in their text form, applies to the value at one of the paths."""
+    return any(Intervention.parse(edit).matches(path) for edit in edits for path in paths)
 
 
 def token_axes(hook_point: HookPoint) -> tuple[int, ...]:

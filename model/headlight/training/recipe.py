@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +14,9 @@ import torch
 from headlight.checkpoints.load import DEVICE_COUNTS
 from headlight.config import Config
 from headlight.data.corpus import TextSource, expand_path
-from headlight.data.text_tasks import EXAMPLE_TASKS
+from headlight.data.examples import GeneratedTask
+from headlight.data.own_examples import ExampleFiles, own_task
+from headlight.data.text_tasks import EXAMPLE_TASKS, TextTask
 from headlight.errors import DataError
 from headlight.nn.output_heads import LABEL_HEADS
 from headlight.nn.transformer import Transformer
@@ -27,7 +29,7 @@ from headlight.validation import from_plain
 DERIVED_FIELDS = ("architecture", "vocabulary_size", "masks", "output_head", "labels")
 MODEL_FIELDS = tuple(part.name for part in fields(Config) if part.name not in DERIVED_FIELDS)
 MODEL_DEFAULTS: dict[str, Any] = {"context_length": 128, "d_model": 256, "layers": 6, "heads": 8}
-MOST = {"threads": 1_024}
+MOST = {"threads": 1_024, "batch_size": 65_536}
 Section = TypeVar("Section")
 
 
@@ -135,22 +137,40 @@ class TrainingOptions:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What to train, on which texts or for which task, and how."""
+    """What to train, on which texts, examples of one's own or built-in task, and how."""
 
     objective: str = "causal"
     task: str = ""
+    examples: ExampleFiles = field(default_factory=ExampleFiles)
     texts: tuple[TextSource, ...] = ()
     validation: tuple[Path, ...] = ()
     tokenizer: TokenizerOptions = field(default_factory=TokenizerOptions)
     model: Mapping[str, Any] = field(default_factory=lambda: dict(MODEL_DEFAULTS))
     training: TrainingOptions = field(default_factory=TrainingOptions)
 
+    @property
+    def example_task(self) -> GeneratedTask | TextTask | None:
+        """The task that is trained on: a built-in one, or one's own examples; None where running text is.
+
+        Raises UnknownNameError, and DataError where the objective reads no files of examples.
+        """
+        if self.task:
+            return EXAMPLE_TASKS[self.task]
+        if not self.examples.files:
+            return None
+        answer = EXAMPLE_OBJECTIVES[self.objective].answer
+        if answer is None:
+            known = ", ".join(name for name, each in EXAMPLE_OBJECTIVES.items() if each.answer)
+            raise DataError(f"The objective {self.objective} reads no files of examples; {known} do.")
+        return own_task(self.examples, answer, self.validation)
+
     def check(self) -> Recipe:
         """The recipe itself. Raises DataError if something needed is missing, and for what cannot be built."""
-        if self.task:
-            EXAMPLE_OBJECTIVES[self.objective], EXAMPLE_TASKS[self.task]
-            if self.texts or self.validation:
-                raise DataError(f"The task {self.task} has its own examples; leave out the texts, or the task.")
+        task = self.example_task
+        if task:
+            EXAMPLE_OBJECTIVES[self.objective]
+            if self.texts or (self.task and (self.validation or self.examples.files)):
+                raise DataError(f"The task {task.name} has its own examples; leave out other texts, or the task.")
         else:
             TEXT_OBJECTIVES[self.objective]
             if not self.texts:
@@ -158,23 +178,38 @@ class Recipe:
                     "There is no text to train on; give one with --text FILE, or under [texts] in a recipe."
                 )
         self.training.check()
+        self._check_tokenizer()
         TOKENIZER_TRAINERS[self.tokenizer.kind or "bpe"]
         with torch.device("meta"):  # builds every part without a weight
             Transformer(self.config(max(1, self.tokenizer.vocabulary_size)))
         return self
 
-    def config(self, vocabulary_size: int) -> Config:
-        """The model's config: the [model] section, and what the objective, the task and the vocabulary decide."""
+    def _check_tokenizer(self) -> None:
+        """Raise DataError for options that would be passed over, and for a vocabulary without entries."""
+        given = self.tokenizer
+        if given.vocabulary_size < 1:
+            raise DataError(f"vocabulary_size is {given.vocabulary_size}; it must be at least 1.")
+        is_made = given.folder or isinstance(self.example_task, GeneratedTask)
+        if is_made and replace(given, folder="") != TokenizerOptions():
+            source = f"the one in {given.folder}" if given.folder else f"that of the task {self.task}"
+            raise DataError(f"No tokenizer is trained, since {source} is used; leave out how one would be trained.")
+
+    def config(self, vocabulary_size: int, labels: tuple[str, ...] = ()) -> Config:
+        """The model's config: the [model] section, and what objective, vocabulary and labels decide.
+
+        Without `labels` they are the built-in task's; those of one's own examples are known once these are read.
+        """
         derived = {"vocabulary_size": vocabulary_size, **OBJECTIVES[self.objective].config_values}
-        if self.task and derived["output_head"] in LABEL_HEADS:
-            derived["labels"] = EXAMPLE_TASKS[self.task].labels
+        if (task := self.example_task) and derived["output_head"] in LABEL_HEADS:
+            derived["labels"] = labels or task.labels or ("0", "1")
         return Config.from_dict({**self.model, **derived})
 
     def fingerprint(self) -> dict[str, Any]:
-        """What must not change when a run is resumed, as plain JSON values."""
+        """The settings that must not change when a run is resumed, as plain JSON values."""
         return {
             "objective": self.objective,
             **({"task": self.task} if self.task else {}),
+            **({"examples": asdict(self.examples)} if self.examples.files else {}),
             "texts": {str(source.path): source.epochs for source in self.texts},
             "tokenizer": asdict(self.tokenizer),
             "model": dict(self.model),
@@ -187,6 +222,7 @@ class RecipeFile:
 
     objective: str = "causal"
     task: str = ""
+    examples: ExampleFiles = field(default_factory=ExampleFiles)
     texts: dict[str, float] = field(default_factory=dict)
     validation: tuple[str, ...] = ()
     tokenizer: TokenizerOptions = field(default_factory=TokenizerOptions)
@@ -210,6 +246,7 @@ def parse_recipe(table: Mapping[str, Any]) -> Recipe:
     return Recipe(
         file.objective,
         file.task,
+        file.examples,
         tuple(TextSource.parse(f"{path}={epochs}") for path, epochs in file.texts.items()),
         tuple(map(expand_path, file.validation)),
         file.tokenizer,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from io import BytesIO
@@ -14,9 +14,10 @@ from typing import Any
 import torch
 
 from headlight.checkpoints.load import require_new_folder
+from headlight.config import Config
 from headlight.data.corpus import Log, TextSource, TokenizedText, require_files, text_mixture, tokenize_cached
 from headlight.data.examples import ExampleTask
-from headlight.data.text_tasks import EXAMPLE_TASKS
+from headlight.data.text_tasks import TextExamples, TextTask
 from headlight.errors import DataError
 from headlight.file_writing import json_bytes, make_folder, replacing, write_files
 from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer
@@ -40,6 +41,20 @@ class Progress:
     best_score: float | None = None
     best_context: int = 0
     cooldown_began: tuple[int, float] | None = None
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """Where a run stands after a step, for a progress bar.
+
+    The loss is the mean of the last steps; `validation` is the mean over the validation texts of the last evaluation,
+    in nats per token, or the accuracy of a classifier. `fraction` is the part of the run that is done.
+    """
+
+    step: int
+    loss: float
+    validation: float | None
+    fraction: float
 
 
 def write_snapshot(path: Path, progress: Progress, parts: Mapping[str, Any]) -> None:
@@ -67,16 +82,22 @@ RUN_FOLDER = "run"  # inside the checkpoint's folder: what only training needs
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The folder of one recipe's run; it keeps what is slow to compute for a resumed run."""
+    """The folder of one recipe's run; it keeps what is slow to compute for a resumed run.
+
+    Where `show` is given it is called after each step, and lines that would say the same are not logged.
+    """
 
     recipe: Recipe
     checkpoint_folder: Path
     log: Log
     force: bool = False  # write into a folder that holds other files
+    show: Callable[[StepReport], None] | None = None
 
     def __post_init__(self) -> None:
         path, fingerprint = self.path / "recipe.json", self.recipe.fingerprint()
-        require_files([*(source.path for source in self.recipe.texts), *self.recipe.validation])
+        task = self.recipe.example_task
+        examples = task.paths if isinstance(task, TextTask) else ()
+        require_files([*(source.path for source in self.recipe.texts), *examples, *self.recipe.validation])
         if not path.is_file():
             require_new_folder(self.checkpoint_folder, self.force)
         else:
@@ -114,16 +135,21 @@ class RunFolder:
         if self.recipe.tokenizer.folder:
             tokenizer = Tokenizer.load(self.recipe.tokenizer.folder)
         else:
-            tokenizer = self.task.make_tokenizer() if self.task else self._train_tokenizer()
+            is_generated = self.task and not isinstance(self.task, TextExamples)
+            tokenizer = self.task.make_tokenizer() if self.task and is_generated else self._train_tokenizer()
         tokenizer.save(self.path)
         return tokenizer
 
     def _train_tokenizer(self) -> Tokenizer:
         self.log("Training the tokenizer ...")
-        options, objective = self.recipe.tokenizer, TEXT_OBJECTIVES[self.recipe.objective]
-        kind, asked = options.kind or objective.tokenizer_kind, options.vocabulary_size
-        texts = text_mixture(self.recipe.texts)
-        tokenizer = train_tokenizer(kind, texts, asked, objective.special_tokens, options.plain_typography)
+        options = self.recipe.tokenizer
+        if isinstance(self.task, TextExamples):
+            usual_kind, texts, special_tokens = "bpe", self.task.texts, self.task.special_tokens
+        else:
+            objective, texts = TEXT_OBJECTIVES[self.recipe.objective], text_mixture(self.recipe.texts)
+            usual_kind, special_tokens = objective.tokenizer_kind, objective.special_tokens
+        kind, asked = options.kind or usual_kind, options.vocabulary_size
+        tokenizer = train_tokenizer(kind, texts, asked, special_tokens, options.plain_typography)
         size = tokenizer.vocabulary_size
         if size > asked:
             raise DataError(
@@ -137,7 +163,13 @@ class RunFolder:
     @cached_property
     def task(self) -> ExampleTask | None:
         """The task whose examples are read; None where running text is."""
-        return EXAMPLE_TASKS[self.recipe.task].open() if self.recipe.task else None
+        task = self.recipe.example_task
+        return task.open() if task else None
+
+    @cached_property
+    def config(self) -> Config:
+        """The config of the model that is trained."""
+        return self.recipe.config(self.tokenizer.vocabulary_size, self.task.labels if self.task else ())
 
     @cached_property
     def objective(self) -> Objective:
@@ -146,8 +178,7 @@ class RunFolder:
         option_names = ("mask_rate", "final_mask_rate", "token_dropout", "line_start_probability")
         options = {name: getattr(training, name) for name in option_names}
         if self.task:
-            image = self.recipe.config(self.tokenizer.vocabulary_size).image
-            return EXAMPLE_OBJECTIVES[self.recipe.objective](self.tokenizer, self.task, options, image)
+            return EXAMPLE_OBJECTIVES[self.recipe.objective](self.tokenizer, self.task, options, self.config.image)
         texts = [self._tokenized(source) for source in self.recipe.texts]
         return TEXT_OBJECTIVES[self.recipe.objective](self.tokenizer, texts, options)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,12 +16,21 @@ from headlight.checkpoints import Checkpoint, load, save
 from headlight.checkpoints.file_rules import CONFIG
 from headlight.checkpoints.load import choose_device, save_step
 from headlight.data.corpus import TokenizedText, expand_path
-from headlight.errors import DataError
+from headlight.data.examples import ExampleTask
+from headlight.errors import DataError, counted
 from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer import Tokenizer
 from headlight.training.optimizers import SCHEDULES, retain_freed_memory
 from headlight.training.recipe import Recipe
-from headlight.training.run_dir import BEFORE_COOLDOWN, LATEST, Progress, RunFolder, read_snapshot, write_snapshot
+from headlight.training.run_dir import (
+    BEFORE_COOLDOWN,
+    LATEST,
+    Progress,
+    RunFolder,
+    StepReport,
+    read_snapshot,
+    write_snapshot,
+)
 from headlight.training.train_step import TrainState, ValidationMetrics
 
 TOKEN_EMBEDDINGS = ("embedding.weight", "source_embedding.weight")
@@ -76,30 +86,35 @@ def _copy_token_embeddings(other: Checkpoint, model: Transformer, tokenizer: Tok
     return len(pairs)
 
 
-def _sources(recipe: Recipe) -> list[str]:
-    """What a model was trained on."""
-    if recipe.task:
-        return [f"New examples of the task {recipe.task} in every step; one answer in ten is held out."]
+def _sources(recipe: Recipe, task: ExampleTask | None) -> list[str]:
+    """The lines of a model card on the training texts."""
+    if task:
+        return [task.about]
     texts = (f"- {source.name}: {source.epochs:g}" for source in recipe.texts)
     return ["Training texts, and how often an epoch repeats each:", "", *texts]
 
 
+def in_millions(count: int) -> str:
+    """A large number for people: "2.6 M", "31,000"."""
+    return f"{count / 1e6:.1f} M" if count >= 1e6 else f"{count:,}"
+
+
 def draft_model_card(
-    recipe: Recipe, model: Transformer, progress: Progress, table: Mapping[str, Mapping[str, float]]
+    run_folder: RunFolder, model: Transformer, progress: Progress, table: Mapping[str, Mapping[str, float]]
 ) -> str:
     """Markdown: sizes, texts, training tokens, and the metrics on validation texts."""
-    config = model.config
-    millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
+    config, recipe = model.config, run_folder.recipe
+    parameters = sum(parameter.numel() for parameter in model.parameters())
     lines = [
         f"# {'A' if config.architecture == 'decoder' else 'An'} {config.architecture}, trained with the objective "
         f"{recipe.objective}",
         "",
-        f"{millions:.1f} M parameters: {config.layers} layers of {config.heads} heads, hidden size {config.d_model}, "
-        f"{config.vocabulary_size} tokens, context {config.context_length}.",
-        f"Trained on {progress.tokens / 1e6:.1f} M tokens in {progress.step} steps, "
-        f"{progress.seconds / 60:.0f} minutes.",
+        f"{in_millions(parameters)} parameters: {counted(config.layers, 'layer')} of {counted(config.heads, 'head')}, "
+        f"hidden size {config.d_model}, {config.vocabulary_size} tokens, context {config.context_length}.",
+        f"Trained on {in_millions(progress.tokens)} tokens in {counted(progress.step, 'step')}, "
+        f"{counted(max(1, round(progress.seconds / 60)), 'minute')}.",
         "",
-        *_sources(recipe),
+        *_sources(recipe, run_folder.task),
     ]
     if table:
         columns = list(next(iter(table.values())))
@@ -124,16 +139,21 @@ class Trainer:
     run_folder: RunFolder
     should_stop: Callable[[], bool] = lambda: False
     progress: Progress = field(default_factory=Progress)
+    scores: dict[str, ValidationMetrics] = field(default_factory=dict)  # of the last evaluation
+    evaluated: tuple[int, int] | None = None  # the step and the context of that evaluation
 
     def __post_init__(self) -> None:
         retain_freed_memory()
         self.recipe, self.training = self.run_folder.recipe, self.run_folder.recipe.training
         if self.training.threads:
             torch.set_num_threads(self.training.threads)
+            if self.training.threads > (processors := os.cpu_count() or 1):
+                log = self.run_folder.log
+                log(f"threads is {self.training.threads}, and there are {processors} processors: fewer are faster.")
         self.schedule = SCHEDULES[self.training.schedule]
         self.objective = self.run_folder.objective
         torch.manual_seed(self.training.seed)
-        model = Transformer(self.recipe.config(self.run_folder.tokenizer.vocabulary_size)).train()
+        model = Transformer(self.run_folder.config).train()
         if self.training.init_from and not self.run_folder.is_begun:
             warm_start(expand_path(self.training.init_from), model, self.run_folder.tokenizer, self.run_folder.log)
         self.train_state = TrainState(model, self.training, choose_device(self.training.device))
@@ -214,8 +234,7 @@ class Trainer:
                 return False
             meter.losses.append(self.train_step())
             self.keep_weights()
-            if meter.is_due:
-                self._report_progress(meter)
+            self._report_progress(meter)
             if self.progress.step % self.training.evaluate_every == 0:
                 self.evaluate()
             now = time.monotonic()
@@ -223,7 +242,10 @@ class Trainer:
             if now - last_save > 60 * self.training.save_minutes:
                 self.save_snapshot()
                 last_save = now
-        self.evaluate()
+        if self.evaluated != (self.progress.step, self.context):
+            self.evaluate()
+        if self.run_folder.show:
+            self._log_metrics()
         self.save_snapshot()
         return True
 
@@ -257,14 +279,14 @@ class Trainer:
             if not scores or self.progress.best_score is None or mean < self.progress.best_score:
                 self.progress.best_score = mean if scores else None
                 card_text = draft_model_card(
-                    self.recipe, self.train_state.model, self.progress, self._metrics_table(scores)
+                    self.run_folder, self.train_state.model, self.progress, self._metrics_table(scores)
                 )
                 save(
                     self.run_folder.checkpoint_folder, self.train_state.model, self.run_folder.tokenizer, card=card_text
                 )
-        for name, numbers in self._metrics_table(scores).items():
-            metrics = ", ".join(f"{what} {number:.3f}" for what, number in numbers.items())
-            self.run_folder.log(f"  {name:24} {metrics}")
+        self.scores, self.evaluated = scores, (self.progress.step, self.context)
+        if not self.run_folder.show:
+            self._log_metrics()
         self.run_folder.write_metrics(
             {
                 "step": self.progress.step,
@@ -275,9 +297,19 @@ class Trainer:
         )
         return scores
 
+    def _log_metrics(self) -> None:
+        """Log a line for each validation text of the last evaluation."""
+        for name, numbers in self._metrics_table(self.scores).items():
+            metrics = ", ".join(f"{what} {number:.3f}" for what, number in numbers.items())
+            self.run_folder.log(f"  {name:24} {metrics}")
+
     def _to_minimize(self, metrics: ValidationMetrics) -> float:
         """The loss; for a classifier the fraction of errors, because its loss grows with its certainty."""
-        return 1 - metrics.accuracy if self.train_state.model.config.labels else metrics.loss
+        return 1 - metrics.accuracy if self._is_classifier else metrics.loss
+
+    @property
+    def _is_classifier(self) -> bool:
+        return bool(self.train_state.model.config.labels)
 
     def _metrics_table(self, scores: dict[str, ValidationMetrics]) -> dict[str, dict[str, float]]:
         """The metrics of each validation text, or of the held-out examples, that are logged."""
@@ -293,16 +325,26 @@ class Trainer:
         return table
 
     def _report_progress(self, meter: ProgressMeter) -> None:
-        """Log a line with loss, learning rate and speed."""
+        """Show the step or, where steps are not shown, log a line with loss, learning rate and speed when it is due."""
         progress, fraction_done = self.progress, self.fraction_done(self.progress.step, self.progress.seconds)
+        if self.run_folder.show:
+            self.run_folder.show(StepReport(progress.step, meter.loss, self._validation_mean(), fraction_done))
+        if not meter.is_due:
+            return
         loss, speed, left = meter.update(progress.tokens, fraction_done)
         line = (
             f"step {progress.step}  loss {loss:.3f}  learning rate {self.lr_factor * self.training.learning_rate:.2e}"
         )
-        self.run_folder.log(f"{line}  {speed:,.0f} tokens/s  {left / 60:.1f} minutes left")
+        if not self.run_folder.show:
+            self.run_folder.log(f"{line}  {speed:,.0f} tokens/s  {left / 60:.1f} minutes left")
         self.run_folder.write_metrics(
             {"step": progress.step, "seconds": progress.seconds, "loss": loss, "tokens_per_second": speed}
         )
+
+    def _validation_mean(self) -> float | None:
+        """The mean loss of the last evaluation, of a classifier the accuracy; None before the first."""
+        means = [one.accuracy if self._is_classifier else one.loss for one in self.scores.values()]
+        return sum(means) / len(means) if means else None
 
 
 class ProgressMeter:
@@ -315,6 +357,11 @@ class ProgressMeter:
         self.started = self.last_report = time.monotonic()
 
     @property
+    def loss(self) -> float:
+        """The mean since the last report."""
+        return sum(self.losses) / len(self.losses)
+
+    @property
     def is_due(self) -> bool:
         """Whether the next report is due."""
         return time.monotonic() - self.last_report >= REPORT_INTERVAL_SECONDS
@@ -322,7 +369,7 @@ class ProgressMeter:
     def update(self, tokens: int, fraction_done: float) -> tuple[float, float, float]:
         """Mean loss, tokens per second, and seconds left; starts the next interval."""
         now = time.monotonic()
-        loss = sum(self.losses) / len(self.losses)
+        loss = self.loss
         speed = (tokens - self.tokens) / (now - self.last_report)
         left = (now - self.started) * (1 - fraction_done) / max(1e-9, fraction_done - self.first_fraction)
         self.losses, self.tokens, self.last_report = [], tokens, now
@@ -349,7 +396,9 @@ def _one_seed(run_folder: RunFolder, seed: int) -> RunFolder:
     """The folder of the run with one of the seeds, inside the folder of the whole."""
     recipe = run_folder.recipe
     training = replace(recipe.training, seed=seed, seeds=())
-    return RunFolder(replace(recipe, training=training), run_folder.path / f"seed-{seed}", run_folder.log)
+    return replace(
+        run_folder, recipe=replace(recipe, training=training), checkpoint_folder=run_folder.path / f"seed-{seed}"
+    )
 
 
 def _export_mean(run_folder: RunFolder, folders: list[Path], each: list[Progress]) -> None:

@@ -143,6 +143,7 @@ export function createPage(choice = {}, answer = {}) {
     link_defaults: {},
     longest_link: 1500,
     writes_pdf: true,
+    path: "explore",
     own_image_prefix: "own-",
     own_model: "",
     room_address: "",

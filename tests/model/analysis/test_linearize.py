@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from headlight.analysis.attribution import linearize, linearize_activation
+from headlight.analysis.residual_stream import linearize, linearize_activation
 from headlight.errors import ConfigError
 from headlight.nn.layers import ACTIVATIONS, NORMS
 

@@ -72,7 +72,7 @@ def test_the_encoder_reads_an_end_token_and_the_decoder_starts_with_token_0(pair
 def test_a_line_that_is_no_pair_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_DATA", str(tmp_path))
     write(tmp_path, "eng-fra.tsv", "Go.\tVa !\nStop.\n")
-    with pytest.raises(DataError, match=r"Line 2 of .*eng-fra.tsv.xz has no tab"):
+    with pytest.raises(DataError, match=r"Line 2 of .*eng-fra.tsv.xz has 1 field, where tabs should part 2 columns"):
         TRANSLATE.open()
     write(tmp_path, "eng-fra.tsv", "Go.\tVa !\n")
     with pytest.raises(DataError, match="too few examples of translate"):

@@ -12,10 +12,10 @@ import type {
   Prediction,
   Question,
   QuestionRequest,
-  Request,
   State,
   Token,
 } from "../../ui/frontend/contract.js";
+import type { ProgramAnswer } from "../../ui/frontend/export/contract.js";
 
 /** A request about a question at one position; -1 is the last. */
 export interface QueryRequest extends QuestionRequest {
@@ -262,7 +262,7 @@ export interface PromotedTokens {
   suppressed: PromotedToken[];
 }
 
-/** What each component adds to the logit of an answer; `assumptions` say what is kept as it is for that. */
+/** The contribution of each component to the logit of an answer; `assumptions` name the parts held fixed for it. */
 export interface LogitAttributionAnswer {
   position: number;
   preposition: string;
@@ -275,7 +275,7 @@ export interface LogitAttributionAnswer {
   promoted: PromotedTokens[];
 }
 
-/** What each part adds to the logit of an answer, and what each feed-forward promotes there. */
+/** The contribution of each part to the logit of an answer, and the tokens that each feed-forward promotes. */
 export type LogitAttributionRequest = TargetRequest;
 
 /** The shape of the edges: layer, kind, target, source, share, and the largest heads with their shares. */
@@ -404,7 +404,7 @@ export interface AttentionFunctionRow {
   has_temperature: boolean;
 }
 
-/** What the page shows before the first answer. `images` are the names of pictures, None for a model of texts. */
+/** The page before the first answer. `images` are the names of pictures, None for a model of texts. */
 export interface ExplorePageAnswer {
   examples: ExampleAnswer[];
   opening: ExampleAnswer;
@@ -450,17 +450,6 @@ export interface SourceCodeAnswer {
   sections: CodeSection[];
 }
 
-/** The parameters of an address, and the names of what is too long to stand in one. */
-export interface LinkAnswer {
-  query: string;
-  omitted: string[];
-}
-
-/** The address of a state. */
-export interface LinkRequest extends Request {
-  state: Partial<State>;
-}
-
 /** A request about what is on the screen: the question, and the state in which its answer is looked at. */
 export interface StateRequest extends QuestionRequest {
   state: Partial<State>;
@@ -491,23 +480,6 @@ export interface ExportWorksheetRequest extends StateRequest {
   omitted?: string;
 }
 
-/** Where a figure is from, as fields for its file, and in words. */
-export interface ProvenanceAnswer {
-  provenance: Record<string, unknown>;
-  provenance_parts: string[];
-}
-
-/** Where a figure is from: that of the chosen heads, or of `all_heads`. */
-export interface ExportProvenanceRequest extends StateRequest {
-  all_heads?: boolean;
-}
-
-/** A program that computes the same, in Python and for a shell. */
-export interface CodeAnswer {
-  python: string;
-  shell: string;
-}
-
 /** The view as Python and as lines for a shell. */
 export type ExportCodeRequest = StateRequest;
 
@@ -532,11 +504,9 @@ export interface ExploreRoutes {
   neurons: { request: NeuronsRequest; answer: NeuronsAnswer };
   neuron: { request: NeuronRequest; answer: NeuronAnswer };
   input_vectors: { request: InputVectorsRequest; answer: InputVectorsAnswer };
-  link: { request: LinkRequest; answer: LinkAnswer };
   export_numbers: { request: ExportNumbersRequest; answer: FileAnswer };
   export_neurons: { request: ExportNeuronsRequest; answer: FileAnswer };
   export_page: { request: ExportPageRequest; answer: FileAnswer };
   export_worksheet: { request: ExportWorksheetRequest; answer: FileAnswer };
-  export_provenance: { request: ExportProvenanceRequest; answer: ProvenanceAnswer };
-  export_code: { request: ExportCodeRequest; answer: CodeAnswer };
+  export_code: { request: ExportCodeRequest; answer: ProgramAnswer };
 }

@@ -1,5 +1,5 @@
-// The sidebar's model variant: which mask, positions and kernel replace those that a model was trained with. Whoever draws
-// heads on this page hears of a change at once and reports it to Streamlit; where nobody does, it is reported from here.
+// The sidebar's model variant: which mask, positions and kernel replace those that a model was trained with. The page's
+// heads hear of a change at once and report it to Streamlit; on a page without heads it is reported from here.
 
 import { chooseElsewhere, defineComponent } from "../../ui/frontend/bridge.js";
 import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
@@ -31,7 +31,7 @@ class ModelVariant {
   #variant;
   #turn;
   #painter;
-  /** What was reported last, as somebody else counts it. */
+  /** The last report, by the number that the page's heads gave it. */
   #awaited = 0;
   #until = 0;
   #drawn = "";
@@ -73,7 +73,7 @@ class ModelVariant {
     const { kind, argument } = parseMask(this.#variant.masks);
     const shown = { ...this.#variant, masks: kind };
     const drawn = JSON.stringify([this.#data.fields, this.#data.trained_models, shown]);
-    // A list that somebody has open stays open.
+    // An open list stays open.
     if (this.#drawn !== drawn)
       updateChildren(
         find(this.#root, ".parts"),
@@ -135,7 +135,7 @@ class ModelVariant {
     return openable.length ? [group("Open the model trained with", openable)] : [];
   }
 
-  /** What another positional encoding has done to the model, and the way to one trained with it. @param {VariantField} part @param {string} chosen */
+  /** The effect of another positional encoding on the model, and a link to a model trained with it. @param {VariantField} part @param {string} chosen */
   #rewiredNote({ field, options, trained }, chosen) {
     const title = options.find(([value]) => value === chosen)?.[1];
     if (field !== "positional_encoding" || !chosen || !title) return [];

@@ -1,4 +1,4 @@
-"""What the Positions page draws: the profile of a positional encoding, with its formula and its code."""
+"""Answers for the Positions page: the profile of a positional encoding, with its formula and its code."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def answer_export_positions(request: ExportPositionsRequest) -> Reply[PositionPr
 
 
 def answer_position_losses(request: PositionLossesRequest) -> Reply[PositionLossesAnswer]:
-    """What was measured of models that differ in their positional encoding alone; one table for each architecture."""
+    """Measurements of models that differ in their positional encoding alone; one table for each architecture."""
     tables = (_loss_table(*each) for each in shipped_extrapolations().items())
     return Reply(PositionLossesAnswer(tables=tuple(tables)))
 

@@ -16,7 +16,7 @@ export function showsBeams(page) {
   return page.state.choice.beam_width > 1 || page.state.answer.changed;
 }
 
-/** What a search needs besides the question. @param {ExplorePage} page */
+/** The settings of a search besides the question. @param {ExplorePage} page */
 export function beamsQuery(page) {
   return { beam_width: page.state.choice.beam_width };
 }

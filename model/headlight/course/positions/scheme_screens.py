@@ -172,6 +172,21 @@ def show_alibi(heads: int, head: int, length: int) -> Answer:
                 digits=4,
             )
         ),
+        *_said_of_slopes(heads),
+    )
+
+
+def _said_of_slopes(heads: int) -> Answer:
+    """How the slopes are chosen where the formula does not apply; nothing for a power of two."""
+    power = 2 ** (heads.bit_length() - 1)
+    if power == heads:
+        return ()
+    return (
+        verdict_row(
+            f"{heads} is not a power of two, so the formula does not apply to all heads: the first {power} heads have "
+            f"the slopes of {power}, and the other {heads - power} every second slope of {2 * power} heads, from the "
+            "first on (Press et al. 2022)."
+        ),
     )
 
 
@@ -267,7 +282,7 @@ ALIBI = Screen(
         "length": NumberControl(title="Tokens", default="12", low=2.0, high=48.0, whole=True),
     },
     compute=show_alibi,
-    formulas=(Alibi.formula,),
+    formulas=(Alibi.formula, r"\text{as it stands for } n = 2, 4, 8, 16 \ldots"),
     code=(Alibi,),
     explore=ALIBI_MODEL,
     elsewhere={"positions": ALIBI_MODEL},

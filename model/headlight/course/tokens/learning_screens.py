@@ -251,8 +251,8 @@ NEXT_WORD = Screen(
     controls={
         "text": CORPUS,
         "context": NumberControl(title="Words before", default="2", low=1.0, high=float(MAX_CONTEXT), whole=True),
-        "dim": NumberControl(title="Channels of a vector", default="8", low=2.0, high=float(MAX_DIM), whole=True),
-        "steps": NumberControl(title="Steps", default="200", low=1.0, high=float(MAX_STEPS), whole=True),
+        "dim": NumberControl(title="Channels of a vector", default="16", low=2.0, high=float(MAX_DIM), whole=True),
+        "steps": NumberControl(title="Steps", default="400", low=1.0, high=float(MAX_STEPS), whole=True),
         "learning_rate": NumberControl(title="Learning rate", default="5", low=0.1, high=20.0, step=0.1),
         "followed": TextControl(
             title="Words to follow", default="cat dog king queen tea coffee red blue monday tuesday slow fast"

@@ -18,7 +18,7 @@ from headlight.array_types import Bool, Float, Int
 from headlight.config_groups import ImageConfig
 from headlight.data.bag_of_words import LogisticRegression, NaiveBayes, character_ngrams
 from headlight.data.examples import Example, ExampleTask
-from headlight.data.text_tasks import TextExamples, word_spans
+from headlight.data.text_tasks import Answer, TextExamples, word_spans
 from headlight.errors import DataError
 from headlight.text.tokenizer import Tokenizer
 from headlight.training.objectives.batch import IGNORE_INDEX, Batch
@@ -37,10 +37,12 @@ START_ID = 0  # the token that a decoder with an encoder begins with
 class ExampleObjective(ABC):
     """Batches of examples; each objective makes its own kind in `make_batch`.
 
-    `image` is how the model reads drawings, for a task that has them.
+    `image` is how the model reads drawings, for a task that has them; `answer` is what answers are in files of
+    examples, None for an objective that reads none.
     """
 
     config_values: ClassVar[dict[str, Any]]
+    answer: ClassVar[Answer | None] = None
 
     def __init__(
         self,
@@ -122,6 +124,7 @@ class MaskedExamples(EncoderObjective):
     """
 
     config_values: ClassVar[dict[str, Any]] = encoder_with("masked-language-model")
+    answer: ClassVar[Answer | None] = Answer.LABEL
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
         """The texts, with nothing hidden yet."""
@@ -147,6 +150,7 @@ class SequenceClassification(EncoderObjective):
     """An encoder gives the whole text one label, which is the answer."""
 
     config_values: ClassVar[dict[str, Any]] = encoder_with("sequence-classifier")
+    answer: ClassVar[Answer | None] = Answer.LABEL
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
         """Texts, and the label of each."""
@@ -159,6 +163,7 @@ class TokenClassification(EncoderObjective):
     """An encoder gives each token of the text the label of its word, which is a word of the answer."""
 
     config_values: ClassVar[dict[str, Any]] = encoder_with("token-classifier")
+    answer: ClassVar[Answer | None] = Answer.WORD_LABELS
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
         """Texts, and the labels of their tokens."""
@@ -192,6 +197,7 @@ class SequenceToSequence(ExampleObjective):
         "masks": ("causal",),
         "start_token_id": START_ID,
     }
+    answer: ClassVar[Answer | None] = Answer.TEXT
 
     def make_batch(self, examples: Sequence[Example]) -> Batch:
         """Texts or drawings as sources, and the answers shifted by one token."""

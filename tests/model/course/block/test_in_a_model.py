@@ -40,11 +40,6 @@ def test_the_stream_is_the_sum_of_the_sublayers(decoder: Checkpoint) -> None:
     assert verdict(residual(decoder, TEXT, 1, 3)).good is True
 
 
-def test_a_stream_that_is_no_sum_is_called_so() -> None:
-    model = Checkpoint(toys.decoder(norm_placement="post"), toys.causal(), "")
-    assert "not a plain sum" in verdict(residual(model, TEXT, 0, 0)).text
-
-
 def test_layers_and_tokens_that_do_not_exist_get_a_sentence(decoder: Checkpoint) -> None:
     with pytest.raises(InputError, match="There is no layer 2 in this model: it has layers 0 to 1"):
         residual(decoder, TEXT, 2, 0)

@@ -50,7 +50,7 @@ function drawAlignment(width, heading, { inputs, outputs }, values) {
   return { figure, y: addColourScale(figure, { low: "0", high: "1", words: "square-root scale" }, MARGIN, y) };
 }
 
-/** What was read at the left, the answer at the right; gives their lower end.
+/** The source at the left, the answer at the right; gives their lower end.
  * @param {Figure} figure @param {Pick<Alignment, "inputs" | "outputs">} sides @param {Float32Array} values @param {Box} box */
 function addConnections(figure, { inputs, outputs }, values, box) {
   const side = (/** @type {string[]} */ texts) => Math.min(longestLabel(texts, LABEL_SIZE) + 1.5, box.width * 0.34);

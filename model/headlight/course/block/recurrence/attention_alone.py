@@ -209,9 +209,9 @@ def _text(ids: Tensor) -> str:
 ATTENTION_ALONE = Screen(
     title="Is attention all one needs?",
     lesson=(
-        "Before 2017, what read one sequence and wrote another was recurrent: one state had to carry all that was "
-        "read, or attention helped it to look back. The Transformer left the recurrence out. Here all three learn to "
-        "rewrite rows of letters, with about as many parameters and the same batches."
+        "Before 2017, most networks that read one sequence and wrote another were recurrent (some were convolutional, "
+        "as ByteNet, 2016): one state carried all that was read, or attention helped it to look back. The Transformer "
+        "left the recurrence out. Here three networks of one size learn to rewrite rows of letters."
     ),
     controls={
         "task": ChoiceControl(

@@ -1,0 +1,73 @@
+"""Examples of one's own: which columns of a file are text and answer, and how a row of each kind is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from headlight.data.examples import Example
+from headlight.data.rows import Row
+from headlight.data.text_tasks import Answer, TextTask, tagged_example
+
+
+@dataclass(frozen=True)
+class ExampleFiles:
+    """Files of examples, and the names of the columns (in JSON lines: of the keys) to read.
+
+    Without names they are those that ROWS_OF gives for the kind of answer.
+    """
+
+    files: tuple[str, ...] = ()
+    text: str = ""
+    answer: str = ""
+    columns: tuple[str, ...] = ()  # of a TSV whose first line does not name them
+
+
+def read_labelled(row: Row, text: str, answer: str) -> Example:
+    """A text and its label."""
+    return Example(row.text(text), row.label(answer))
+
+
+def read_tagged(row: Row, text: str, answer: str) -> Example:
+    """Words, and the label of each; names lose their B- and I-, as in `tagged_example`."""
+    words, labels = row.words(text), [label.removeprefix("B-").removeprefix("I-") for label in row.words(answer)]
+    if len(words) != len(labels):
+        raise row.fault(f"has {len(words)} words and {len(labels)} labels; each word needs one")
+    for at, part in enumerate((*words, *labels)):
+        if not part.strip() or (at >= len(words) and len(part.split()) > 1):
+            raise row.fault(f"has {part!r} where a word or its label is wanted")
+    return tagged_example(words, labels)
+
+
+def read_pair(row: Row, text: str, answer: str) -> Example:
+    """A text, and the text that is to be made of it."""
+    return Example(row.text(text), row.text(answer))
+
+
+class Rows(NamedTuple):
+    """How rows with one kind of answer are read, and their usual columns."""
+
+    read: Callable[[Row, str, str], Example]
+    text: str
+    answer: str
+
+
+ROWS_OF: Mapping[Answer, Rows] = {
+    Answer.LABEL: Rows(read_labelled, "text", "label"),
+    Answer.WORD_LABELS: Rows(read_tagged, "text", "labels"),
+    Answer.TEXT: Rows(read_pair, "source", "target"),
+}
+
+
+def own_task(source: ExampleFiles, answer: Answer, validation: tuple[Path, ...] = ()) -> TextTask:
+    """The task whose examples stand in files of one's own."""
+    rows = ROWS_OF[answer]
+    text_column, answer_column = source.text or rows.text, source.answer or rows.answer
+
+    def read(row: Row) -> Example:
+        return rows.read(row, text_column, answer_column)
+
+    name = ", ".join(Path(file).name for file in source.files)
+    return TextTask(name, source.files, read, answer, columns=source.columns, validation=validation)

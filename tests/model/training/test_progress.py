@@ -1,0 +1,69 @@
+"""What a training prints: a bar on a terminal, lines elsewhere, and nothing twice."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+from headlight.cli.train import train
+from headlight.training import trainer
+
+pytestmark = pytest.mark.usefixtures("unchecked_shapes")
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard error is a terminal of 100 columns."""
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "100"}.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard error is a file."""
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(trainer, "REPORT_INTERVAL_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_has_a_bar_with_step_loss_validation_and_time_left(
+    flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(flags) == 0
+    drawn = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", capsys.readouterr().err)
+    frames = [frame.strip() for frame in re.split(r"[\r\n]", drawn) if frame.strip()]
+    bars = [frame for frame in frames if frame.endswith("left")]
+    assert any(re.match(r"step 20  loss \d\.\d{3}  validation \d\.\d{3} ━+ 0:00:\d\d left", bar) for bar in bars)
+    assert any(re.match(r"step \d+  loss \d\.\d{3} [━╸╺]+ .* left", bar) for bar in bars), "before the first validation"
+    printed = [frame for frame in frames if frame not in bars]
+    assert len(printed) == len(set(printed)) and "tokens/s" not in drawn
+    assert [frame.split()[0] for frame in printed if "accuracy" in frame] == ["valid"], "at the end, and then alone"
+
+
+@pytest.mark.usefixtures("lines")
+def test_elsewhere_there_are_lines(flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(flags) == 0
+    printed = capsys.readouterr().err.splitlines()
+    assert sum(line.startswith("step ") for line in printed) == 20 and not any("\x1b" in line for line in printed)
+    validations = [line for line in printed if line.split()[0] == "valid"]
+    assert len(validations) == 2, "after 10 steps and after 20, the last one too"
+    assert len((tmp_path / "out" / "run" / "log.jsonl").read_text().splitlines()) == 22
+
+
+@pytest.mark.usefixtures("terminal")
+def test_each_of_several_runs_has_a_bar_of_its_own(
+    flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train([*flags, "--steps", "3"]) == 0
+    recipe = tmp_path / "seeds.toml"
+    recipe.write_text(f'[training]\nseeds = [1, 2]\ninit_from = "{tmp_path / "out"}"\n')
+    capsys.readouterr()
+    assert train([str(recipe), *flags, "--steps", "4", "--out", str(tmp_path / "mean")]) == 0
+    drawn = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", capsys.readouterr().err)
+    frames = [frame.strip() for frame in re.split(r"[\r\n]", drawn) if frame.strip().startswith("step ")]
+    steps = [int(frame.split()[1]) for frame in frames]
+    assert steps.count(4) and any(later < step for step, later in itertools.pairwise(steps))
