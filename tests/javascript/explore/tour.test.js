@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headsToTry, worth } from "../../../app/headlight_app/explore/frontend/tour.js";
+import { headsToTry, worth } from "../../../app/headlight_app/explore/frontend/first_visit/tour.js";
 
 test("heads that add most are tried, first those that look at a plain word", () => {
   const parts = Array.from({ length: 30 }, (_, place) => ({

@@ -12,7 +12,7 @@ import { listenToEdits } from "./edits/edit_list.js";
 import { drawExamples, followExample } from "./examples.js";
 import { createExportMenu } from "./export/export_menu.js";
 import { drawGallery, listenToGallery } from "./image_gallery.js";
-import { drawMode } from "./mode.js";
+import { drawMode } from "./first_visit/mode.js";
 import { createWayIntoHead } from "./picture/inside_head.js";
 import { drawPresenter, listenToPresenter } from "./presenter.js";
 import { HttpServer } from "./server.js";
@@ -20,7 +20,7 @@ import { shownMask } from "./shown_mask.js";
 import { ExploreState } from "./state.js";
 import { loadTabs } from "./tabs.js";
 import { drawTexts, listenToTexts } from "./texts.js";
-import { offerTour } from "./tour.js";
+import { offerTour } from "./first_visit/tour.js";
 import { createView, drawAnswer, drawChoice, drawProblem } from "./view.js";
 
 /** @import { Packed } from "../../ui/frontend/wire.js" */

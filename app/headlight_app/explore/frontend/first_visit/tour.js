@@ -1,15 +1,15 @@
 // A guided start for a first visit: a word looks at another, the head is turned off, the prediction changes, and why.
 // All of it is computed on the sentence that stands there. It lies beside the page, takes no focus, and comes once.
 
-import { formatSigned } from "../../ui/frontend/charts/charts.js";
-import { createElement, formatPercent, quotedToken, updateChildren } from "../../ui/frontend/dom/dom.js";
-import { switchHeads } from "../../ui/frontend/state/head_ablation.js";
-import { headCodes } from "../../ui/frontend/state/head_matrix.js";
-import { remembered } from "../../ui/frontend/state/memory.js";
-import { readFloats } from "../../ui/frontend/wire.js";
+import { formatSigned } from "../../../ui/frontend/charts/charts.js";
+import { createElement, formatPercent, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { switchHeads } from "../../../ui/frontend/state/head_ablation.js";
+import { headCodes } from "../../../ui/frontend/state/head_matrix.js";
+import { remembered } from "../../../ui/frontend/state/memory.js";
+import { readFloats } from "../../../ui/frontend/wire.js";
 
-/** @import { AttentionGroup, Candidate, Token } from "../../ui/frontend/types.js" */
-/** @import { ComponentAnswer, ExplorePage } from "./types.js" */
+/** @import { AttentionGroup, Candidate, Token } from "../../../ui/frontend/types.js" */
+/** @import { ComponentAnswer, ExplorePage } from "../types.js" */
 /** A head, what it looks at, and what becomes of the likeliest answer without it. @typedef {{ group: AttentionGroup, layer: number, head: number, query: Token, key: Token, added: number, answer: Candidate, after: number }} Story */
 /** @typedef {{ words: (string | Node)[], next: string, act: () => void }} Step */
 

@@ -1,9 +1,9 @@
 // Simple and full mode: how much the page shows. The choice stays in this browser; the page's first script applies it.
 
-import { drawChoices } from "../../ui/frontend/dom/dom.js";
-import { findByTestId } from "../../ui/frontend/dom/elements.js";
+import { drawChoices } from "../../../ui/frontend/dom/dom.js";
+import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 
-/** @import { ExplorePage } from "./types.js" */
+/** @import { ExplorePage } from "../types.js" */
 
 const [KEY, CLASS] = ["headlight-mode", "headlight-simple"];
 

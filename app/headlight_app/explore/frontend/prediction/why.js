@@ -1,12 +1,12 @@
 // Why the likeliest answer leads the second: the parts whose direct contributions to the two logits differ most.
 
-import { formatSigned } from "../../ui/frontend/charts/charts.js";
-import { createElement, quotedToken, updateChildren } from "../../ui/frontend/dom/dom.js";
-import { findByTestId } from "../../ui/frontend/dom/elements.js";
-import { componentName } from "./layers/logit_attribution.js";
+import { formatSigned } from "../../../ui/frontend/charts/charts.js";
+import { createElement, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { findByTestId } from "../../../ui/frontend/dom/elements.js";
+import { componentName } from "../layers/logit_attribution.js";
 
-/** @import { Candidate } from "../../ui/frontend/types.js" */
-/** @import { ComponentAnswer, ExplorePage } from "./types.js" */
+/** @import { Candidate } from "../../../ui/frontend/types.js" */
+/** @import { ComponentAnswer, ExplorePage } from "../types.js" */
 /** @typedef {{ part: ComponentAnswer, value: number }} Reason */
 
 const PAUSE = 250; // milliseconds without a letter
