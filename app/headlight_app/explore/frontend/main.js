@@ -11,8 +11,9 @@ import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { listenToEdits } from "./edits/edit_list.js";
 import { drawExamples, followExample } from "./examples.js";
 import { createExportMenu } from "./export/export_menu.js";
-import { drawGallery, listenToGallery } from "./image_gallery.js";
 import { drawMode } from "./first_visit/mode.js";
+import { offerTour } from "./first_visit/tour.js";
+import { drawGallery, listenToGallery } from "./image_gallery.js";
 import { createWayIntoHead } from "./picture/inside_head.js";
 import { drawPresenter, listenToPresenter } from "./presenter.js";
 import { HttpServer } from "./server.js";
@@ -20,7 +21,6 @@ import { shownMask } from "./shown_mask.js";
 import { ExploreState } from "./state.js";
 import { loadTabs } from "./tabs.js";
 import { drawTexts, listenToTexts } from "./texts.js";
-import { offerTour } from "./first_visit/tour.js";
 import { createView, drawAnswer, drawChoice, drawProblem } from "./view.js";
 
 /** @import { Packed } from "../../ui/frontend/wire.js" */
