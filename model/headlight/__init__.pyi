@@ -1,4 +1,7 @@
+from .analysis.faithfulness.rankings import compare_rankings
+from .analysis.head_removal import remove_head
 from .analysis.ledger import Cell, Ledger, cell_ledger
+from .analysis.moved_values import attention_sinks, moved_values
 from .checkpoints import CatalogEntry, Checkpoint, catalog, find_checkpoint, load, save
 from .config import Config
 from .errors import (
@@ -61,18 +64,22 @@ __all__ = [
     "Trace",
     "Transformer",
     "UnknownNameError",
+    "attention_sinks",
     "beam_search",
     "candidates",
     "catalog",
     "cell_ledger",
+    "compare_rankings",
     "fill_mask",
     "find_checkpoint",
     "find_image",
     "generate",
     "load",
+    "moved_values",
     "prediction_positions",
     "process_image",
     "read_image",
+    "remove_head",
     "run",
     "save",
     "show",

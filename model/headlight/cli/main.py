@@ -13,6 +13,7 @@ from headlight.cli.open import open_attention
 from headlight.cli.predict import predict
 from headlight.cli.trace import trace
 from headlight.cli.train import train
+from headlight.cli.why import rankings, sinks, without
 from headlight.errors import HeadlightError
 from headlight.registry import Registry
 
@@ -22,6 +23,9 @@ COMMANDS: Registry[Callable[[Sequence[str]], int]] = Registry(
         "trace": trace,
         "predict": predict,
         "ledger": ledger,
+        "sinks": sinks,
+        "rankings": rankings,
+        "without": without,
         "open": open_attention,
         "models": models,
         "train": train,

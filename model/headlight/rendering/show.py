@@ -77,7 +77,8 @@ def _one_attention(
     edits = fields.get("edits", ())
     stack = edits[0].partition(".")[0] if edits else "attention"
     keys_of = "text" if keys is queries else "source"
-    group = AttentionGroup(f"{stack}.self", stack, "self", "Attention", *weights.shape[:2], "text", keys_of)
+    layers, heads = weights.shape[:2]
+    group = AttentionGroup(f"{stack}.self", stack, "self", "Attention", layers, heads, "text", keys_of)
     data = AttentionData(group, weights, allowed_mask(weights, []), queries, keys, has_rest)
     texts = queries, None if keys is queries else keys
     return show_attentions([data], texts, fields, notes=notes, arrays=arrays, edits=edits)
