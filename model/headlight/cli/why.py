@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from headlight.checkpoints import Checkpoint
 from headlight.cli.common import (
     add_input_options,
     add_model_options,
-    make_parser,
+    command,
     open_model,
     read_input,
     token_position,
@@ -48,9 +48,27 @@ class _Asked:
         return label_text(config, self.answer) if task_of(config).predicts_labels else tokenizer.decode([self.answer])
 
 
-def sinks(arguments: Sequence[str]) -> int:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_input_options(parser)
+    add_model_options(parser)
+    parser.add_argument("--edit", action="append", default=[], help="such as decoder.0.self.weights[1]=set:0")
+    parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
+
+
+def _add_answer(parser: argparse.ArgumentParser) -> None:
+    _add_arguments(parser)
+    parser.add_argument("--position", type=token_position, metavar="N", help="where the answer is predicted")
+    parser.add_argument("--answer", type=token_position, metavar="ID", help="a token or label (default: the likeliest)")
+
+
+def _add_head(parser: argparse.ArgumentParser) -> None:
+    _add_answer(parser)
+    parser.add_argument("--head", required=True, metavar="PATH[HEAD]", help="such as decoder.1.self[3]")
+
+
+@command(_add_arguments)
+def sinks(options: argparse.Namespace) -> int:
     """List the heads that give much of their attention to a token and take little from it."""
-    options = _parser("sinks", sinks).parse_args(arguments)
     loaded, trace = _run(options, moved_values.KEEP)
     found = moved_values.attention_sinks(loaded.model, trace)
     if options.json:
@@ -65,9 +83,9 @@ def sinks(arguments: Sequence[str]) -> int:
     return 0
 
 
-def rankings(arguments: Sequence[str]) -> int:
+@command(_add_answer)
+def rankings(options: argparse.Namespace) -> int:
     """Rank the tokens that an answer stands on, and say which ranking deleting tokens bears out."""
-    options = _with_answer(_parser("rankings", rankings)).parse_args(arguments)
     asked = _ask(options, faithfulness.KEEP)
     found = faithfulness.compare_rankings(asked.loaded.model, asked.trace, asked.position, asked.answer)
     if options.json:
@@ -81,11 +99,9 @@ def rankings(arguments: Sequence[str]) -> int:
     return 0
 
 
-def without(arguments: Sequence[str]) -> int:
+@command(_add_head)
+def without(options: argparse.Namespace) -> int:
     """Switch a head off: its direct effect, what later heads and networks did about it, and the norms' part."""
-    parser = _with_answer(_parser("without", without))
-    parser.add_argument("--head", required=True, metavar="PATH[HEAD]", help="such as decoder.1.self[3]")
-    options = parser.parse_args(arguments)
     match = _HEAD_PATTERN.fullmatch(options.head)
     if not match:
         raise EditError(f"{options.head!r} is no head. A head reads STACK.LAYER.KIND[HEAD], as in decoder.1.self[3].")
@@ -106,21 +122,6 @@ def without(arguments: Sequence[str]) -> int:
     if found.repairs_itself:
         print(f"Self-repair: {found.self_repair:.0%} of the direct effect is undone.")
     return 0
-
-
-def _parser(name: str, action: Callable[[Sequence[str]], int]) -> argparse.ArgumentParser:
-    parser = make_parser(name, action)
-    add_input_options(parser)
-    add_model_options(parser)
-    parser.add_argument("--edit", action="append", default=[], help="such as decoder.0.self.weights[1]=set:0")
-    parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
-    return parser
-
-
-def _with_answer(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser.add_argument("--position", type=token_position, metavar="N", help="where the answer is predicted")
-    parser.add_argument("--answer", type=token_position, metavar="ID", help="a token or label (default: the likeliest)")
-    return parser
 
 
 def _run(options: argparse.Namespace, keep: Sequence[str]) -> tuple[Checkpoint, Trace]:

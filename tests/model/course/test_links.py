@@ -40,7 +40,6 @@ LEFT_OUT = {
     "training/pretraining.lines": TRAINED_HERE,
     "beyond-text/graph.edges": NO_TEXT,
     "beyond-text/graph.node": NO_TEXT,
-    "beyond-text/permutation.edges": NO_TEXT,
     "beyond-text/sound.sounds": NO_TEXT,
     "beyond-text/melody.sounds": NO_TEXT,
     "beyond-text/protein.chain": NO_TEXT,
