@@ -23,7 +23,7 @@ from headlight.array_types import Float
 from headlight.config import Config
 from headlight.errors import ConfigError
 from headlight.nn.attention import AllHeadsNorm, Attention, PerHeadNorm
-from headlight.nn.layers import GemmaRMSNorm, RMSNorm
+from headlight.nn.layers import GemmaRMSNorm
 from headlight.nn.stack import Block, ResidualConnection
 from headlight.nn.transformer import Transformer
 from headlight.tracing.interventions import any_matches
@@ -59,8 +59,9 @@ def _(layer: nn.LayerNorm, table: Tensor, bias_row: int) -> Tensor:
 
 
 @linearize.register
-def _(layer: RMSNorm, table: Tensor, bias_row: int) -> Tensor:
-    return _divide_by_rms(table, layer.eps) * layer.weight.to(table)
+def _(layer: nn.RMSNorm, table: Tensor, bias_row: int) -> Tensor:
+    normed = _divide_by_rms(table, layer.eps)
+    return normed if layer.weight is None else normed * layer.weight.to(table)
 
 
 @linearize.register

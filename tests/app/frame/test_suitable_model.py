@@ -114,7 +114,7 @@ def test_what_one_typed_on_a_page_is_there_on_return() -> None:
         typed, _ = suitable_state(explore, current_state(), entries)
         led = state_on_return(tasks, explore, typed, entries)
         st.text(led.model)
-        at_tasks, _ = suitable_state(tasks, led.change(text="typed on Tasks"), entries)
+        suitable_state(tasks, led.change(text="typed on Tasks"), entries)
         back = state_on_return(explore, tasks, led, entries)
         st.text(back.model)
         st.text(back.text)

@@ -41,7 +41,7 @@ def feed_forward_by_hand(
             MatrixPicture(title="Output", values=output, rows=names, column_axis="channel", before="→"),
             question=ask_number(
                 f"What is neuron 0 of {names[-1]}, after the activation?",
-                neurons[-1, 0],
+                float(neurons[-1, 0]),
                 (float(before[-1, 0]), "That goes into the activation; what comes out of it?"),
                 (float((x @ up)[-1, 0]), "The bias b₁ is missing."),
                 (float(neurons[0, -1]), f"Token and neuron are exchanged: take the last row of x ({names[-1]})."),
