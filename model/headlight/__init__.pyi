@@ -21,7 +21,7 @@ from .nn.hooks import HOOK_POINTS, HookPoint
 from .nn.masks import MASKS
 from .nn.positional_encodings import POSITIONAL_ENCODINGS
 from .nn.transformer import Transformer, variant
-from .rendering.notebook import Trace, run
+from .rendering.notebook import Trace, run, run_texts
 from .rendering.show import show
 from .text.tokenizer import Encoded, Tokenizer
 from .text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer
@@ -81,6 +81,7 @@ __all__ = [
     "read_image",
     "remove_head",
     "run",
+    "run_texts",
     "save",
     "show",
     "train_tokenizer",

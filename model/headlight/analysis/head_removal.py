@@ -65,7 +65,7 @@ def remove_head(model: Transformer, trace: Trace, path: str, head: int, position
     """
     require_head(head, attention_at(model, path)[0].heads)
     edits = parse_interventions((*trace.interventions, f"{path}.weights[{head}]=set:0"))
-    without, _ = RunRequest(trace.text, trace.source, edits, KEEP).run(model)
+    without, _ = RunRequest(trace.text, trace.source, edits, KEEP, trace.live_edits).run(model)
     answer, place = np.array([token]), position % len(trace.text.ids)
     components, probes = _changes(model, trace, without, place)
     attribution = attribute_probes(model, trace, position, probes)

@@ -33,7 +33,7 @@ from headlight.nn.attention import AllHeadsNorm, Attention, EachHeadNorm
 from headlight.nn.attention_functions import AttentionFunction
 from headlight.nn.layers import soft_cap
 from headlight.nn.transformer import Transformer
-from headlight.tracing.interventions import any_matches
+from headlight.tracing.interventions import is_edited
 from headlight.tracing.recompute import RecomputedAttention, recompute_attention
 from headlight.tracing.trace import Trace
 
@@ -249,7 +249,7 @@ class _Entry:
 
     def is_edited(self, *names: str) -> bool:
         """Whether an edit changed one of these values of the attention."""
-        return any_matches(self.trace.interventions, *(f"{self.cell.path}.{name}" for name in names))
+        return is_edited(self.trace, *(f"{self.cell.path}.{name}" for name in names))
 
 
 def _names(decomposer: StreamDecomposer) -> tuple[str, ...]:
