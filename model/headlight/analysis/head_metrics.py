@@ -152,7 +152,9 @@ def _punctuation_keys(text: Encoded) -> QueryKeyMask:
 
 def _is_punctuation(text: Encoded) -> Bool[np.ndarray, " key"]:
     """Which tokens consist of punctuation alone."""
-    return np.array([*map(_consists_of_punctuation, text.token_texts)], dtype=bool) & ~np.array(text.special_mask)
+    marks = np.array([*map(_consists_of_punctuation, text.token_texts)], dtype=bool)
+    marks &= np.logical_not(text.special_mask)
+    return marks
 
 
 @lru_cache(maxsize=8_192)  # three metrics ask it of each token of each text

@@ -35,7 +35,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         times.append(seconds)
 
     monkeypatch.setattr(subject, "monotonic", lambda: 0.0)
-    monkeypatch.setattr(subject.asyncio, "sleep", sleep)
+    monkeypatch.setattr("asyncio.sleep", sleep)
     return times
 
 
