@@ -1,5 +1,5 @@
 """`python -m tests.bench [SECTION ...]`: tables of times; `python -m tests.bench ngrams`: see ngrams/report.py;
-`python -m tests.bench attack`, `hostile` and `soak`: see the files of those names.
+`python -m tests.bench answer`, `attack`, `hostile` and `soak`: see the files of those names.
 
 Times swing from hour to hour; ratios within one run do not.
 
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import torch
 
 from tests.bench import (
+    answer,
     attack,
     classroom,
     cold_start,
@@ -59,6 +60,7 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
     "why": _tabled(why.ratios),
 }
 WITH_OPTIONS: Mapping[str, Callable[[Sequence[str]], None]] = {
+    "answer": answer.main,
     "attack": attack.main,
     "ngrams": report.main,
     "hostile": hostile.main,
