@@ -1,7 +1,5 @@
 """Tasks as a person uses it: type, see the answer, and see what it was read from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree
 

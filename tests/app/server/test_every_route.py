@@ -1,7 +1,5 @@
 """Every route with all that a visitor may name: the right lane, the right answer, and nothing for a stranger."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
