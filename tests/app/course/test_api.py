@@ -1,7 +1,5 @@
 """What the Course asks the server."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import parse_qsl
 

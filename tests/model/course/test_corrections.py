@@ -1,7 +1,5 @@
 """Sentences and formulas of the course that once said what is not so, each held against what is computed."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
