@@ -35,14 +35,19 @@ def _checked(part: Any) -> Any:
 
 
 def _checked_function(function: Any) -> Any:
-    function.__annotations__ = hints = _hints(function)
-    with_types = _WITH_TYPES(function)
-    has_shapes = any(map(_names_shapes, hints.values()))
+    if "<locals>" in function.__qualname__ and not _names_shapes(*_hints(function).values()):
+        return function  # made anew whenever the function around it runs; its types are mypy's
+
+    @functools.cache
+    def compiled() -> tuple[Callable[..., Any], bool]:  # at the first call: most functions are never called
+        function.__annotations__ = hints = _hints(function)
+        return _WITH_TYPES(function), _names_shapes(*hints.values())
 
     @functools.wraps(function)
     def check_and_call(*args: Any, **kwargs: Any) -> Any:
         if config.jaxtyping_disable:
             return function(*args, **kwargs)
+        with_types, has_shapes = compiled()
         if not has_shapes:
             return with_types(*args, **kwargs)
         with jaxtyped("context"):  # in which `head` is one number
@@ -64,5 +69,7 @@ def _hints(function: Any) -> dict[str, Any]:
     return hints
 
 
-def _names_shapes(hint: Any) -> bool:
-    return (inspect.isclass(hint) and issubclass(hint, AbstractArray)) or any(map(_names_shapes, get_args(hint)))
+def _names_shapes(*hints: Any) -> bool:
+    return any(
+        (inspect.isclass(hint) and issubclass(hint, AbstractArray)) or _names_shapes(*get_args(hint)) for hint in hints
+    )

@@ -1,4 +1,4 @@
-"""Stopping a computation from outside: whoever starts it says when it is no longer wanted."""
+"""Stopping a computation from outside: its caller says when the result is no longer wanted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _IS_CANCELLED: ContextVar[Callable[[], bool] | None] = ContextVar("is_cancelled"
 
 
 class Cancelled(BaseException):
-    """The computation is no longer wanted. No Exception, so that nobody takes it for a failure of the model."""
+    """The computation is no longer wanted. A BaseException, so that no handler takes it for a failure of the model."""
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def cancellable(is_cancelled: Callable[[], bool]) -> Iterator[None]:
 
 
 def check_cancelled() -> None:
-    """Raise Cancelled where nobody wants the result any more; called between the steps of long work."""
+    """Raise Cancelled if the result is no longer wanted; called between the steps of long work."""
     is_cancelled = _IS_CANCELLED.get()
     if is_cancelled is not None and is_cancelled():
         raise Cancelled

@@ -9,11 +9,13 @@ from typing import Any, Literal
 from headlight.config_groups import (
     AlibiConfig,
     EmbeddingConfig,
+    ExpertsConfig,
     ImageConfig,
     OutputHeadConfig,
     PerLayerConfig,
     RelativePositionConfig,
     RopeConfig,
+    SinusoidalConfig,
 )
 from headlight.errors import ConfigError
 from headlight.validation import check_choices, from_plain
@@ -34,7 +36,8 @@ class Config:
 
     Sizes are counts (of tokens, channels, layers, heads). A size of 0 is filled in from the others: `key_value_heads`
     = heads, `head_dim` = d_model / heads, `value_head_dim` = head_dim, `d_ff` = 4 d_model, and the encoder's own = the
-    decoder's. `masks` are written as in `nn.masks`. `score_soft_cap` limits scores smoothly (0: no limit).
+    decoder's. `masks` are written as in `nn.masks`. `score_soft_cap` limits scores smoothly,
+    `qkv_limit` each number of queries, keys and values (0: no limit).
     `parallel_residual`: attention and feed-forward of a block read the same input (GPT-J). `embedding_norm`: a norm of
     the embeddings before the first block; `first_norm`: whether the first block has a norm before its attention
     (ModernBERT: false). `bias` gives every linear map and norm a bias, `biases` only some. `start_token_id` is
@@ -60,12 +63,14 @@ class Config:
     image: ImageConfig = ImageConfig()
     positional_encoding: str = "rope"
     rope: RopeConfig = RopeConfig()
+    sinusoidal: SinusoidalConfig = SinusoidalConfig()
     relative_position: RelativePositionConfig = RelativePositionConfig()
     alibi: AlibiConfig = AlibiConfig()
     attention_function: str = "softmax"
     masks: tuple[str, ...] = ("causal",)
     scale: bool = True
     score_soft_cap: float = 0.0
+    qkv_limit: float = 0.0
     qk_norm: str = "none"
     per_layer: PerLayerConfig = PerLayerConfig()
     norm: str = "rmsnorm"
@@ -76,6 +81,7 @@ class Config:
     first_norm: bool = True
     final_norm: bool = True
     feed_forward: str = "swiglu"
+    experts: ExpertsConfig = ExpertsConfig()
     bias: bool = False
     biases: tuple[BiasedModule, ...] = ()
     output_head: str = "language-model"
@@ -92,6 +98,7 @@ class Config:
         self._check_layers()
         if self.image != ImageConfig():
             self.image.check()
+        self.experts.check()
 
     def _fill_in(self) -> None:
         def fill(name: str, size: int) -> None:

@@ -13,7 +13,7 @@ Entry = TypeVar("Entry")
 
 @runtime_checkable
 class Choice(Protocol):
-    """What people read about a row: a title, what it does in a sentence or two, and its formula in LaTeX (or "")."""
+    """The words about a row: its title, one or two sentences, and its formula in LaTeX (or "")."""
 
     @property
     def title(self) -> str: ...

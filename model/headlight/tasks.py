@@ -1,4 +1,4 @@
-"""What a model is for: a row for each output head says what its logits are about, where, and in which words.
+"""Tasks: a row for each output head says what its logits are about, where, and in which words.
 
 Nothing else may ask for an output head by its name to decide what can be asked of a model.
 """

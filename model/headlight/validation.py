@@ -17,7 +17,7 @@ from headlight.errors import HeadlightError
 Kind = TypeVar("Kind")
 
 # msgspec keeps what it knows of a dataclass before it knows all of it: a second thread that asks meanwhile reads memory
-# that nobody has written, and the process is gone. Reentrant, since a dataclass may check itself by another one.
+# that does not exist, and the process is gone. Reentrant, since a dataclass may check itself by another one.
 _CONVERTING = RLock()
 
 # How a sentence names the types that msgspec names.

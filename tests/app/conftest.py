@@ -17,7 +17,6 @@ from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS, train_tokenizer
 from headlight_app.contract.request import Lane
 from headlight_app.engine import client as engine_client
-from headlight_app.engine import models
 from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
 from headlight_app.engine.worker_process import ANSWER
 from headlight_app.frame import sidebar
@@ -92,8 +91,8 @@ class LocalEngine:
 def local_engine(known: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages and routes ask an engine in this process, which looks at the models of this test."""
     monkeypatch.setattr(engine_client, "engine", LocalEngine)
-    for answer in (models._offered, models._own, sidebar.offered, engine_client._shared_reply):
-        answer.cache_clear()
+    sidebar.offered.cache_clear()
+    engine_client.forget_shared()
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,11 @@
-"""Thirty people type on a shared server while one attacks it, in each of several ways: `python -m tests.bench attack`.
+"""Thirty people type on a shared server while one attacks it, in each of several ways.
+
+`python -m tests.bench attack`, or `attack --seconds 8 --visitors 10 "made-up cookies"` for some of them.
 
 Each row is a server of its own; the first has no attacker. What counts is how long the others wait for a letter.
 """
 
-from __future__ import annotations
-
+import argparse
 import json
 import os
 import signal
@@ -13,11 +14,11 @@ import struct
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from http.client import HTTPConnection, HTTPException
 from itertools import count
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.error import URLError
@@ -36,7 +37,7 @@ from tests.bench.measure import Times
 from tests.bench.memory import descendants
 from tests.browser.server import Server, serve
 
-SECONDS, VISITORS, PARALLEL = 20.0, 30, 20
+PARALLEL, CALM = 20, "nobody attacks"
 Attack = Callable[[Server, int], None]  # one step of one of PARALLEL threads, by a number that counts steps
 JSON = {"Content-Type": "application/json"}
 
@@ -58,7 +59,7 @@ def slow_question(number: int) -> str:
 
 def immense_counts(server: Server, number: int) -> None:
     """A profile of a thousand million positions."""
-    post(server, "export_positions", json.dumps(body("export_positions", model=MODEL, length=10**9)), JSON)
+    post(server, "position_profile", json.dumps(body("position_profile", model=MODEL, length=10**9)), JSON)
 
 
 def long_screens(server: Server, number: int) -> None:
@@ -144,8 +145,29 @@ def idle_sessions(server: Server, number: int) -> None:
         time.sleep(1)
 
 
-ATTACKS: dict[str, Attack | None] = {
-    "nobody attacks": None,
+def flooded_sessions(server: Server, number: int) -> None:
+    """A session that asks for one run of the page after the other, and reads none."""
+    message = BackMsg()
+    message.rerun_script.query_string = "text=" + "x" * 5_000
+    headers = {"Cookie": server.new_visitor()["Cookie"]}
+    with connect(f"ws://127.0.0.1:{server.port}/_stcore/stream", additional_headers=headers) as page:
+        for _ in range(1_000):
+            page.send(message.SerializeToString())
+
+
+def unread_answers(server: Server, number: int) -> None:
+    """Large answers that are asked for and read byte by byte."""
+    content = slow_question(number).encode()
+    head = f"POST /api/trace HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{'X: ' + 'y' * 8_000}\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1_024)
+        line.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
+        for _ in range(10):
+            line.recv(1)
+            time.sleep(0.2)
+
+
+ATTACKS: dict[str, Attack] = {
     "immense counts": immense_counts,
     "long course screens through the short route": long_screens,
     "made-up cookies": made_up_cookies,
@@ -155,47 +177,68 @@ ATTACKS: dict[str, Attack | None] = {
     "a worker stopped": stopped_workers,
     "hostile questions": hostile_questions,
     "sessions that only begin": idle_sessions,
+    "sessions flooded with messages": flooded_sessions,
+    "answers that are not read": unread_answers,
 }
 
 
-def lines() -> Iterator[str]:
+def lines(seconds: float, visitors: int, names: Sequence[str]) -> Iterator[str]:
     """The table: letters while each attack goes on, beside those without one."""
-    yield "| | letters | median ms | p95 ms | median, ratio | p95, ratio | errors |"
-    yield "|---|---:|---:|---:|---:|---:|---:|"
+    yield f"| {visitors} type while one | letters | a letter, median / p95 | ratio to nobody's attack | errors |"
+    yield "|---|---:|---:|---:|---:|"
     calm: Times | None = None
-    for name, attack in ATTACKS.items():
-        sessions = attend(attack)
-        times = Times.of([key for session in sessions for key in session.keys])
-        calm = calm or times
+    for name in (CALM, *names):
+        sessions = attend(name, seconds, visitors)
+        letters = [key for session in sessions for key in session.keys]
         wrong = [sentence for session in sessions for sentence in session.wrong]
-        ratios = f"{times.middle / calm.middle:.2f} | {times.slow / calm.slow:.2f}"
-        letters = sum(len(session.keys) for session in sessions)
-        yield f"| {name} | {letters} | {times.middle:.0f} | {times.slow:.0f} | {ratios} | {len(wrong)} |"
+        times = Times.of(letters)
+        calm = calm or times
+        ratios = f"{times.middle / calm.middle:.2f} / {times.slow / calm.slow:.2f}"
+        yield f"| {name} | {len(letters)} | {times.middle:.0f} / {times.slow:.0f} ms | {ratios} | {len(wrong)} |"
         if wrong:
             yield f"\n{wrong[0]}\n"
 
 
-def attend(attack: Attack | None) -> list[Session]:
-    """Have VISITORS type on a new shared server, beside an attacker."""
+def attend(name: str, seconds: float, visitors: int) -> list[Session]:
+    """Have visitors type on a new shared server, beside an attacker in a process of its own."""
     with TemporaryDirectory() as folder, serve(Path(folder), "--shared") as server:
-        over, numbers = threading.Event(), count()
-        sessions = [Session(server, number, SECONDS) for number in range(VISITORS)]
+        sessions = [Session(server, number, seconds) for number in range(visitors)]
         people = [threading.Thread(target=session.live) for session in sessions]
-        work = partial(_repeat, attack, server, numbers, over) if attack else None
-        attackers = [threading.Thread(target=work) for _ in range(PARALLEL)] if work else []
-        for thread in (*people, *attackers):
+        attacker = get_context("spawn").Process(target=attack, args=(name, server), daemon=True)
+        if name != CALM:
+            attacker.start()
+        for thread in people:
             thread.start()
         for thread in people:
             thread.join()
-        over.set()
-        for thread in attackers:
-            thread.join(30)
+        if name != CALM:
+            attacker.kill()
+            attacker.join()
     return sessions
 
 
-def _repeat(attack: Attack, server: Server, numbers: Iterator[int], over: threading.Event) -> None:
-    while not over.is_set():
+def attack(name: str, server: Server) -> None:
+    """Attack from PARALLEL threads until the process is killed; others' processors would do it, so ours come last."""
+    os.nice(19)
+    numbers = count()
+    for _ in range(PARALLEL):
+        threading.Thread(target=_repeat, args=(ATTACKS[name], server, numbers)).start()
+
+
+def _repeat(step: Attack, server: Server, numbers: Iterator[int]) -> None:
+    while True:
         try:
-            attack(server, next(numbers))
+            step(server, next(numbers))
         except (OSError, URLError, HTTPException, WebSocketException, EOFError):
             time.sleep(0.1)  # refused, as it should be
+
+
+def main(arguments: Sequence[str]) -> None:
+    """`python -m tests.bench attack [--seconds N] [--visitors N] [ATTACK ...]`."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench attack", description=__doc__)
+    parser.add_argument("attacks", nargs="*", choices=[[], *ATTACKS], help="those that are wanted; without any, all")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each row")
+    parser.add_argument("--visitors", type=int, default=30)
+    options = parser.parse_args(arguments)
+    for line in lines(options.seconds, options.visitors, options.attacks or list(ATTACKS)):
+        print(line, flush=True)

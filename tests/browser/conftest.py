@@ -10,15 +10,23 @@ console names it by `visitor.provoked`.
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Protocol
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from headlight.checkpoints import save
+from tests.app.inference.test_image_models import save_seers
 from tests.browser import chromium
 from tests.browser.server import Server, serve
 from tests.browser.visitor import PATIENCE, Visitor
+from tests.model import toys
 
+BEEN_HERE = """
+  for (const [key, value] of [["headlight-mode", "full"], ["headlight-tour", "seen"]])
+    if (localStorage.getItem(key) === null) localStorage.setItem(key, value);
+"""
 expect.set_options(timeout=1e3 * PATIENCE)
 
 
@@ -30,9 +38,21 @@ class Visit(Protocol):
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The real page on a free port, for all tests of one worker."""
-    with serve(tmp_path_factory.mktemp("server")) as running:
+    """The real page on a free port, for all tests of one worker, with small models besides the shipped ones."""
+    folder = tmp_path_factory.mktemp("server")
+    save_small_models(save_seers(folder / "models"))
+    with serve(folder, "--models", str(folder / "models")) as running:
         yield running
+
+
+def save_small_models(folder: Path) -> None:
+    """A classifier of texts, one of tokens, and an encoder-decoder."""
+    for name, model in {
+        "mood": toys.encoder(output_head="sequence-classifier", labels=("glad", "sad")),
+        "tags": toys.encoder(output_head="token-classifier", labels=("O", "PER")),
+        "writer": toys.both(seed=3, context_length=40),
+    }.items():
+        save(folder / name, model, toys.masked())
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +73,13 @@ def contexts(browser: Browser) -> list[BrowserContext]:
     return []
 
 
+def new_context(browser: Browser) -> BrowserContext:
+    """A visitor who has been here before: the page shows all, and the guided start is over."""
+    context = browser.new_context()
+    context.add_init_script(BEEN_HERE)
+    return context
+
+
 @pytest.fixture
 def visit(browser: Browser, contexts: list[BrowserContext], server: Server) -> Iterator[Visit]:
     """Opens as many windows as the test wants; each is looked over and closed when the test ends."""
@@ -60,7 +87,7 @@ def visit(browser: Browser, contexts: list[BrowserContext], server: Server) -> I
     written = len(server.log())
 
     def one(*, dark: bool = False, width: int = 1440, height: int = 900) -> Visitor:
-        context = contexts.pop() if contexts else browser.new_context()
+        context = contexts.pop() if contexts else new_context(browser)
         context.set_default_timeout(1e3 * PATIENCE)
         visitor = Visitor(context.new_page(), server.url)
         visitor.page.emulate_media(color_scheme="dark" if dark else "light")

@@ -1,25 +1,8 @@
 """A model with a source and a target, as a person uses it: the model writes the target until somebody types one."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import pytest
 from playwright.sync_api import Page, expect
 
-from headlight.checkpoints import save
-from tests.browser.server import Server, serve
 from tests.browser.visitor import Visitor, wait_for_address
-from tests.model import toys
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The real page with an encoder-decoder."""
-    folder = tmp_path_factory.mktemp("server")
-    save(folder / "models" / "writer", toys.both(seed=3, context_length=40), toys.masked())
-    with serve(folder, "--models", str(folder / "models")) as running:
-        yield running
 
 
 def target(page: Page) -> str:

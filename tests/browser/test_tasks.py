@@ -1,36 +1,15 @@
 """Tasks as a person uses it: type, see the answer, and see what it was read from."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
-import pytest
 from playwright.sync_api import Page, expect
 
-from headlight.checkpoints import save
 from tests.browser.conftest import Visit
-from tests.browser.server import Server, serve
+from tests.browser.test_explore import say
 from tests.browser.test_export import download
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
-from tests.model import toys
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The real page with a classifier of texts and one of tokens besides the shipped models."""
-    folder = tmp_path_factory.mktemp("server")
-    tokenizer = toys.masked()
-    for name, head, labels in (
-        ("mood", "sequence-classifier", ("glad", "sad")),
-        ("tags", "token-classifier", ("O", "PER")),
-    ):
-        model = toys.encoder(output_head=head, labels=labels)
-        save(folder / "models" / name, model, tokenizer)
-    with serve(folder, "--models", str(folder / "models")) as running:
-        yield running
 
 
 def tasks(visitor: Visitor, query: str) -> Page:
@@ -73,7 +52,7 @@ def exported(page: Page, folder: Path, numbers: str) -> tuple[set[str], np.ndarr
     page.get_by_test_id("export-menu-button").click()
     which = page.get_by_test_id("export-which")
     expect(which.locator("option", has_text=numbers).first).to_be_attached()
-    expect(page.get_by_test_id("figure-subject")).to_have_value("answer")
+    expect(page.get_by_test_id("figure-subject")).to_have_value("the answer to the task")
     root = ElementTree.parse(download(page, "export-svg", folder)).getroot()
     which.select_option(numbers)
     with np.load(download(page, "export-npz", folder)) as file:
@@ -171,3 +150,13 @@ def test_a_page_that_cannot_show_a_model_opens_another_and_says_so(visitor: Visi
     page.go_back()
     expect(page).to_have_url(f"{visitor.url}/?model=sort")
     expect(page.get_by_test_id("sentence")).to_be_visible()
+
+
+def test_the_text_of_one_task_does_not_become_that_of_the_next(visitor: Visitor) -> None:
+    page = tasks(visitor, "task=sort")
+    say(page, "1.5 0.2")
+    page.get_by_text("Translate", exact=True).click()
+    expect(page.get_by_test_id("source")).to_be_visible()
+    expect(page.get_by_test_id("sentence")).not_to_have_value("1.5 0.2")
+    page.wait_for_timeout(1_000)  # a report that comes late would bring the text back
+    expect(page.get_by_test_id("sentence")).not_to_have_value("1.5 0.2")

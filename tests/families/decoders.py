@@ -1,7 +1,5 @@
 """Tiny models of the decoder families."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.families.reference import Case
@@ -28,6 +26,7 @@ OPT = {
     "pad_token_id": 1,
 }
 BLOOM = {"hidden_size": 24, "n_head": 4, "n_layer": 2}
+MPT = {"d_model": 24, "n_heads": 3, "n_layers": 2, "max_seq_len": 20}
 FALCON = {"hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 20}
 
 
@@ -79,6 +78,20 @@ DECODERS: dict[str, list[Case]] = {
         Case("GPTJForCausalLM", GPTJ | {"rotary_dim": 8, "n_inner": 31}),
         Case("GPTJModel", GPTJ),
         Case("GPTJForSequenceClassification", GPTJ | {"num_labels": 3, "pad_token_id": 0}),
+    ],
+    "codegen": [
+        Case("CodeGenForCausalLM", GPTJ | {"n_head": 4, "rotary_dim": 6}),
+        Case("CodeGenModel", GPTJ | {"n_head": 4, "n_inner": 31, "activation_function": "relu"}),
+    ],
+    "gpt_bigcode": [
+        Case("GPTBigCodeForCausalLM", GPT2 | {"n_inner": 31}),
+        Case("GPTBigCodeForCausalLM", GPT2 | {"multi_query": False, "scale_attn_weights": False}),
+        Case("GPTBigCodeForSequenceClassification", GPT2 | {"num_labels": 3, "pad_token_id": 0}),
+    ],
+    "mpt": [
+        Case("MptForCausalLM", MPT | {"attn_config": {"clip_qkv": 0.6, "softmax_scale": 0.3}}),
+        Case("MptModel", MPT | {"n_heads": 4, "layer_norm_epsilon": 0.1}),
+        Case("MptForTokenClassification", MPT | {"n_heads": 6, "num_labels": 3}),
     ],
     "gpt_neox": [
         Case("GPTNeoXForCausalLM", NEOX | {"hidden_size": 48}),

@@ -1,7 +1,5 @@
 """Tokenizers of every layout give the ids of transformers, on difficult texts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +10,7 @@ import tokenizers
 
 from headlight.checkpoints.tokenizers.open import open_tokenizer
 from headlight.errors import CheckpointError, TextError
-from tests.families.texts import BERT, CORPUS, NASTY, ROBERTA, byte_pairs, configured, pieces, reference, words
+from tests.families.texts import BERT, CORPUS, MPNET, NASTY, ROBERTA, byte_pairs, configured, pieces, reference, words
 
 Make = Callable[[Path], object]
 T5: dict[str, Any] = {"vocab_size": 500, "model_type": "unigram", "pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
@@ -20,6 +18,7 @@ LLAMA: dict[str, Any] = {
     "vocab_size": 700, "model_type": "bpe", "byte_fallback": True, "normalization_rule_name": "identity",
     "remove_extra_whitespaces": False, "split_digits": True, "allow_whitespace_only_pieces": True,
 }  # fmt: skip
+FAIRSEQ: dict[str, Any] = {"vocab_size": 500, "model_type": "unigram", "unk_id": 0, "bos_id": 1, "eos_id": 2}
 OWN = ["<mask>", "<start_of_turn>", *("\n" * count for count in (1, 2, 3)), *("▁" * count for count in (2, 3, 4))]
 GEMMA: dict[str, Any] = LLAMA | {
     "add_dummy_prefix": False, "pad_id": 0, "eos_id": 1, "bos_id": 2, "unk_id": 3, "pad_piece": "<pad>",
@@ -88,6 +87,7 @@ LAYOUTS: dict[str, tuple[str, Make, dict[str, Any]]] = {
     "gptj": ("gptj", gpt2, {}),
     "gpt_neox": ("gpt_neox", gpt2, {}),
     "phi": ("phi", gpt2, {}),
+    **{kind: (kind, gpt2, {}) for kind in ("codegen", "starcoder2", "olmo", "mpt")},
     "qwen2": ("qwen2", gpt2, {}),
     "qwen3": ("qwen3", gpt2, {}),
     "opt": (
@@ -101,6 +101,11 @@ LAYOUTS: dict[str, tuple[str, Make, dict[str, Any]]] = {
     "roberta": ("roberta", roberta, {"mask_token": token("<mask>", lstrip=True)}),
     "roberta with a space": ("roberta", roberta, {"add_prefix_space": True, "mask_token": "<mask>"}),
     "bart": ("bart", roberta, {"mask_token": token("<mask>", lstrip=True)}),
+    "xlm-roberta": ("xlm-roberta", spm("sentencepiece.bpe.model", FAIRSEQ),
+                    {"mask_token": token("<mask>", lstrip=True)}),
+    "camembert": ("camembert", spm("sentencepiece.bpe.model", FAIRSEQ), {}),
+    "mpnet": ("mpnet", lambda folder: words(folder, special=MPNET), {}),
+    "nomic_bert": ("nomic_bert", words, {}),
     "bert": ("bert", words, {}),
     "bert, cased": ("bert", lambda folder: words(folder, lower=False), {"do_lower_case": False}),
     "bert, accents kept": ("bert", words, {"strip_accents": False}),
@@ -111,6 +116,8 @@ LAYOUTS: dict[str, tuple[str, Make, dict[str, Any]]] = {
     "distilbert": ("distilbert", words, {}),
     "electra": ("electra", words, {}),
     "t5": ("t5", spm("spiece.model", T5), {}),
+    "mt5": ("mt5", spm("spiece.model", T5), {"extra_ids": 0}),
+    "pegasus": ("pegasus", spm("spiece.model", T5), {}),
     "t5 with fewer sentinels": ("t5", spm("spiece.model", T5), {"extra_ids": 5}),
     "gemma": ("gemma", spm("tokenizer.model", GEMMA), {"tokenizer_class": "GemmaTokenizer", "add_bos_token": True}),
     "gemma3_text": ("gemma3_text", spm("tokenizer.model", GEMMA),

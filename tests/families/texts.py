@@ -1,10 +1,9 @@
 """Difficult texts, and small vocabularies of every layout trained on them."""
 
-from __future__ import annotations
-
 import io
 import json
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ NASTY = [
 SENTENCES = ["the quick brown fox jumps over the lazy dog and the cat sat on the mat", "hello there world under score"]
 CORPUS = [text for text in NASTY if text.strip() and "\0" not in text] * 2 + SENTENCES * 8
 ROBERTA = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+MPNET = ["<s>", "<pad>", "</s>", "<unk>", "[UNK]", "<mask>"]
 BERT = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
@@ -57,12 +57,12 @@ def byte_pairs(folder: Path, special: list[str]) -> None:
     backend.model.save(str(folder))
 
 
-def words(folder: Path, lower: bool = True) -> None:
+def words(folder: Path, lower: bool = True, special: Sequence[str] = BERT) -> None:
     """BERT's vocab.txt."""
     backend = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer(lowercase=lower)
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=400, special_tokens=BERT, show_progress=False)
+    trainer = trainers.WordPieceTrainer(vocab_size=400, special_tokens=list(special), show_progress=False)
     backend.train_from_iterator(CORPUS, trainer)
     backend.model.save(str(folder))
 

@@ -14,9 +14,9 @@ import streamlit as st
 from headlight_app.access.settings import settings
 
 LOCAL_NAMES = ("127.0.0.1", "localhost")
-# What listens on all interfaces has the address of each; this machine reaches it at the loopback address.
+# A server on all interfaces has the address of each; this machine reaches it at the loopback address.
 ALL_INTERFACES = {"0.0.0.0": (socket.AF_INET, "127.0.0.1"), "::": (socket.AF_INET6, "::1")}
-OUTSIDE = ("203.0.113.1", 9)  # an address for examples, which nobody has; nothing is sent to it
+OUTSIDE = ("203.0.113.1", 9)  # an address reserved for examples; nothing is sent to it
 
 
 def page_addresses(host: str, port: int) -> tuple[str, ...]:
@@ -26,7 +26,7 @@ def page_addresses(host: str, port: int) -> tuple[str, ...]:
 
 
 def room_address(visited: str, host: str, port: int) -> str:
-    """The origin at which others find the page that somebody visits; nothing where no other machine can reach it."""
+    """The origin under which other machines find the visited page; empty where none can reach it."""
     if not is_local(urlsplit(visited).hostname or "localhost"):
         return "{0.scheme}://{0.netloc}".format(urlsplit(visited))
     first, *_ = page_addresses(host, port)
@@ -48,7 +48,7 @@ def is_local(host: str) -> bool:
 
 
 def announcement(host: str, port: int, with_code: bool) -> str:
-    """What the terminal says once the page is served: its addresses and, for a room, a QR code of the first."""
+    """The terminal's lines once the page is served: its addresses and, for a room, a QR code of the first."""
     first, *others = page_addresses(host, port)
     lines = [f"Headlight is at {first} - stop it with Ctrl+C", *(f"and at {other}" for other in others)]
     if with_code and room_address("", host, port):
@@ -57,7 +57,7 @@ def announcement(host: str, port: int, with_code: bool) -> str:
 
 
 def code_picture(address: str) -> str:
-    """The QR code of an address as SVG, dark on white whatever the theme is."""
+    """The QR code of an address as SVG, dark on white in every theme."""
     written = io.BytesIO()
     segno.make(address, micro=False).save(written, kind="svg", light="#fff", xmldecl=False, omitsize=True)
     return written.getvalue().decode()

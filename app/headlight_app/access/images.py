@@ -50,7 +50,7 @@ class ImageStore:
         self.lock = Lock()
 
     def add(self, visitor: str, data: bytes) -> str:
-        """Keep a visitor's picture; gives the name by which they, and nobody else, find it.
+        """Keep a visitor's picture under a name that finds it for this visitor alone.
 
         Raises ImageError for what is too large, or comes without a cookie.
         """

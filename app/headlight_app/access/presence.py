@@ -28,7 +28,7 @@ class Presence:
                 self.sessions.setdefault(visitor, set()).add(session)
 
     def has_turn(self, visitor: str, address: str) -> bool:
-        """Whether a visitor waits for nobody else's turn: one who has the page open, or is among the first without.
+        """Whether a visitor has a turn of their own: they have the page open, or are among the first without it.
 
         Anybody can fetch as many cookies as they like, so a cookie alone is not enough.
         """

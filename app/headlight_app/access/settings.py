@@ -1,4 +1,4 @@
-"""What whoever started the server decided, handed from the command to the page through the environment."""
+"""The operator's settings, handed from the command to the page through the environment."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ DEFAULT_UPLOAD_LIMIT = 500  # MB; a model of 125 M parameters in float32
 
 @dataclass(frozen=True)
 class Settings:
-    """A server that nobody set up is a careful one: shared, without the Hugging Face cache.
+    """The settings of a server; the defaults are careful: shared, without the Hugging Face cache.
 
-    On a `shared` one nobody opens a path. `cache` lists the Hugging Face cache. `upload_limit` is in MB, 0 for no
+    A `shared` server opens no path. `cache` lists the Hugging Face cache. `upload_limit` is in MB, 0 for no
     uploads; `memory_limit` in MB for the open models of a worker, 0 for a share of what is free. `workers` are the
     processes that answer what people type, `hosts` the names that browsers may know the server by, `engine` the
     address of the Ray cluster that has the workers.

@@ -1,6 +1,6 @@
 """Checkpoints that are one visitor's alone: what they uploaded, and folders of their own machine that they opened.
 
-Nobody else's name for them finds anything. An upload lies in a folder that only this process's user reads, and is
+Their names find nothing for other visitors. An upload lies in a folder that only this process's user reads, and is
 deleted when its visitor removes it or has left, and when the server stops.
 """
 
@@ -75,7 +75,7 @@ class UploadStore:
         self.lock = Lock()
 
     def owned_by(self, visitor: str) -> tuple[VisitorCheckpoint, ...]:
-        """What a visitor has brought."""
+        """The models that a visitor uploaded."""
         with self.lock:
             return tuple(self.checkpoints.get(visitor, {}).values())
 
@@ -167,7 +167,7 @@ class UploadStore:
         with self.lock:
             for visitor in list(self.checkpoints):
                 self._pop_visitor(visitor)
-            if self.uploads_dir and self.in_use:  # within the lock: whoever stops the server waits for the deletion
+            if self.uploads_dir and self.in_use:  # within the lock: stopping the server waits for the deletion
                 self.in_use.release()
                 _delete(self.uploads_dir)
             self.uploads_dir = self.in_use = None
@@ -220,7 +220,7 @@ def upload_store() -> UploadStore:
 
 
 def delete_abandoned(now: float | None = None) -> None:
-    """Delete what servers that were killed have left behind: nobody locks it any more."""
+    """Delete the folders of servers that were killed: no process locks them any more."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
         try:
             is_new = (time() if now is None else now) - folder.stat().st_mtime < ABANDONED_SECONDS
@@ -229,7 +229,7 @@ def delete_abandoned(now: float | None = None) -> None:
             with FileLock(folder / IN_USE, timeout=0):
                 _delete(folder)
         except (OSError, Timeout):
-            continue  # somebody else's, or of a server that runs
+            continue  # another user's, or of a server that runs
 
 
 def is_upload(name: str) -> bool:

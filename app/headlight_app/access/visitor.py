@@ -1,4 +1,4 @@
-"""Who is asking: a signed cookie tells one visitor's browser from another's.
+"""Visitors: a signed cookie tells one browser from another.
 
 What is private to a visitor is found by the cookie alone, so a link or a request of another visitor never opens it. The
 cookie holds 256 random bits and this server's signature, ends with the browser's session, and no script can read it.
@@ -50,6 +50,7 @@ def new_cookie() -> str:
     return _signer().sign(secrets.token_urlsafe(32)).decode()
 
 
+@lru_cache(maxsize=4_096)  # each run of the page asks several times
 def visitor_id(cookie: str) -> str:
     """The hash of a cookie that this server signed; leaking it does not allow impersonation. Else UNKNOWN_VISITOR."""
     try:

@@ -1,4 +1,4 @@
-"""What Compare asks: two runs beside each other, and what the page shows at first."""
+"""Requests of Compare: two runs beside each other, and the first view of the page."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ComparedCandidate(Struct, frozen=True, kw_only=True):
 
 
 class ComparedPrediction(Struct, frozen=True, kw_only=True):
-    """What both sides predict at corresponding positions, and the Jensen-Shannon distance of that.
+    """The predictions of both sides at corresponding positions, and their Jensen-Shannon distance.
 
     A place is the words in front of a token, and the token: None where the answer is about the whole text.
     """
@@ -112,9 +112,9 @@ class ModelRow(Struct, frozen=True, kw_only=True):
 
 
 class ComparePageAnswer(Answer, frozen=True, kw_only=True):
-    """What the page shows before the first answer. `parts` are those that can be replaced, by the fields of a Variant.
+    """The page before the first answer. `parts` are those that can be replaced, by the fields of a Variant.
 
-    `example` stands on side A until somebody types, and side B has the `default_side_b` until somebody chooses.
+    `example` stands on side A until the person types, and side B has the `default_side_b` until one is chosen.
     `alignments` are titles by name.
     """
 

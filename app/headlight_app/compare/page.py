@@ -13,6 +13,7 @@ from headlight_app.contract.difference import Difference
 from headlight_app.contract.state import MAX_ADDRESS_LENGTH, State
 from headlight_app.engine.client import ask
 from headlight_app.engine.models import AvailableModel, available_models, own_titles, trained_with
+from headlight_app.export.page import shared_state
 from headlight_app.state.session import apply_reports, report_serial
 from headlight_app.state.url import decode_side_b, encode_side_b
 from headlight_app.state.variants import trained_variant
@@ -53,6 +54,7 @@ def show(state: State, entry: AvailableModel) -> None:
         "settings": {name: getattr(question, name) for name in QUESTION_FIELDS},
         "serial": report_serial(),
         "presenter": state.presenter,
+        "shared": shared_state(PATH, state),
     }
     apply_reports(COMPONENT.key, example.text, example.source, partial(_read_report, known.default_side_b))
     COMPONENT.mount(msgspec.to_builtins(data))
@@ -63,7 +65,7 @@ def show(state: State, entry: AvailableModel) -> None:
 def _page_request(
     state: State, entry: AvailableModel, models: Sequence[AvailableModel], titles: Mapping[str, str]
 ) -> ComparePageRequest:
-    """What the page shows at first of this model, beside models that read the same."""
+    """The page's first view of this model, beside models that read the same."""
     alike = [each.name for each in models if each.config.modalities == entry.config.modalities]
     others = [name for name in alike if name != entry.name][:MAX_OTHERS]
     return ComparePageRequest(
@@ -89,7 +91,7 @@ def _model_row(model: AvailableModel, models: Sequence[AvailableModel], titles: 
 
 
 def _read_report(default_side_b: Difference, report: Data) -> Data:
-    """What the component reported as choices; the default difference is not written to the URL."""
+    """The component's report as choices; the default difference is not written to the URL."""
     if "side_b" not in report:
         return report
     side_b = msgspec.convert(report["side_b"], Difference)

@@ -1,4 +1,4 @@
-"""What sets side B of a comparison apart from side A: only what was chosen for it has a value."""
+"""The difference of side B of a comparison from side A: only chosen fields have a value."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class VariantDifference(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Difference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What side B has of its own; the rest is as in side A.
+    """The choices for side B; the rest is as in side A.
 
     Without an `alignment` the server chooses how tokens are matched. B shows a head of its own where it has a `layer`
-    and a `head`. `head_chosen` is "1" once somebody has chosen a head, else the one that differs most is shown.
+    and a `head`. `head_chosen` is "1" once a head was chosen, else the one that differs most is shown.
     """
 
     model: Name | UnsetType = UNSET

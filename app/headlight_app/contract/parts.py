@@ -1,4 +1,4 @@
-"""What several answers are made of: tokens, attention groups, patches of an image, predictions."""
+"""Parts of several answers: tokens, attention groups, patches of an image, predictions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class AttentionGroupAnswer(Struct, frozen=True, kw_only=True):
 
     `ablations` are the heads, as layer and head, that each edit of the question switches off. `metrics` are of each
     head, layer after layer: None where a text does not determine one, and as a whole while they are not measured. A
-    text `has_segments` where it is a pair of sentences. The heads of a long text are `pending`: they are sent later.
+    text `has_segments` where it is a pair of sentences. The heads of a long text are `pending`: they are sent later. Of
+    the heads that are off, those in `faded` have their codes as trained behind all others, from `faded_offset` on.
     """
 
     name: str
@@ -46,6 +47,8 @@ class AttentionGroupAnswer(Struct, frozen=True, kw_only=True):
     metrics: Metrics | None = None
     has_segments: bool = False
     pending: bool = False
+    faded: tuple[LayerHead, ...] = ()
+    faded_offset: int = 0
 
 
 class Patches(Struct, frozen=True, kw_only=True):
@@ -72,7 +75,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 class Prediction(Struct, frozen=True, kw_only=True):
-    """What the model predicts at one position; the page writes `title`, `preposition`, and the token there.
+    """The prediction at one position; the page writes `title`, `preposition`, and the token there.
 
     There is no token where the answer is about the whole text.
     """
@@ -96,7 +99,7 @@ class ExampleAnswer(Struct, frozen=True, kw_only=True):
 
 
 class QuantityRow(Struct, frozen=True, kw_only=True):
-    """What can be shown of a head, such as its weights or scores; an additive one may be summed over cells."""
+    """A quantity of a head, such as its weights or scores; an additive one may be summed over cells."""
 
     name: str
     title: str
@@ -174,7 +177,7 @@ class HookPointRow(Struct, frozen=True, kw_only=True):
 
 
 class Catalogue(Struct, frozen=True, kw_only=True):
-    """What there is to choose from, as the registries have it."""
+    """The choices of the registries."""
 
     quantities: tuple[QuantityRow, ...] = ()
     head_orders: tuple[HeadOrderRow, ...]
@@ -193,7 +196,7 @@ class PartChoices(Struct, frozen=True, kw_only=True):
 
 
 class MaskArgument(Struct, frozen=True, kw_only=True):
-    """What stands behind the colon of a mask: its title, how it begins, its control, and the limits of a number."""
+    """The argument behind the colon of a mask: its title, how it begins, its control, and the limits of a number."""
 
     title: str
     default: str

@@ -55,7 +55,7 @@ AS_TRAINED = Variant()
 
 
 class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What decides an answer besides the model and its texts. `image` is the name of a picture: empty is the first."""
+    """All that decides an answer. `image` is the name of a picture: empty is the first."""
 
     image: Name = ""
     variant: Variant = AS_TRAINED

@@ -21,7 +21,7 @@ class Lane(StrEnum):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What an answer says beside its numbers, which follow it as bytes."""
+    """The header of an answer; its numbers follow as bytes."""
 
 
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
@@ -82,7 +82,7 @@ class PageRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):
 
 
 class OpenedRequest(PageRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
-    """What decides what a page shows at first."""
+    """The choices that decide what a page shows first."""
 
     is_http: ClassVar[bool] = False
     seconds: ClassVar[float] = 60.0

@@ -47,10 +47,10 @@ def fitting_fields(kind: type[Struct], values: Mapping[str, Any]) -> Values:
 
 
 class HeadChoice(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What was chosen about heads.
+    """The choices about heads.
 
     `attention` names a stack and a kind ("decoder.self"); empty means the model's first. `layer` and `head` are -1
-    until somebody chose: pages begin with a head that is plain to see. `heads` are the selected ones, empty where only
+    until a head is chosen: pages begin with one that is plain to see. `heads` are the selected ones, empty where only
     the chosen one is looked at; `sort` is a row of HEAD_ORDERS or a head metric. `quantity` is what is shown:
     `other_head` and `other_text` are subtracted in a difference, `target_token` (-1: the likeliest) is the gradient's.
     `top_mass` is the share of each row, in percent, that its largest weights must make. `zoom` is what a map is zoomed
@@ -82,7 +82,7 @@ class HeadChoice(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is on the screen. `text` and `source` are None until somebody typed.
+    """The state of the page. `text` and `source` are None until the person types.
 
     `step` is shown by the tab Step by step, `analysis` by the tab Layers; there `neuron` opens the feed-forward of a
     layer ("3"), and one neuron of it ("3.120").
@@ -105,7 +105,7 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     side_b: Encoded = ""  # of Compare
     chapter: Label = ""  # of the Course, and the screen that is looked at
     screen: Label = ""
-    course_inputs: Encoded = ""  # what was changed on its screens, as in `look-up.sharpness=3`, encoded as a query is
+    course_inputs: Encoded = ""  # the changed inputs of its screens, as in `look-up.sharpness=3`, encoded as a query is
     presenter: Flag = ""  # "1": large type and fewer controls, for a projector
     embedded: Flag = ""  # "1": nothing but the page's own component, for a frame within another page
 
@@ -119,12 +119,12 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return replace(self, **fitting_fields(State, choices))
 
     def with_default_head(self, default_head: tuple[int, int]) -> State:
-        """The same with a head to look at: the one that pages begin with, where nobody has chosen another."""
+        """The same with a head to look at: the page's first one, unless another was chosen."""
         layer, head = default_head if max(self.layer, self.head) < 0 else (max(self.layer, 0), max(self.head, 0))
         return self.change(layer=layer, head=head)
 
     def question(self, text: str, source: str = "") -> Question:
-        """What the model is asked, with the opening sentences where nobody typed yet."""
+        """The question to the model, with the opening sentences where nothing was typed yet."""
         return Question(
             **{name: getattr(self, name) for name in Asked.__struct_fields__},
             model=self.model,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from concurrent.futures import CancelledError
 from functools import lru_cache
-from threading import Condition
+from threading import Lock
 from time import monotonic
 from typing import Any, TypeVar
 
 import msgspec
-from cachetools import LRUCache, cached
 
+from headlight.errors import HeadlightError
 from headlight_app.access.images import image_store
+from headlight_app.access.page_turns import without_turn
 from headlight_app.access.settings import settings
 from headlight_app.access.uploads import upload_store
 from headlight_app.access.visitor import current_queue, current_visitor
@@ -36,7 +38,7 @@ def engine() -> Engine:
 
 def ask(request: Request[A]) -> Reply[A]:
     """Ask and wait, as pages do. Raises HeadlightError with the sentence for the person where there is no answer."""
-    return decode_reply(answer_type(type(request)), _encoded_reply(request))
+    return decode_reply(answer_type(type(request)), _result(submit(request)))
 
 
 def ask_shared(request: Request[A]) -> Reply[A]:
@@ -49,18 +51,46 @@ def ask_shared(request: Request[A]) -> Reply[A]:
     )
     if own or len(msgspec.json.encode(request)) > LONG_TEXT:
         return ask(request)
-    return decode_reply(answer_type(type(request)), _shared_reply(request, int(monotonic() / REFRESH_SECONDS)))
+    return decode_reply(answer_type(type(request)), shared_reply(request))
 
 
-@cached(LRUCache(256), condition=Condition())  # people who ask at the same time wait for one answer
-def _shared_reply(request: Request[Answer], tick: int) -> bytes:
-    return _encoded_reply(request)
+def shared_reply(request: Request[Any], *of: Hashable) -> bytes:
+    """The reply to a request, one for all who ask it `of` the same within REFRESH_SECONDS.
 
-
-def _encoded_reply(request: Request[Answer]) -> bytes:
-    job = submit(request)
+    Raises HeadlightError where there is none; the next who asks tries again.
+    """
+    key = (request, of, int(monotonic() / REFRESH_SECONDS))
+    with _sharing():  # no longer than it takes to ask: people who come at the same time wait for one answer
+        job = _shared_job(*key)
     try:
-        return job.future.result()
+        return _result(job)
+    except HeadlightError:
+        forget_shared()
+        raise
+
+
+@lru_cache(maxsize=256)
+def _shared_job(request: Request[Any], of: tuple[Hashable, ...], tick: int) -> Job:
+    return submit(request)
+
+
+def forget_shared() -> None:
+    """Ask anew from now on."""
+    _shared_job.cache_clear()
+
+
+@lru_cache(maxsize=1)
+def _sharing() -> Lock:
+    return Lock()
+
+
+def _result(job: Job) -> bytes:
+    """The answer to a job. Whoever waits for it in a run of the page lets other runs go on."""
+    try:
+        if job.future.done():
+            return job.future.result()
+        with without_turn():
+            return job.future.result()
     except CancelledError as error:
         raise EngineError(STOPPED) from error
 
@@ -87,7 +117,7 @@ def submit(request: Request[Any], body: bytes = b"") -> Job:
 
 
 def check_image(data: bytes, *, recording: bool = False) -> None:
-    """Have somebody's picture, or their recording, read. Raises HeadlightError where it is none."""
+    """Have a visitor's picture or recording read. Raises HeadlightError where it cannot be read."""
     request = CheckImageRequest(recording=recording)
     asked = EngineRequest(request.route, msgspec.json.encode(request), images={"": data})
     engine().submit(current_queue(), asked, lane=Lane.PRIVATE, seconds=request.seconds).future.result()

@@ -1,4 +1,4 @@
-"""What the server itself asks of the workers: to be ready, which models there are, whether a picture can be read."""
+"""Requests of the server itself: be ready, list the models, read a picture."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ModelsAnswer(Answer, frozen=True, kw_only=True):
 
 
 class WarmUpRequest(PageRequest[Done], frozen=True, kw_only=True):
-    """Open the first model and import all that answers, so that nobody waits for it."""
+    """Open the first model and import everything that answers, before the first visitor asks."""
 
     route: ClassVar[str] = "warm_up"
     seconds: ClassVar[float] = 120.0
@@ -62,7 +62,7 @@ class ModelsRequest(PageRequest[ModelsAnswer], frozen=True, kw_only=True):
 
 
 class OwnModelsRequest(PageRequest[ModelsAnswer], frozen=True, kw_only=True):
-    """What the visitor who asks has brought."""
+    """The models that the asking visitor uploaded."""
 
     route: ClassVar[str] = "own_models"
     is_http: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""The engine from the outside: requests in, bytes out, whatever happens in between."""
+"""The engine from the outside: each request ends in an answer as bytes or in a sentence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VISITOR_MEMORY_BYTES = 2 << 30  # of such a worker on a shared server, beside tw
 
 
 class Worker(Protocol):
-    """What answers one job at a time, on this machine or another, and can be stopped."""
+    """A worker that answers one job at a time, on this machine or another, and can be stopped."""
 
     def answer(self, job: Job) -> bytes:
         """The answer to a job. Raises HeadlightError with the sentence for the person where there is none."""
@@ -83,13 +83,13 @@ class WorkerThread(Thread):
 
     def _answer(self, job: Job) -> bytes | Exception:
         if self.lane.is_private and job.visitor != self.owner:
-            self.worker.stop()  # what it holds is somebody else's
+            self.worker.stop()  # it holds another visitor's models
             self.owner = job.visitor
         try:
             return self.worker.answer(job)
         except HeadlightError as error:
             return error
-        except Exception as error:  # the lane goes on, whatever happens; what was asked stays out of the log
+        except Exception as error:  # the lane goes on after any error; the question stays out of the log
             logging.getLogger(__name__).exception("The engine failed")
             self.worker.stop()
             return EngineError(unforeseen(error, "Try again or reload."))
@@ -125,7 +125,7 @@ class WorkerPool:
 class Engine:
     """A pool of workers for each lane: what is answered at once, long work, and what visitors brought themselves.
 
-    Nobody's letter waits for long work, and nobody else's work is in a process that reads a visitor's own files.
+    Letters never wait for long work, and a process that reads a visitor's own files does no other visitor's work.
     `address` is where the workers are: on this machine, or in a Ray cluster. Raises EngineError where it has none.
     """
 
@@ -136,7 +136,7 @@ class Engine:
         private = WorkerLimits(VISITOR_MEMORY_BYTES + 2 * upload_bytes if is_shared else 0, niceness=5)
         self.lanes = {
             Lane.SHORT: WorkerPool("short", WorkerLimits(gpu_workers=workers), workers, employ=employ),
-            Lane.LONG: WorkerPool("long", WorkerLimits(niceness=5), 1, employ=employ),
+            Lane.LONG: WorkerPool("long", WorkerLimits(niceness=10), 1, employ=employ),
             Lane.PRIVATE: WorkerPool("private", private, VISITOR_WORKERS, is_private=True, employ=employ),
         }
 
@@ -177,7 +177,7 @@ def _join(threads: Sequence[Thread], seconds: float) -> None:
 
 
 def _employer(address: str) -> Callable[[WorkerLimits], Worker]:
-    """What makes workers, on this machine or in the Ray cluster at an address."""
+    """A maker of workers, on this machine or in the Ray cluster at an address."""
     if address == LOCAL_ENGINE:
         return WorkerProcess
     try:

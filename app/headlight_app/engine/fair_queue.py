@@ -1,4 +1,4 @@
-"""A queue that serves visitors in turn, so that nobody waits for all that somebody else has asked."""
+"""A queue that serves visitors in turn, so that one visitor's many questions do not hold up another's."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Superseded(EngineError):
 
 
 class FairQueue:
-    """Jobs by visitor: one at work for each, the next from whoever has waited longest since their last."""
+    """Jobs by visitor: one at work for each, the next from the visitor who has waited longest."""
 
     def __init__(self) -> None:
-        self.waiting: OrderedDict[str, deque[Job]] = OrderedDict()  # who is served next comes first
+        self.waiting: OrderedDict[str, deque[Job]] = OrderedDict()  # in the order in which they are served
         self.running: dict[str, Job] = {}
         self.changed = Condition()
         self.closed = False

@@ -66,7 +66,7 @@ class Job:
         self.cancelled.set()
 
     def finish(self, outcome: bytes | Exception) -> None:
-        """Give whoever waits the answer, or what went wrong; the first outcome stands."""
+        """Hand the answer or the error to the waiting request; the first outcome stands."""
         if self.future.done() or not self.future.set_running_or_notify_cancel():
             return
         if isinstance(outcome, Exception):

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Condition
-from time import monotonic
-
-from cachetools import LRUCache, cached
+from functools import lru_cache
 
 from headlight.config import Config
 from headlight.errors import CheckpointError
 from headlight.validation import from_plain
 from headlight_app.access.uploads import describe_ownership, upload_store
 from headlight_app.access.visitor import current_visitor
-from headlight_app.engine.client import REFRESH_SECONDS, ask
+from headlight_app.contract.reply import decode_reply
+from headlight_app.engine.client import forget_shared, shared_reply
 from headlight_app.engine.contract import ListedModel, ModelsAnswer, ModelsRequest, OwnModelsRequest
 
 
@@ -43,7 +41,7 @@ class KnownModels:
 
 def available_models() -> tuple[AvailableModel, ...]:
     """Everything that this visitor can open by name: what the server offers, then what they brought themselves."""
-    return (*_offered(_tick()).available, *_own_models().available)
+    return (*_offered().available, *_own_models().available)
 
 
 def trained_with(entry: AvailableModel, entries: Sequence[AvailableModel]) -> dict[str, str]:
@@ -61,12 +59,12 @@ def trained_with(entry: AvailableModel, entries: Sequence[AvailableModel]) -> di
 def listed_models(*, refresh: bool = False) -> tuple[ListedModel, ...]:
     """All that this server offers, in the catalogue's order; what is broken too. `refresh` looks again at once."""
     if refresh:
-        _offered.cache_clear()
-    return _offered(_tick()).listed
+        forget_shared()
+    return _offered().listed
 
 
 def own_models() -> tuple[ListedModel, ...]:
-    """What this visitor brought."""
+    """The models that this visitor uploaded."""
     return _own_models().listed
 
 
@@ -75,27 +73,19 @@ def own_titles() -> dict[str, str]:
     return {listed.name: f"{listed.title} ({describe_ownership(listed.name)})" for listed in own_models()}
 
 
-def _tick() -> int:
-    """A number that changes when what is known of the models is too old."""
-    return int(monotonic() / REFRESH_SECONDS)
-
-
 def _own_models() -> KnownModels:
-    names = tuple(checkpoint.name for checkpoint in upload_store().owned_by(current_visitor()))
-    return _own(current_visitor(), names, _tick()) if names else KnownModels()
+    visitor = current_visitor()
+    names = tuple(checkpoint.name for checkpoint in upload_store().owned_by(visitor))
+    return _known(shared_reply(OwnModelsRequest(), visitor, names)) if names else KnownModels()
 
 
-@cached(LRUCache(2), condition=Condition())  # people who come at the same time wait for the first one's answer
-def _offered(tick: int) -> KnownModels:
-    return _known(ask(ModelsRequest()).answer)
+def _offered() -> KnownModels:
+    return _known(shared_reply(ModelsRequest()))
 
 
-@cached(LRUCache(128), condition=Condition())
-def _own(visitor: str, names: tuple[str, ...], tick: int) -> KnownModels:
-    return _known(ask(OwnModelsRequest()).answer)
-
-
-def _known(answer: ModelsAnswer) -> KnownModels:
+@lru_cache(maxsize=128)
+def _known(reply: bytes) -> KnownModels:
+    answer = decode_reply(ModelsAnswer, reply).answer
     available = (
         AvailableModel(
             one.name,

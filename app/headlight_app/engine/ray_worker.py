@@ -54,7 +54,7 @@ NO_ROOM = "The machines that answer have no room for this checkpoint now. Try ag
 class RayCluster:
     """A cluster by its address, as `ray.init` takes it: ray://HOST:PORT, or HOST:PORT where this machine belongs to it.
 
-    Every machine of it has this version of Headlight, and whoever may speak to one may run anything on all.
+    Every machine of it has this version of Headlight, and access to one means running anything on all.
     """
 
     def __init__(self, address: str) -> None:
@@ -66,7 +66,7 @@ class RayCluster:
         with self.lock:
             if ray.is_initialized():
                 return
-            ray.shutdown()  # what is left of a connection that broke
+            ray.shutdown()  # the rest of a connection that broke
             try:
                 ray.init(self.address, log_to_driver=False, logging_level=logging.ERROR)
             except (OSError, RayError, RuntimeError, ValueError) as error:
@@ -89,7 +89,7 @@ class RayCluster:
         options = {
             "num_cpus": PLACE_CPUS,
             "num_gpus": share if free else 0,
-            "max_concurrency": 2,  # a question, and whoever wants it no more
+            "max_concurrency": 2,  # a question, and the call that cancels it
             "scheduling_strategy": "SPREAD",
             **(elsewhere if lost_node else {}),
         }
@@ -178,7 +178,7 @@ class RayWorker:
         return message[1:]
 
     def _wait_for(self, reference: Any, seconds: float, job: Job | None = None) -> Any:
-        """What an actor's method gives. Raises EngineError where it takes too long, and stops the actor then."""
+        """The result of an actor's method. Raises EngineError after too long a wait, and stops the actor then."""
         deadline, said = monotonic() + seconds, reference.future()
         while not wait([said], POLL_SECONDS).done:
             if self.has_ended:
@@ -255,7 +255,7 @@ class WorkerActor:
             return SENTENCE + str(error).encode("utf-8", "replace")
 
     def cancel(self, number: int) -> None:
-        """Let go of a question; whoever asked says so until there is an answer."""
+        """Cancel a question; the server repeats this until an answer comes."""
         if number == self.number:
             self.job.cancel()
 
@@ -302,7 +302,7 @@ def _root(checkpoint: VisitorFolder) -> Path:
 
 
 def _inside(checkpoint: VisitorFolder) -> str:
-    """What is opened, as seen from there."""
+    """The path that is opened, as the node sees it."""
     return Path(checkpoint.folder).relative_to(_root(checkpoint)).as_posix()
 
 
@@ -319,7 +319,7 @@ def _files(checkpoint: VisitorFolder) -> list[Path]:
 
 
 def _fingerprint(files: list[Path]) -> str:
-    """What tells files from what they were before."""
+    """A mark of files that changes when they do."""
     told = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     return sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()
 

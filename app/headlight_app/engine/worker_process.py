@@ -30,7 +30,7 @@ CANCEL_SECONDS = 1.0  # in which a worker must let go of a job that was cancelle
 START_SECONDS = 60.0  # in which a worker must be ready, on a very busy machine
 STARVED_SECONDS = 60.0  # that a question may take besides, while others have the processors
 HELD_SECONDS = 1.0  # for which a worker may be stopped, as Ctrl+Z does, before another takes its place
-PIPE_BYTES = 32 << 10  # that a pipe takes though nobody reads it
+PIPE_BYTES = 32 << 10  # that a pipe takes without a reader
 ANSWER, SENTENCE, READY = b"A", b"S", b"R"  # the first byte of what a worker says
 ASK, CANCEL = b"Q", b"C"  # and of what it is told
 DIED = (
@@ -50,7 +50,7 @@ class WorkerHeld(Exception):
 
 @dataclass(frozen=True)
 class WorkerLimits:
-    """What a worker may take: bytes of memory in all (0: nine tenths of its machine's), its place behind others (nice).
+    """The limits of a worker: bytes of memory in all (0: nine tenths of its machine's), its place behind others (nice).
 
     Among `gpu_workers` the GPUs of a cluster are shared out; it gets none where that is 0.
     `module` is what it runs, by name alone: nothing here imports it.
@@ -151,7 +151,7 @@ class WorkerProcess:
 
 
 class Watch:
-    """What a worker takes for one answer, looked at from outside."""
+    """The time and memory that a worker takes for one answer, measured from outside."""
 
     def __init__(self, process: psutil.Process, limits: WorkerLimits, seconds: float) -> None:
         self.process, self.limits, self.seconds = process, limits, seconds
@@ -183,7 +183,7 @@ def _send(connection: Connection, message: bytes) -> None:
         return
 
     def send() -> None:
-        # The worker has ended, which whoever waits for its answer sees; a connection that was closed has no handle.
+        # The worker has ended, as the waiting request will see; a closed connection has no handle.
         with suppress(OSError, TypeError):
             connection.send_bytes(message)
 
@@ -199,7 +199,7 @@ def _is_ready(connection: Connection) -> bool:
 
 
 def _processor_seconds(process: psutil.Process) -> float:
-    """What a process has computed, all its threads together."""
+    """The processor time of a process, all its threads together."""
     times = process.cpu_times()
     return times.user + times.system
 
@@ -234,7 +234,7 @@ def _start_process(connection: Connection, limits: WorkerLimits) -> subprocess.P
 
 
 def main(arguments: Sequence[str]) -> None:
-    """What a worker process does: live within its limits, and serve."""
+    """The main function of a worker process: set its limits, then serve."""
     handle, limits = int(arguments[0]), WorkerLimits.from_json(arguments[1])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the server's to hear
     if sys.platform != "win32":
@@ -251,7 +251,7 @@ def _confine(limits: WorkerLimits) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_bytes, limits.memory_bytes))
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: nobody is left behind when the server is killed
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: a worker ends when its server is killed
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What Explore asks: the heads of a text, one head closely, what the layers do, and files of what is shown."""
+"""Requests of Explore: the heads of a text, one head closely, the layers, and files of all that is shown."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
-from headlight_app.contract.diagram import ModelDiagramAnswer
+from headlight_app.contract.arrays import ArraysAnswer
 from headlight_app.contract.parts import (
     AttentionGroupAnswer,
     Catalogue,
     CodeSection,
     ExampleAnswer,
-    Fields,
     LayerHead,
     Metrics,
     Patches,
@@ -21,8 +20,9 @@ from headlight_app.contract.parts import (
 )
 from headlight_app.contract.question import Index, NumberOrUnset, Position, Question
 from headlight_app.contract.reply import FileAnswer
-from headlight_app.contract.request import Answer, Lane, OpenedRequest, PageRequest, QuestionRequest
+from headlight_app.contract.request import Answer, Lane, OpenedRequest, QuestionRequest
 from headlight_app.contract.state import HeadChoice, Label, State
+from headlight_app.export.contract import ProgramAnswer
 
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
@@ -49,11 +49,20 @@ class TargetRequest(QueryRequest[A_co], Generic[A_co], frozen=True, kw_only=True
 # --- all heads -------------------------------------------------------------------------------------------------------
 
 
+class PartDifference(Struct, frozen=True, kw_only=True):
+    """A part of the model that is not as trained: its field of a Variant, its title, what it was and what it is."""
+
+    field: str
+    title: str
+    was: str
+    now: str
+
+
 class TraceAnswer(Answer, frozen=True, kw_only=True):
     """All that Explore paints at each letter; the numbers are the byte codes of each attention group in turn.
 
-    It is `changed` where there is a before and an after. A token is `maskable` where the model has a mask token.
-    `context` is how many tokens the model reads at most.
+    It is `changed` where there is a before and an after; `differences` are the replaced parts. A token is `maskable`
+    where the model has a mask token. `context` is how many tokens the model reads at most.
     """
 
     tokens: tuple[Token, ...]
@@ -64,6 +73,7 @@ class TraceAnswer(Answer, frozen=True, kw_only=True):
     attention_groups: tuple[AttentionGroupAnswer, ...]
     predictions: tuple[Prediction, ...]
     changed: bool
+    differences: tuple[PartDifference, ...]
     no_prediction_reason: str
     notes: tuple[str, ...]
     question: Question
@@ -356,7 +366,7 @@ class PromotedTokens(Struct, frozen=True, kw_only=True):
 
 
 class LogitAttributionAnswer(Answer, frozen=True, kw_only=True):
-    """What each component adds to the logit of an answer; `assumptions` say what is kept as it is for that.
+    """The contribution of each component to the logit of an answer; `assumptions` name the parts held fixed for it.
 
     The answer is `text`; `preposition` and `token_text` say at which token, as in Prediction.
     """
@@ -373,7 +383,7 @@ class LogitAttributionAnswer(Answer, frozen=True, kw_only=True):
 
 
 class LogitAttributionRequest(TargetRequest[LogitAttributionAnswer], frozen=True, kw_only=True):
-    """What each part adds to the logit of an answer, and what each feed-forward promotes there."""
+    """The contribution of each part to the logit of an answer, and the tokens that each feed-forward promotes."""
 
     route: ClassVar[str] = "logit_attribution"
 
@@ -521,12 +531,27 @@ class NeuronRequest(TargetRequest[NeuronAnswer], frozen=True, kw_only=True):
     neuron: Index = 0
 
 
-class ModelDiagramRequest(QuestionRequest[ModelDiagramAnswer], frozen=True, kw_only=True):
-    """The diagram of the model as it is changed, with its block as it is in `layer`."""
+# --- the picture -----------------------------------------------------------------------------------------------------
 
-    route: ClassVar[str] = "model_diagram"
 
-    layer: Index = 0
+class InputVectorsAnswer(ArraysAnswer, frozen=True, kw_only=True):
+    """The vectors of the tokens from `first` on, as they enter the first layer of a stack.
+
+    `embedding` is [token channel]. `positions` is what the positional encoding `title` has for each token, which it
+    `places` beside the embedding, in the rotation of queries and keys (sines), in the scores (of head 0), or nowhere.
+    """
+
+    first: int
+    title: str
+    places: Literal["added", "rotated", "scores", ""]
+
+
+class InputVectorsRequest(QuestionRequest[InputVectorsAnswer], frozen=True, kw_only=True):
+    """What the first layer of a stack reads: a vector for each token, and its position."""
+
+    route: ClassVar[str] = "input_vectors"
+
+    stack: Label = ""
 
 
 # --- the page --------------------------------------------------------------------------------------------------------
@@ -540,9 +565,9 @@ class AttentionFunctionRow(Struct, frozen=True, kw_only=True):
 
 
 class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
-    """What the page shows before the first answer. `images` are the names of pictures, None for a model of texts.
+    """The page before the first answer. `images` are the names of pictures, None for a model of texts.
 
-    `opening` stands there until somebody types: an encoder-decoder has written its text for the source. The page begins
+    `opening` stands there until a text is typed; an encoder-decoder wrote it for the source. The page begins
     with `default_head`, layer and head, of `default_attention` where that is not the first.
     """
 
@@ -619,21 +644,6 @@ class SourceCodeRequest(QuestionRequest[SourceCodeAnswer], frozen=True, kw_only=
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
-class LinkAnswer(Answer, frozen=True, kw_only=True):
-    """The parameters of an address, and the names of what is too long to stand in one."""
-
-    query: str
-    omitted: tuple[str, ...]
-
-
-class LinkRequest(PageRequest[LinkAnswer], frozen=True, kw_only=True):
-    """The address of a state."""
-
-    route: ClassVar[str] = "link"
-
-    state: State
-
-
 class StateRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
     """A request about what is on the screen: the question, and the state in which its answer is looked at."""
 
@@ -690,29 +700,7 @@ class ExportWorksheetRequest(StateRequest[FileAnswer], frozen=True, kw_only=True
     omitted: Annotated[str, Meta(max_length=1_000)] = ""
 
 
-class ProvenanceAnswer(Answer, frozen=True, kw_only=True):
-    """Where a figure is from, as fields for its file, and in words."""
-
-    provenance: Fields
-    provenance_parts: tuple[str, ...]
-
-
-class ExportProvenanceRequest(StateRequest[ProvenanceAnswer], frozen=True, kw_only=True):
-    """Where a figure is from: that of the chosen heads, or of `all_heads`."""
-
-    route: ClassVar[str] = "export_provenance"
-
-    all_heads: bool = False
-
-
-class CodeAnswer(Answer, frozen=True, kw_only=True):
-    """A program that computes the same, in Python and for a shell."""
-
-    python: str
-    shell: str
-
-
-class ExportCodeRequest(StateRequest[CodeAnswer], frozen=True, kw_only=True):
+class ExportCodeRequest(StateRequest[ProgramAnswer], frozen=True, kw_only=True):
     """The view as Python and as lines for a shell."""
 
     route: ClassVar[str] = "export_code"

@@ -12,11 +12,11 @@ import streamlit as st
 from msgspec import to_builtins
 
 from headlight.errors import HeadlightError
-from headlight_app.access.addresses import current_room_address
-from headlight_app.contract.question import OWN_IMAGE_PREFIX, Question
+from headlight_app.access.page_turns import without_turn
+from headlight_app.contract.question import Question
 from headlight_app.contract.state import DEFAULT_STATE, MAX_ADDRESS_LENGTH, HeadChoice, State
 from headlight_app.engine.client import ask, ask_shared
-from headlight_app.engine.models import AvailableModel, own_titles
+from headlight_app.engine.models import AvailableModel
 from headlight_app.explore.contract import (
     ExploreChartsAnswer,
     ExploreChartsRequest,
@@ -26,6 +26,7 @@ from headlight_app.explore.contract import (
     SourceCodeRequest,
 )
 from headlight_app.explore.tabs import ANALYSES, TABS, analysis_section, tab_panel, tabs_json
+from headlight_app.export.page import shared_page
 from headlight_app.state.session import (
     apply_reports,
     current_state,
@@ -34,15 +35,16 @@ from headlight_app.state.session import (
 )
 from headlight_app.ui import charts, export_menu
 from headlight_app.ui.component import Component, Data, api_address, read
+from headlight_app.ui.terms import terms_json
 
 TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 # Seconds in which the component asks and paints before the charts take the interpreter and the browser, so that a
 # change in the sidebar is seen sooner (`python -m tests.bench page`). Component-initiated runs are already painted.
 PAINT_SECONDS = 0.12
 SIDEBAR_FIELDS = ("model", "device")  # of the sidebar alone; all else the component reports
-MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # what Markdown might take for more than a sign
-# Milliseconds without a change before Streamlit hears of one: its run draws the page anew, beside whoever types on.
-LONG_PAUSE, CHARTS_PAUSE = 3_000, 600  # where charts are open somebody waits for them
+MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # characters that Markdown may read as markup
+# Milliseconds without a change before Streamlit hears of one: its run draws the page anew while the person types on.
+LONG_PAUSE, CHARTS_PAUSE = 3_000, 600  # shorter where charts are open
 MAX_PREDICTIONS = 4  # charts of them
 
 FRONTEND, DRAWING = "explore/frontend", "ui/frontend"
@@ -55,11 +57,11 @@ def instrument(
     shared = (
         *(f"{DRAWING}/{name}.css" for name in ("styles/base", "heads/heads_tab")),
         *(f"{FRONTEND}/{name}.css" for name in ("image_gallery", "tabs", "edits/edits")),
-        "ui/frontend/model_diagram/model_diagram.css",
+        f"{FRONTEND}/picture/picture.css",
         export_menu.STYLE,
         "ui/frontend/styles/presenter.css",
     )
-    export_parts = (read(f"{FRONTEND}/export/{name}.html") for name in ("numbers", "share", "programs", "subject"))
+    export_parts = (read(f"{FRONTEND}/export/{name}.html") for name in ("numbers", "pages", "shell"))
     panels = "".join(tab_panel(name, read(tab.html)) for name, tab in TABS.items())
     sections = "".join(analysis_section(name, row, read(row.html)) for name, row in ANALYSES.items())
     return Component(
@@ -92,7 +94,7 @@ def show_instrument(component: Component, state: State, known: ExplorePageAnswer
     state = state.with_default_head(known.default_head)
     state = state.change(attention=state.attention or known.default_attention)
     apply_reports(component.key, opening.text, opening.source, default_head=known.default_head)
-    component.mount(_component_data(state, question, known.writes_target) | _known_data(known) | more)
+    component.mount(_component_data(component.key, state, question, known.writes_target) | _known_data(known) | more)
     if state.embedded:
         return
     if state.too_long:
@@ -121,10 +123,16 @@ def _with_known_names(state: State, known: ExplorePageAnswer) -> State:
 def _known_data(known: ExplorePageAnswer) -> Data:
     """What is known before the first answer, as the browser reads it."""
     data: Data = to_builtins(known)
-    return {**data, **data.pop("catalogue"), "tabs": tabs_json(TABS), "analyses": tabs_json(ANALYSES)}
+    return {
+        **data,
+        **data.pop("catalogue"),
+        "tabs": tabs_json(TABS),
+        "terms": terms_json(),
+        "analyses": tabs_json(ANALYSES),
+    }
 
 
-def _component_data(state: State, question: Question, writes_target: bool) -> Data:
+def _component_data(path: str, state: State, question: Question, writes_target: bool) -> Data:
     """What the component needs to know from Streamlit besides what the engine knows.
 
     A text that is None stays so where the model writes it, so that it follows the source.
@@ -141,9 +149,7 @@ def _component_data(state: State, question: Question, writes_target: bool) -> Da
         "link_defaults": to_builtins(DEFAULT_STATE),
         "question_fields": Question.__struct_fields__,
         "longest_link": MAX_ADDRESS_LENGTH,
-        "room_address": current_room_address(),
-        "own_model": own_titles().get(question.model, ""),
-        "own_image_prefix": OWN_IMAGE_PREFIX,
+        **shared_page(path, question.model),
         "pause": CHARTS_PAUSE if st.session_state.get("numbers") else LONG_PAUSE,
     }
 
@@ -154,7 +160,8 @@ def _numbers(state: State, question: Question) -> None:
     if not part.open:
         return
     if not is_component_run():
-        sleep(PAINT_SECONDS)
+        with without_turn():
+            sleep(PAINT_SECONDS)
     try:
         shown = ask(ExploreChartsRequest(question=question, choice=_head_choice(state)))
     except HeadlightError:

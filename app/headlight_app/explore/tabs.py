@@ -1,4 +1,4 @@
-"""The tabs of Explore, and the analyses of the tab Layers: a row for each, with its title, HTML and JavaScript."""
+"""The panels of Explore, and the analyses of the panel Layers: a row for each, with its title, HTML and JavaScript."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headlight_app.contract.state import Values
 
 @dataclass(frozen=True)
 class Tab:
-    """One tab: `title` as people read it, `html` and `module` as paths from the project's folder.
+    """One panel that a part of the picture opens: its `title`, its `html` and `module` as paths from the package.
 
     The module exports by default what draws the tab (`Tab` in app/headlight_app/explore/frontend/types.d.ts).
     """
@@ -54,10 +54,10 @@ TABS: Registry[Tab] = Registry(
             "explore/frontend/layers/layers_tab.html",
             "explore/frontend/layers/layers_tab.js",
         ),
-        "model": Tab(
-            "Model",
-            "explore/frontend/model_diagram/model_tab.html",
-            "explore/frontend/model_diagram/model_tab.js",
+        "tokens": Tab(
+            "Tokens and vectors",
+            "explore/frontend/tokens/tokens_tab.html",
+            "explore/frontend/tokens/tokens_tab.js",
         ),
     },
 )
@@ -116,7 +116,8 @@ def tabs_json(tabs: Mapping[str, Tab]) -> list[Values]:
 
 def tab_panel(tab: str, html: str) -> str:
     """The HTML of one tab's panel."""
-    attributes = f'class="tab-panel {tab}-panel" data-testid="panel-{tab}" role="tabpanel" aria-labelledby="tab-{tab}"'
+    label = escape(TABS[tab].title)
+    attributes = f'class="tab-panel {tab}-panel" data-testid="panel-{tab}" role="region" aria-label="{label}"'
     return f"<div {attributes} hidden>{html}</div>"
 
 

@@ -1,4 +1,4 @@
-"""What the sidebar asks: the parts of a model that can be replaced, and the devices."""
+"""Requests of the sidebar: the parts of a model that can be replaced, and the devices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FrameAnswer(Answer, frozen=True, kw_only=True):
 
 
 class FrameRequest(PageRequest[FrameAnswer], frozen=True, kw_only=True):
-    """What the sidebar offers whichever model is open."""
+    """The sidebar's choices for every model."""
 
     route: ClassVar[str] = "frame"
     is_http: ClassVar[bool] = False

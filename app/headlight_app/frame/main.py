@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +13,7 @@ from streamlit.navigation.page import Page
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from headlight.errors import HeadlightError
+from headlight_app.access.page_turns import page_turn
 from headlight_app.access.presence import presence
 from headlight_app.access.uploads import UPLOAD_GONE, is_upload, upload_store
 from headlight_app.access.visitor import current_visitor
@@ -30,7 +31,12 @@ from headlight_app.engine.models import (
 )
 from headlight_app.explore import page as explore
 from headlight_app.frame import sidebar
-from headlight_app.frame.suitable_model import chosen_entry, requirement, suitable_state, with_suitable_model
+from headlight_app.frame.suitable_model import (
+    chosen_entry,
+    requirement,
+    state_on_return,
+    suitable_state,
+)
 from headlight_app.generate import page as generate
 from headlight_app.models import page as checkpoints
 from headlight_app.models.contract import WeightReportRequest
@@ -49,11 +55,16 @@ NONFINITE_WARNING = "_nonfinite_warning"
 
 
 def main() -> None:
-    """One run of the page."""
+    """One run of the page, once it is its turn."""
+    _mark_visitor_present()
+    with page_turn():
+        _run()
+
+
+def _run() -> None:
     state = current_state()
     st.set_page_config("Headlight", None, "wide", initial_sidebar_state="collapsed" if state.presenter else "auto")
-    st.html(_stylesheet(state))
-    _mark_visitor_present()
+    st.html(_stylesheet(*(name for name in ("presenter", "embedded") if getattr(state, name))))
     entries = available_models()
     pages = {page: st.Page(partial(_show_page, page), title=page.TITLE, url_path=page.PATH) for page in PAGES}
     chosen = st.navigation(list(pages.values()), position="hidden")
@@ -91,10 +102,16 @@ def _tell_browser(title: str) -> None:
         slot.html(script, unsafe_allow_javascript=True)
 
 
-def _stylesheet(state: State) -> str:
-    """The frame's look, and what changes it: a projector, or a frame within somebody else's page."""
-    names = ("frame", *(name for name in ("presenter", "embedded") if getattr(state, name)))
-    return f"<style>{''.join((STATIC / f'{name}.css').read_text(encoding='utf-8') for name in names)}</style>"
+@cache
+def _stylesheet(*changes: str) -> str:
+    """The frame's look, which presenter mode and embedding in another page change."""
+    styles = ((STATIC / f"{name}.css").read_text(encoding="utf-8") for name in ("frame", *changes))
+    return f"<style>{''.join(styles)}</style>"
+
+
+@cache
+def _brand() -> str:
+    return (STATIC / "brand.html").read_text(encoding="utf-8")
 
 
 def _draw_sidebar(
@@ -102,10 +119,11 @@ def _draw_sidebar(
 ) -> DeltaGenerator:
     """The sidebar; gives the place for what is only known once the page is drawn."""
     with st.sidebar:
-        st.html((STATIC / "brand.html").read_text(encoding="utf-8"), unsafe_allow_javascript=True)
+        st.html(_brand(), unsafe_allow_javascript=True)
         for page, link in pages.items():
-            query = encode_state(with_suitable_model(page, state, entries))
+            query = encode_state(state_on_return(page, open_page, state, entries))
             st.page_link(link, label=page.TITLE, icon=page.ICON, query_params=query)
+        st.html((STATIC / "rail.html").read_text(encoding="utf-8"), unsafe_allow_javascript=True)
         weights_slot = _draw_controls(open_page, state, entries) if entries else st.empty()
         sidebar.presenter_toggle(state)
         sidebar.HELP.mount({})

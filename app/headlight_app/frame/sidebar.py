@@ -22,6 +22,7 @@ from headlight_app.state.session import change_state, report_serial
 from headlight_app.state.variants import pools, trained_variant
 from headlight_app.ui.component import Component, Data, api_address, shared_styles
 from headlight_app.ui.modules import base_path
+from headlight_app.ui.terms import terms_json
 
 VARIANT = Component(
     "model_variant",
@@ -61,7 +62,7 @@ SCENES = Component(
 
 @lru_cache(maxsize=1)
 def offered() -> FrameAnswer:
-    """What there is to choose from, as the engine knows it; the same for as long as the server runs."""
+    """The engine's choices; they stay the same while the server runs."""
     return ask(FrameRequest()).answer
 
 
@@ -93,7 +94,7 @@ def _on_model_change() -> None:
 
 
 def variant_controls(state: State, trained: Config, trained_models: Mapping[str, str]) -> None:
-    """Mask, positional encoding, attention function, scale and pooling, as trained until somebody chooses otherwise.
+    """Mask, positional encoding, attention function, scale and pooling, as trained until another is chosen.
 
     `trained_models` names, by positional encoding, the model that was trained with it and is else alike. A component,
     so that Explore hears of a choice in the browser and repaints without waiting for a rerun.
@@ -116,6 +117,7 @@ def variant_controls(state: State, trained: Config, trained_models: Mapping[str,
         "trained_models": dict(trained_models),
         "trained_masks": parts["masks"],
         "trained_scale": trained.scale,
+        "terms": terms_json(),
         "variant": to_builtins(state.variant),
         "mask_arguments": to_builtins(offered().mask_arguments),
         "serial": report_serial(),
@@ -133,7 +135,7 @@ def _options(trained: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _linked_mask(variant: Variant, field: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The mask that a link has named and nobody can choose: a matrix, written out."""
+    """The mask that a link names and the list does not offer: a matrix, written out."""
     kind = variant.masks.partition(":")[0]
     titles = offered().unlisted_masks
     return [(kind, titles[kind])] if field == "masks" and kind in titles and kind not in names else []
@@ -163,7 +165,7 @@ def _widget_key(field: str, shown: object) -> str:
     """A widget of its own for each value of a field; it begins with that value.
 
     A request that the browser sent before it heard of a new value holds the old one. To a widget with the same key for
-    both it would be somebody's choice, and undo the new value.
+    both it would count as a choice, and undo the new value.
     """
     key = f"{field}={shown}"
     st.session_state[key] = shown
@@ -171,7 +173,7 @@ def _widget_key(field: str, shown: object) -> str:
 
 
 def _store_widget(field: str, shown: object, encode: Callable[[Any], str] = str) -> Callable[[], None]:
-    """Takes what somebody chose with the widget that shows this value."""
+    """Takes the choice made with the widget that shows this value."""
 
     def store() -> None:
         chosen = st.session_state[f"{field}={shown}"]

@@ -1,4 +1,4 @@
-"""What Generate asks: one step of a text that grows, and what the page shows at first."""
+"""Requests of Generate: one step of a growing text, and the first view of the page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ReadTokens(Struct, frozen=True, kw_only=True):
 
 
 class CachedLayer(Struct, frozen=True, kw_only=True):
-    """What one layer holds of each token: a key and a value in each of its key/value heads; sizes are in bytes."""
+    """The cache of one layer for each token: a key and a value in each of its key/value heads; sizes are in bytes."""
 
     tokens: int
     key_value_heads: int
@@ -92,7 +92,7 @@ class GenerateRequest(QuestionRequest[GenerateAnswer], frozen=True, kw_only=True
 
 
 class GenerateReport(Struct, frozen=True, kw_only=True):
-    """What the component reports of its text: generated tokens belong to it alone."""
+    """The component's report of its text: generated tokens belong to it alone."""
 
     text: Text
     source: Text
@@ -102,7 +102,7 @@ class GenerateReport(Struct, frozen=True, kw_only=True):
 
 
 class GeneratePageAnswer(Answer, frozen=True, kw_only=True):
-    """Examples, the first of which stands there until somebody types, and the head to begin with."""
+    """Examples, the first of which stands there until the person types, and the head to begin with."""
 
     examples: tuple[ExampleAnswer, ...]
     default_head: LayerHead

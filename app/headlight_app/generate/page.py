@@ -13,6 +13,7 @@ from headlight_app.contract.question import Question
 from headlight_app.contract.state import State
 from headlight_app.engine.client import ask
 from headlight_app.engine.models import AvailableModel
+from headlight_app.export.page import shared_state
 from headlight_app.generate.contract import GeneratePageAnswer, GeneratePageRequest, GenerateReport
 from headlight_app.state.requirement import Requirement
 from headlight_app.state.session import apply_reports, report_serial
@@ -33,7 +34,7 @@ STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head", "blen
 
 
 def required(state: State) -> Requirement:
-    """What the page needs of its model."""
+    """The requirement of the page on its model."""
     return Requirement("writes", lambda config: task_of(config).generates)
 
 
@@ -55,7 +56,7 @@ def show(state: State, entry: AvailableModel) -> None:
 
 
 def _component_data(state: State, entry: AvailableModel, question: Question, known: GeneratePageAnswer) -> Data:
-    """What the component needs to know from Streamlit."""
+    """The component's data from Streamlit."""
     choice = {name: getattr(state, name) for name in STATE_FIELDS} | {"text": question.text, "source": question.source}
     data: Data = msgspec.to_builtins(
         {
@@ -70,13 +71,14 @@ def _component_data(state: State, entry: AvailableModel, question: Question, kno
             "writes_pdf": known.writes_pdf,
             "serial": report_serial(),
             "presenter": state.presenter,
+            "shared": shared_state(PATH, state),
         }
     )
     return data
 
 
 def _read_report(question: Question, told: Data, report: Data) -> Data:
-    """What the component reported as choices, beside what it was told before: generated tokens belong to their text."""
+    """The component's report as choices; generated tokens belong to their text."""
     report = told | report
     said = msgspec.convert(report, GenerateReport)
     asked = structs.replace(question, text=said.text, source=said.source, masked_positions=said.masked_positions)

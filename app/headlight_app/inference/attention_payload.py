@@ -1,4 +1,4 @@
-"""What several answers hold: tokens, all heads as bytes, predictions before and after, and notes."""
+"""Parts of several answers: tokens, all heads as bytes, predictions before and after, and notes."""
 
 from __future__ import annotations
 
@@ -44,16 +44,12 @@ def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndar
     if not has_weights(traced, attention_group):
         rows, columns = (min(length, MAX_THUMBNAIL_SIDE) for length in sequence_lengths(traced, attention_group))
         return np.zeros((attention_group.layers, attention_group.heads, rows, columns), dtype=np.uint8)
-    quantized_layers = []
-    for layer in range(attention_group.layers):
-        path = attention_group.path(layer)
-        weights = traced[f"{path}.weights"]
-        allowed = traced[f"{path}.mask"]
-        allowed = allowed if allowed.strides[0] else allowed[:1]  # the heads of most models share one mask
-        quantized_layers.append(
-            quantize_weights(max_pool(weights, MAX_THUMBNAIL_SIDE), max_pool(allowed > 0, MAX_THUMBNAIL_SIDE))
-        )
-    return np.stack(quantized_layers)
+    paths = [attention_group.path(layer) for layer in range(attention_group.layers)]
+    weights = np.stack([max_pool(traced[f"{path}.weights"], MAX_THUMBNAIL_SIDE) for path in paths])
+    masks = [traced[f"{path}.mask"] for path in paths]
+    if not any(mask.strides[0] for mask in masks):  # the heads of most models share one mask
+        masks = [mask[:1] for mask in masks]
+    return quantize_weights(weights, np.stack([max_pool(mask > 0, MAX_THUMBNAIL_SIDE) for mask in masks]))
 
 
 def quantized_layer_weights(resolved: ResolvedQuestion, attention_group: AttentionGroup, layer: int) -> np.ndarray:
@@ -122,7 +118,7 @@ def token_answers(encoded: Encoded, tokenizer: Tokenizer) -> tuple[Token, ...]:
 
 
 def predictions(resolved: ResolvedQuestion, query: int = -1) -> tuple[Prediction, ...]:
-    """What the model says, compared with the model as trained: at `query`, or at each masked token.
+    """The predictions, compared with those of the model as trained: at `query`, or at each masked token.
 
     Nothing, where it has no head to say it with or says what is no number.
     """
@@ -203,7 +199,7 @@ def _top_candidates(before: Float[np.ndarray, " token"], after: Float[np.ndarray
 
 
 def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:
-    """What somebody should know before believing the picture."""
+    """Notes to read before trusting the picture."""
     note_texts, traced = variant_notes(resolved), resolved.trace
     longest = max(len(traced.text.ids), len(traced.source.ids) if traced.source else 0)
     if longest > 80:
@@ -226,25 +222,27 @@ def _row_sum_notes(traced: Trace) -> list[str]:
 
 
 def variant_notes(resolved: ResolvedQuestion) -> list[str]:
-    """What was exchanged, in sentences, and what that means."""
+    """The replaced parts, in sentences, and their consequence."""
     trained, model = resolved.checkpoint.model.config, resolved.model
-    note_texts = [f"{part}: {now} instead of {was}." for part, was, now in variant_differences(trained, model.config)]
+    differences = variant_differences(trained, model.config)
+    note_texts = [f"{title}: {now} instead of {was}." for _, title, was, now in differences]
     if note_texts:
-        note_texts.append("The model was not trained this way; its weights expect the other.")
+        was = " and ".join(was for _, _, was, _ in differences)
+        note_texts.append(f"The model was trained with {was}, so expect worse answers.")
     missing = describe_missing_weights(model)
     return [*note_texts, missing] if missing else note_texts
 
 
-def variant_differences(trained: Config, variant_config: Config) -> list[tuple[str, str, str]]:
-    """Each part that differs from training: its title, and the titles of what it was and what it is."""
+def variant_differences(trained: Config, variant_config: Config) -> list[tuple[str, str, str, str]]:
+    """Each part that differs from training: its field, its title, and the titles of what it was and what it is."""
     was, now = trained_variant(trained), trained_variant(variant_config)
     return [
-        (title, _choice_title(names, getattr(was, part)), _choice_title(names, getattr(now, part)))
+        (part, title, _choice_title(names, getattr(was, part)), _choice_title(names, getattr(now, part)))
         for part, (title, names) in variant_choices().items()
         if getattr(was, part) != getattr(now, part)
     ]
 
 
 def _choice_title(names: Mapping[str, str], choice: str) -> str:
-    """What people call a choice for a part; only masks have more than these names."""
+    """The title of a choice for a part; only masks have further names."""
     return names[choice] if choice in names else masks_title(choice.split("+"))

@@ -24,6 +24,6 @@ def variant_choices() -> dict[str, tuple[str, dict[str, str]]]:
 
 
 def mask_argument_rows() -> dict[str, MaskArgument]:
-    """What stands behind the colon of those masks that need it, by the mask's name."""
+    """The arguments behind the colon of the masks that take one, by the mask's name."""
     rows = mask_arguments().items()
     return {name: msgspec.convert(argument, MaskArgument, from_attributes=True) for name, argument in rows}

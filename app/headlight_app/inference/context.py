@@ -13,7 +13,7 @@ _REQUEST: ContextVar[EngineRequest] = ContextVar("request", default=_NOBODY)
 
 
 def current_request() -> EngineRequest:
-    """The request that is being answered; outside of one, a request of nobody, who has brought nothing."""
+    """The request that is being answered; outside of one, an empty request without a visitor."""
     return _REQUEST.get()
 
 

@@ -26,7 +26,7 @@ MAX_WAIT_SECONDS = 1.0  # a large model is stopped after this time
 
 
 def examples_for(entry: CatalogEntry) -> tuple[Example, ...]:
-    """Examples that suit a model; the first one is on the page until somebody types. A model of images has one.
+    """Examples that suit a model; the first one is on the page until the person types. A model of images has one.
 
     Those that lie beside the model come before those of its kind.
     """
@@ -42,7 +42,7 @@ def examples_for(entry: CatalogEntry) -> tuple[Example, ...]:
 def _own_examples(entry: CatalogEntry) -> tuple[Example, ...]:
     try:
         return read_examples(entry.folder)
-    except HeadlightError:  # whatever lies there, the page opens
+    except HeadlightError:  # the page opens whatever the file holds
         return ()
 
 
@@ -62,7 +62,7 @@ def opening_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example
 
 
 def opening(entry: CatalogEntry, asked: OpenedRequest[Any], example: Example) -> Example:
-    """An example as it stands where nobody typed; an encoder-decoder writes the target for the source that is asked."""
+    """An example before anything was typed; an encoder-decoder writes the target for the given source."""
     source = example.source if asked.source is None or entry.config.reads_image else asked.source
     if not entry.config.has_cross_attention or (source == example.source and not asked.image):
         return example
@@ -74,7 +74,7 @@ def opening(entry: CatalogEntry, asked: OpenedRequest[Any], example: Example) ->
 
 
 def _source_of(entry: CatalogEntry, source: str, image: str = "") -> str | ProcessedImage:
-    """What the encoder reads: the text, or the image of that name."""
+    """The input of the encoder: the text, or the image of that name."""
     return read_image(image, entry.config) if entry.config.reads_image else source
 
 
@@ -128,7 +128,7 @@ def _target_key(checkpoint: Checkpoint, location: ModelLocation, source: str | P
 
 @cached(LRUCache(128), key=_target_key)
 def write_target(checkpoint: Checkpoint, location: ModelLocation, source: str | ProcessedImage) -> str:
-    """What a model as trained writes for a source with greedy decoding in MAX_WAIT_SECONDS; it may be nothing.
+    """The text that a model as trained writes for a source with greedy decoding in MAX_WAIT_SECONDS; it may be empty.
 
     Raises HeadlightError where it cannot write, or not for this source.
     """

@@ -22,13 +22,13 @@ MAX_PREPARED = 64  # pictures that stay prepared
 
 
 class PreparedImages:
-    """What models see of pictures, by the picture's bytes and what the model reads."""
+    """Pictures as models read them, by the picture's bytes and the model's processor."""
 
     def __init__(self) -> None:
         self.prepared: LRUCache[tuple[bytes, ImageConfig], ProcessedImage] = LRUCache(MAX_PREPARED)
 
     def prepare(self, data: bytes, config: ImageConfig) -> ProcessedImage:
-        """What a model sees of a picture. Raises ImageError for what is none."""
+        """A picture as a model reads it. Raises ImageError where the bytes are not a picture."""
         key = sha256(data).digest(), config
         found = self.prepared.get(key)
         if found is None:

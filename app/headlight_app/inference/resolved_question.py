@@ -30,13 +30,13 @@ from headlight_app.state.variants import readable_question
 
 # Logits of a whole text are many: they are made where one is looked at.
 SHORT_TEXT_PATTERNS = ("*.weights", "*.mask", "*.final_residual")
-# Bytes that the weights of all heads may take; those of a longer text are made when somebody looks.
+# Bytes that the weights of all heads may take; those of a longer text are computed on demand.
 MAX_WEIGHTS_BYTES = 192 << 20
 
 
 @dataclass(frozen=True)
 class ResolvedQuestion:
-    """What a question asks of which model, for the visitor who asks now.
+    """A question with its model opened, for the visitor who asks now.
 
     Made anew for each request: one that is kept would keep its model in memory, and show it to others.
     """
@@ -82,19 +82,19 @@ class ResolvedQuestion:
 
     @property
     def model_input(self) -> str | ProcessedImage:
-        """What the predicting stack reads: the text, or the image."""
+        """The input of the predicting stack: the text, or the image."""
         return self.image if self.config.predicts_from_image else self.question.text
 
     @property
     def source(self) -> str | ProcessedImage | None:
-        """What the encoder of an encoder-decoder reads: a text, or the image."""
+        """The input of the encoder of an encoder-decoder: a text, or the image."""
         if not self.config.has_cross_attention:
             return None
         return self.image if self.config.reads_image else self.question.source
 
     @cached_property
     def is_long(self) -> bool:
-        """Whether the texts are so long that attention weights are recomputed for what somebody looks at."""
+        """Whether the texts are so long that attention weights are recomputed on demand."""
         heads = self.config.heads * (self.config.layers + self.config.encoder_layers)
         max_tokens = 2 + len((self.question.text + self.question.source).encode("utf-8", "surrogatepass"))
         max_tokens = self.config.context_length if self.config.reads_image else max_tokens
@@ -105,11 +105,11 @@ class ResolvedQuestion:
 
     @cached_property
     def trace(self) -> Trace:
-        """What the page shows first; of a long text what everything else can be recomputed from."""
+        """The values that the page shows first; of a long text those from which the rest can be recomputed."""
         return self.trace_of(*(RECOMPUTE_FROM if self.is_long else SHORT_TEXT_PATTERNS))
 
     def trace_of(self, *keep: str) -> Trace:
-        """What the model does with the question; `keep` are the patterns of paths to hold."""
+        """The trace of the question; `keep` are the patterns of paths to hold."""
         model_input, source = self.model_input, self.source
 
         def compute(previous: FinishedRun | None) -> FinishedRun:
@@ -138,7 +138,7 @@ class ResolvedQuestion:
 
     def logits(self, position: int) -> Float[np.ndarray, " answer"]:
         """The logits at one position of a text of any length; of the whole text, where that is what is classified."""
-        _ = self.model_input, self.source  # an image is found for whoever asks, each time
+        _ = self.model_input, self.source  # an image is looked up for the asking visitor each time
         return _position_logits(self, position)
 
     def position_profile(self, length: int, stack: str, layer: int | None = None) -> PositionProfile:

@@ -1,4 +1,4 @@
-"""What the Models page asks: the card and weights of a model, and to open, unpack or download a checkpoint."""
+"""Requests of the Models page: the card and weights of a model; open, unpack or download a checkpoint."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class WeightReportAnswer(Answer, frozen=True, kw_only=True):
 
 
 class WeightReportRequest(ModelRequest[WeightReportAnswer], frozen=True, kw_only=True):
-    """What became of a model's weights. Each of them is looked at."""
+    """How a model's weights were loaded. Each of them is checked."""
 
     route: ClassVar[str] = "weight_report"
     seconds: ClassVar[float] = 60.0
@@ -56,7 +56,7 @@ class WeightReportRequest(ModelRequest[WeightReportAnswer], frozen=True, kw_only
 
 
 class OpenCheckpointRequest(ModelRequest[Done], frozen=True, kw_only=True):
-    """Open a model, so that whoever asks next need not wait."""
+    """Open a model ahead of the next question."""
 
     route: ClassVar[str] = "open_checkpoint"
     seconds: ClassVar[float] = 60.0

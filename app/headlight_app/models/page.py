@@ -29,7 +29,7 @@ from headlight_app.ui.markdown import escape_markdown, escaped_lines, safe_markd
 
 TITLE, ICON, PATH = "Models", ":material/deployed_code:", "models"
 STYLESHEET = Path(__file__).parent / "models.css"
-FIRST_CARDS = 48  # cards on the page before somebody asks for all
+FIRST_CARDS = 48  # cards on the page before all are asked for
 SEARCH_FROM = 6  # with more models than this there is a search
 UPLOAD_METHODS = {"zip": "Zip file", "folder": "Folder", "path": "Path or id"}
 UPLOAD_RESULT, UPLOADER_ROUND, SHOW_ALL = "_upload_result", "_uploader_round", "_show_all_models"
@@ -53,7 +53,7 @@ def show(state: State, entry: AvailableModel | None = None) -> None:
 
 
 def _describe_own(own: Sequence[ListedModel]) -> str:
-    """Who sees a visitor's models, and what becomes of them."""
+    """A sentence on who sees a visitor's models and when they are deleted."""
     uploads = sum(is_upload(listed.name) for listed in own)
     megabytes = upload_store().visitor_limit >> 20
     sentences = [
@@ -131,7 +131,7 @@ def _open_upload(files: Sequence[UploadedFile], open_checkpoint: Callable[[], Vi
             outcome = (checkpoint.name, "")
         except HeadlightError as error:
             outcome = ("", str(error))
-        except Exception as error:  # whatever a file causes, the page goes on
+        except Exception as error:  # a file may cause any error; the page goes on
             logging.getLogger(__name__).error("".join(traceback.format_tb(error.__traceback__)))
             outcome = ("", unforeseen(error, "The checkpoint is not open."))
     _release_memory(files)
@@ -152,7 +152,7 @@ def _release_memory(files: Sequence[UploadedFile]) -> None:
 
 
 def _show_upload_result() -> None:
-    """What became of the last upload."""
+    """The outcome of the last upload."""
     name, problem = st.session_state.get(UPLOAD_RESULT, ("", ""))
     if problem:
         st.error(escape_markdown(problem), icon=":material/error:")
@@ -163,7 +163,7 @@ def _show_upload_result() -> None:
 
 
 def _show_success(listed: ListedModel) -> None:
-    """What became of the weights, and the way to the heads."""
+    """How the weights were loaded, and the way to the heads."""
     try:
         report = ask(WeightReportRequest(model=listed.name)).answer
     except HeadlightError as error:  # it was removed from memory meanwhile, and there is no room now

@@ -1,7 +1,7 @@
 """Which names this server answers to, so that a page of another site cannot ask it in a visitor's name.
 
 Such a page can let a name of its own lead to this machine (DNS rebinding); its browser then sends that name. An address
-in numbers is nobody's name, so it is always allowed.
+in numbers is no domain name, so it is always allowed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class HostCheck:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if not self._is_known(host):
-            return "This server does not answer to that name. Whoever started it can add --allow-host NAME."
+            return "This server does not answer to that name. Its operator can add --allow-host NAME."
         origin = headers.get("origin", "")
         changes = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
         if changes and origin and urlsplit(origin).netloc.lower() != host.lower():

@@ -25,6 +25,7 @@ MODELS_VARIABLE = "HEADLIGHT_MODELS"
 PORT = 8501
 MAX_MEGABYTES = 1_000_000  # MB of anything
 MAX_WORKERS = 64
+MAX_MESSAGE = 32  # MB that a page and a browser tell each other at once
 
 
 def main(arguments: Sequence[str] | None = None, other_verbs: Callable[[], str] = str) -> int:
@@ -62,7 +63,7 @@ def _parser(other_verbs: str) -> argparse.ArgumentParser:
         help=f"a folder of models, repeatable; also ${MODELS_VARIABLE}; with --engine one that all its machines have",
     )
     parser.add_argument(
-        "--shared", action="store_true", help="nobody may open a path of this machine; so it is with any other --host"
+        "--shared", action="store_true", help="visitors open no path of this machine; every other --host implies it"
     )
     parser.add_argument(
         "--hub-cache",
@@ -158,7 +159,7 @@ def _register_model_folders(folders: Sequence[str], engine: str) -> str:
 
 
 def _port_problem(host: str, port: int) -> str:
-    """A sentence where nobody can listen there, else nothing."""
+    """A sentence where the port cannot be used, else nothing."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind) as probe:
@@ -173,7 +174,7 @@ def _port_problem(host: str, port: int) -> str:
 
 
 def _serve(host: str, port: int, browser: bool) -> int:
-    """Serve the page until somebody stops it."""
+    """Serve the page until it is stopped."""
     from headlight_app.engine.client import engine
 
     try:
@@ -188,6 +189,7 @@ def _serve(host: str, port: int, browser: bool) -> int:
     from headlight_app.server.hosts import HostCheck, known_names
     from headlight_app.server.lifespan import lifespan, on_script_error
     from headlight_app.server.middleware import SecurityHeaders, SkeletonMiddleware, UploadLimiter, VisitorMiddleware
+    from headlight_app.server.pace import Pace
     from headlight_app.server.routes import routes
 
     print(announcement(host, port, with_code=sys.stdout.isatty()), flush=True)
@@ -199,6 +201,7 @@ def _serve(host: str, port: int, browser: bool) -> int:
         "server.address": host,
         "server.port": port,
         "server.maxUploadSize": max(1, settings().upload_limit),
+        "server.maxMessageSize": MAX_MESSAGE,
         "logger.hideWelcomeMessage": True,
     }
     hosts = known_names(settings().hosts)
@@ -206,6 +209,7 @@ def _serve(host: str, port: int, browser: bool) -> int:
         Middleware(HostCheck, hosts),
         Middleware(SecurityHeaders),
         Middleware(VisitorMiddleware),
+        *([Middleware(Pace)] if settings().shared else []),
         Middleware(SkeletonMiddleware, SKELETON.read_bytes()),
         Middleware(UploadLimiter),
     ]

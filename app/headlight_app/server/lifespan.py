@@ -1,4 +1,4 @@
-"""What a server does beside the page: it bounds what uploads take of its memory, and sweeps away what nobody needs."""
+"""The server's own work beside the page: it bounds the memory of uploads, and deletes those of visitors who left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from headlight_app.frame.sidebar import offered
 from headlight_app.ui.markdown import escape_markdown
 
 SWEEP_SECONDS = 15.0  # seconds between two sweeps
-STOP_SECONDS = 1.5  # after a signal until the process ends, whatever it still waits for
+STOP_SECONDS = 1.5  # after a signal until the process ends at the latest
 
 
 @asynccontextmanager
@@ -78,7 +78,7 @@ def _warm_up() -> None:
     """A first look at dozens of models takes a second, which no visitor should wait for.
 
     What lives as long as the server, nearly all of it modules, is then no longer searched for garbage: that takes a
-    quarter of a second each time, in which nobody is answered.
+    quarter of a second each time, and no request is answered meanwhile.
     """
     listed_models()
     offered()

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from http import HTTPStatus
+from ipaddress import IPv6Address, IPv6Network
 from time import monotonic
 from urllib.parse import parse_qs
 
@@ -80,7 +81,7 @@ class UploadLimiter:
             await self.app(scope, counted.receive, send)
         finally:
             self.arriving[visitor] -= counted.size
-            self.arriving += Counter()  # forgets whoever sends nothing now
+            self.arriving += Counter()  # drops the addresses that send nothing now
             self.last_sent[scope["path"].partition(UPLOAD_PATH)[2].partition("/")[0]] = monotonic()
 
     def _arrive(self, visitor: str, size: int) -> None:
@@ -175,12 +176,12 @@ class VisitorMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on in the name of its visitor."""
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
         request = HTTPConnection(scope)
         visitor = visitor_id(request.cookies.get(cookie_name(), ""))
-        address = request.client.host if request.client else ""
+        address = network_address(request.client.host if request.client else "")
 
         async def with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start" and visitor == UNKNOWN_VISITOR:
@@ -203,6 +204,14 @@ class VisitorMiddleware:
             return False
         self.given[address] = given + 1
         return True
+
+
+def network_address(host: str) -> str:
+    """Whose limits a client shares. A household has 2^64 addresses of IPv6, so there it is their first half."""
+    try:
+        return str(IPv6Network((IPv6Address(host.partition("%")[0]), 64), strict=False))
+    except ValueError:
+        return host
 
 
 def _is_page(request: HTTPConnection, status: int, answer: MutableHeaders) -> bool:
@@ -233,7 +242,7 @@ class SkeletonMiddleware:
         await self.app({**scope, "headers": headers}, receive, self._completed(send))
 
     def _completed(self, send: Send) -> Send:
-        """The same for whoever answers, with the skeleton in what is HTML."""
+        """A `send` that puts the skeleton into HTML answers."""
         start: Message | None = None
         body = b""
 

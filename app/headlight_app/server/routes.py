@@ -1,6 +1,6 @@
 """The HTTP routes that components ask directly, without a Streamlit rerun, on the same server.
 
-Questions come as JSON in the body, so that no address and no log ever holds what somebody typed.
+Questions come as JSON in the body, so that typed text stands in no address and no log.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ async def respond(request: HttpRequest, decoder: msgspec.json.Decoder[Request[An
         return _response(Reply(Replaced()).encode())
     except HeadlightError as error:
         return _response(Reply(Refusal(error=str(error))).encode())
-    except Exception as error:  # the page must go on whatever happens; what was typed stays out of the log
+    except Exception as error:  # the page goes on after any error; typed text stays out of the log
         location = "".join(traceback.format_tb(error.__traceback__))
         logging.getLogger(__name__).error("%s\n%s", type(error).__name__, location)
         return _response(Reply(Refusal(error=unforeseen(error, "Try another sentence or reload."))).encode())
 
 
 async def _answer_while_wanted(job: Job, request: HttpRequest) -> bytes:
-    """The answer to a job, which is stopped where whoever asked is gone."""
+    """The answer to a job; the job is stopped when its asker disconnects."""
     answer: asyncio.Future[Any] = asyncio.wrap_future(job.future)
     gone: asyncio.Future[Any] = asyncio.ensure_future(_disconnected(request))
     try:

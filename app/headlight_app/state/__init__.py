@@ -1,1 +1,1 @@
-"""What a person chose: state, session and URL."""
+"""The state of the page: session and URL."""

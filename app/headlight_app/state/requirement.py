@@ -1,4 +1,4 @@
-"""What a page needs of the model that it shows."""
+"""The requirements of a page on its model."""
 
 from __future__ import annotations
 

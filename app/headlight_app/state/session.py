@@ -32,7 +32,7 @@ def select_model(name: str) -> None:
 
 
 def should_open_explore() -> bool:
-    """Whether somebody has just chosen a model elsewhere than on the page that shows it; asked once in a run."""
+    """Whether a model was just chosen on another page than the one that shows it; asked once in a run."""
     return bool(st.session_state.pop(OPEN_EXPLORE, False))
 
 
@@ -44,7 +44,7 @@ Report = Data
 
 @dataclass(frozen=True)
 class _Session:
-    """What a session holds: one value, because Streamlit may end a run at any use of the session."""
+    """The values of a session, held as one because Streamlit may end a run at any use of the session."""
 
     state: State
     addresses: tuple[dict[str, str], ...]  # that it had, the newest last
@@ -54,7 +54,7 @@ class _Session:
 
 @dataclass(frozen=True)
 class _Reports:
-    """Of which component reports are applied, how one is read, and the opening texts and head that stay unsaid."""
+    """The component whose reports are applied, how they are read, and the opening texts and head that are omitted."""
 
     component: str
     read: Callable[[Report], Report]
@@ -135,7 +135,7 @@ def apply_reports(
     """From now on, what this component reports is `read` and applied at the start of the first run that finds it new.
 
     Not by a callback: where two requests follow each other closely, Streamlit ends the first within its callbacks.
-    An opening sentence that nobody touched stays unsaid, and so does the head that the page begins with.
+    An untouched opening sentence is omitted from the address, and so is the head that the page begins with.
     """
     st.session_state[REPORTS_KEY] = _Reports(component, read, opening_text, opening_source, default_head)
 

@@ -122,14 +122,14 @@ def _fingerprint(question: Question) -> str:
 
 
 def encode_side_b(difference: Difference) -> str:
-    """What sets side B apart, as in `positional_encoding=none&text=The+cat`; only what was chosen for it."""
+    """The difference of side B, as in `positional_encoding=none&text=The+cat`; only chosen fields."""
     fields = asdict(difference) | asdict(difference.variant)
     encoded = {name: _encode(value) for name, value in fields.items() if name != "variant" and value is not UNSET}
     return urlencode(encoded) or _NO_DIFFERENCE
 
 
 def decode_side_b(encoded: str) -> Difference | None:
-    """What a word says of side B; None where nobody chose anything."""
+    """The difference that an encoded side B stands for; None where nothing was chosen."""
     if not encoded:
         return None
     given = dict(parse_qsl(encoded, keep_blank_values=True))

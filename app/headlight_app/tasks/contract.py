@@ -1,4 +1,4 @@
-"""What Tasks asks besides what Explore does: labels of tokens, what a label rests on, and the beams of a search."""
+"""Requests of Tasks beside those of Explore: labels of tokens, the support of a label, and the beams of a search."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PoolingRow(Struct, frozen=True, kw_only=True):
 
 
 class TasksPageAnswer(ExplorePageAnswer, frozen=True, kw_only=True):
-    """What Explore shows besides, the ways to pool, and the one that the model was trained with."""
+    """Explore's own data, the ways to pool, and the one that the model was trained with."""
 
     poolings: tuple[PoolingRow, ...]
     trained_pooling: str
@@ -66,7 +66,7 @@ class LabelEffectsAnswer(Answer, frozen=True, kw_only=True):
 
 
 class LabelEffectsRequest(QuestionRequest[LabelEffectsAnswer], frozen=True, kw_only=True):
-    """What a label of the whole text rests on; a `token` of -1 is the likeliest label."""
+    """The tokens that support a label of the whole text; a `token` of -1 is the likeliest label."""
 
     route: ClassVar[str] = "label_effects"
     lane: ClassVar[Lane] = Lane.LONG

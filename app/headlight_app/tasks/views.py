@@ -30,7 +30,7 @@ class TaskView(Tab):
 
     @property
     def required(self) -> Requirement:
-        """What this task needs of a model."""
+        """The requirement of this task on a model."""
         return Requirement(self.words, self.suits, self.preferred)
 
 

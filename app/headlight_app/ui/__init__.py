@@ -1,1 +1,1 @@
-"""What pages are drawn with: charts, the component bridge, the wire format."""
+"""Shared parts of all pages: charts, the component bridge, the wire format."""

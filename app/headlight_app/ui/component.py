@@ -1,4 +1,4 @@
-"""What Plotly is too slow or too stiff for: components of our own, which ask the server directly.
+"""Components of our own, where Plotly is too slow or too stiff; they ask the server directly.
 
 HTML and style sheets go to Streamlit as text; the script is a module of `headlight_app.ui.modules`.
 """
@@ -28,7 +28,7 @@ const component = await load(0);
 export default component.default;
 """
 
-Data = dict[str, Any]  # what Streamlit carries between a page and its component, and checks nowhere
+Data = dict[str, Any]  # Streamlit carries it between a page and its component, and checks it nowhere
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Component:
         _registered(self)(key=self.key, data=[dict(data)], on_settled_change=on_settled)
 
     def reported(self) -> Data:
-        """What it last reported."""
+        """Its last report."""
         return reported(self.key)
 
 
@@ -60,7 +60,7 @@ def shared_styles(own: str) -> tuple[str, ...]:
 
 
 def reported(key: str) -> Data:
-    """What the component of a key last reported."""
+    """The last report of the component with this key."""
     state = st.session_state.get(key) or {}
     return dict(state.get("settled") or {})
 

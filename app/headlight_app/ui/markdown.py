@@ -18,7 +18,7 @@ def safe_markdown(card: str) -> str:
     """The card as Markdown without head, HTML, images, formulas, and links to anything but the web."""
     pieces = _CODE.split(_FRONT_MATTER.sub("", card.replace("\r\n", "\n")))
     cleaned = "".join(piece if number % 2 else _strip_active_content(piece) for number, piece in enumerate(pieces))
-    # Whatever the patterns missed, no exclamation mark stands before a bracket: what could be an image is a link.
+    # No exclamation mark stands before a bracket after this, so an image that the patterns missed is a link.
     return cleaned.replace("![", "!\u200b[").strip()
 
 

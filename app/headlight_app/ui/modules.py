@@ -37,7 +37,7 @@ def folder() -> str:
 
 
 def base_path() -> str:
-    """What stands before every path of this server: "/name" where it is served under a name, else nothing."""
+    """The prefix of every path of this server: "/name" where it is served under a name, else empty."""
     base = st.get_option("server.baseUrlPath").strip("/")
     return f"/{base}" if base else ""
 

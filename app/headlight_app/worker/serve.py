@@ -35,7 +35,7 @@ class Inbox(Thread):
         self.current = b""
 
     def run(self) -> None:
-        """Read until the server is gone; then nobody waits for what is being computed."""
+        """Read until the server is gone, then end: no one waits for the answer any more."""
         try:
             while True:
                 message = self.connection.recv_bytes()
@@ -84,7 +84,7 @@ def outcome(request: EngineRequest) -> tuple[bytes, bytes]:
     except MemoryError:
         return SENTENCE, b"This needs more memory than a question may take here. Shorten the text."
     except BaseException as error:  # a panic of the tokenizers library is no Exception
-        location = "".join(traceback.format_tb(error.__traceback__))  # what was typed stays out of the log
+        location = "".join(traceback.format_tb(error.__traceback__))  # typed text stays out of the log
         logging.getLogger(__name__).error("%s\n%s", type(error).__name__, location)
         return SENTENCE, unforeseen(error, "Try another sentence or reload.").encode()
 

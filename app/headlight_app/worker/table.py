@@ -1,4 +1,4 @@
-"""What answers each request: a row for each kind, with the function that computes its reply."""
+"""The table of requests: a row for each kind, with the function that computes its reply."""
 
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ from headlight_app.course.answers import screens
 from headlight_app.course.contract import ChapterRequest, RunRequest, ScreenRequest
 from headlight_app.engine.contract import CheckImageRequest, ModelsRequest, OwnModelsRequest, WarmUpRequest
 from headlight_app.explore import contract as explore
-from headlight_app.explore.answers import heads, layer_analysis, model_diagram, neurons, step_code, walkthrough
+from headlight_app.explore.answers import heads, input_vectors, layer_analysis, neurons, step_code, walkthrough
 from headlight_app.explore.answers import page as explore_page
 from headlight_app.explore.answers.export import files as explore_files
-from headlight_app.export.answers import files
-from headlight_app.export.contract import ExportOriginRequest, ExportPdfRequest, ExportTableRequest
+from headlight_app.export.answers import files, programs
+from headlight_app.export.contract import (
+    ExportOriginRequest,
+    ExportPdfRequest,
+    ExportProgramRequest,
+    ExportTableRequest,
+    LinkRequest,
+)
 from headlight_app.frame.answers.choices import answer_frame
 from headlight_app.frame.contract import FrameRequest
 from headlight_app.generate.answers import page as generate_page
@@ -34,7 +40,7 @@ from headlight_app.models.contract import (
     WeightReportRequest,
 )
 from headlight_app.positions.answers import profile
-from headlight_app.positions.contract import ExportPositionsRequest, PositionLossesRequest, PositionProfileRequest
+from headlight_app.positions.contract import PositionLossesRequest, PositionProfileRequest
 from headlight_app.tasks.answers import beams, labels
 from headlight_app.tasks.answers import page as tasks_page
 from headlight_app.tasks.contract import BeamSearchRequest, LabelEffectsRequest, TasksPageRequest, TokenLabelsRequest
@@ -66,16 +72,14 @@ _ROWS = (
     _row(explore.HeadSearchRequest, layer_analysis.answer_head_search),
     _row(explore.NeuronsRequest, neurons.answer_neurons),
     _row(explore.NeuronRequest, neurons.answer_neuron),
-    _row(explore.ModelDiagramRequest, model_diagram.answer_model_diagram),
+    _row(explore.InputVectorsRequest, input_vectors.answer_input_vectors),
     _row(explore.ExplorePageRequest, explore_page.answer_explore_page),
     _row(explore.ExploreChartsRequest, explore_page.answer_explore_charts),
     _row(explore.SourceCodeRequest, explore_page.answer_source_code),
-    _row(explore.LinkRequest, explore_files.answer_link),
     _row(explore.ExportNumbersRequest, explore_files.answer_export_numbers),
     _row(explore.ExportNeuronsRequest, explore_files.answer_export_neurons),
     _row(explore.ExportPageRequest, explore_files.answer_export_page),
     _row(explore.ExportWorksheetRequest, explore_files.answer_export_worksheet),
-    _row(explore.ExportProvenanceRequest, explore_files.answer_export_provenance),
     _row(explore.ExportCodeRequest, explore_files.answer_export_code),
     _row(TasksPageRequest, tasks_page.answer_tasks_page),
     _row(TokenLabelsRequest, labels.answer_token_labels),
@@ -86,7 +90,6 @@ _ROWS = (
     _row(GeneratePageRequest, generate_page.answer_generate_page),
     _row(GenerateRequest, step.answer_generate),
     _row(PositionProfileRequest, profile.answer_position_profile),
-    _row(ExportPositionsRequest, profile.answer_export_positions),
     _row(PositionLossesRequest, profile.answer_position_losses),
     _row(ChapterRequest, screens.answer_chapter),
     _row(ScreenRequest, screens.answer_screen),
@@ -94,6 +97,8 @@ _ROWS = (
     _row(ExportOriginRequest, files.answer_export_origin),
     _row(ExportTableRequest, files.answer_export_table),
     _row(ExportPdfRequest, files.answer_export_pdf),
+    _row(ExportProgramRequest, programs.answer_export_program),
+    _row(LinkRequest, files.answer_link),
     _row(FrameRequest, answer_frame),
     _row(ModelsRequest, cards.answer_models),
     _row(OwnModelsRequest, cards.answer_own_models),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -151,9 +152,14 @@ def _punctuation_keys(text: Encoded) -> QueryKeyMask:
 
 def _is_punctuation(text: Encoded) -> Bool[np.ndarray, " key"]:
     """Which tokens consist of punctuation alone."""
-    categories = [{unicodedata.category(character)[0] for character in piece.strip()} for piece in text.token_texts]
-    special = zip(categories, text.special_mask, strict=True)
-    return np.array([kind == {"P"} and not is_special for kind, is_special in special], dtype=bool)
+    marks = np.array([*map(_consists_of_punctuation, text.token_texts)], dtype=bool)
+    marks &= np.logical_not(text.special_mask)
+    return marks
+
+
+@lru_cache(maxsize=8_192)  # three metrics ask it of each token of each text
+def _consists_of_punctuation(piece: str) -> bool:
+    return {unicodedata.category(character)[0] for character in piece.strip()} == {"P"}
 
 
 def _special_keys(text: Encoded) -> QueryKeyMask:
@@ -168,7 +174,8 @@ def attention_share(
 ) -> Float[np.ndarray, "*shape metric"]:
     """The share of its attention that a head gives to the cells of each metric.
 
-    The mean over queries with an allowed cell of the metric and a row that is not empty; NaN where there is none.
+    The mean over queries with an allowed cell of the metric, a choice of keys, and a row that is not empty; NaN where
+    there is none. A query that may attend to one key alone, such as the first under a causal mask, chooses nothing.
     """
     *shape, query, key = weights.shape
     targets = cells.astype(np.float32).transpose(1, 2, 0)  # query key metric
@@ -178,7 +185,8 @@ def attention_share(
         return np.asarray(by_query @ targets)  # query head metric
 
     may_attend = allowed.astype(np.float32)
-    counted_rows = (sum_over_keys(may_attend) > 0) & weights.any(-1).reshape(-1, query).T[:, :, None]
+    chooses = weights.any(-1) & (np.broadcast_to(allowed, weights.shape).sum(-1) > 1)
+    counted_rows = (sum_over_keys(may_attend) > 0) & chooses.reshape(-1, query).T[:, :, None]
     shares = _ratio_or_nan((sum_over_keys(weights * may_attend) * counted_rows).sum(0), counted_rows.sum(0))
     return shares.reshape(*shape, len(cells))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from headlight.analysis.attribution import per_head_output, through_residual
+from headlight.analysis.residual_stream import per_head_output, through_residual
 from headlight.array_types import Float
 from headlight.errors import TextError
 from headlight.nn.attention import repeat_key_values

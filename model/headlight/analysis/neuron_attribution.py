@@ -17,12 +17,13 @@ import torch
 from torch import Tensor
 
 from headlight.analysis.attribution import attribute_probes
+from headlight.analysis.residual_stream import Probe
 from headlight.array_types import Float
 from headlight.errors import ConfigError, EditError
 from headlight.nn.attention import query_chunks
 from headlight.nn.layers import MLP, GatedMLP
 from headlight.nn.transformer import Transformer
-from headlight.tracing.interventions import Intervention
+from headlight.tracing.interventions import is_edited
 from headlight.tracing.trace import Trace, position_index
 
 
@@ -54,7 +55,11 @@ def neurons_path(trace: Trace, layer: int) -> str:
     layers = trace.config.num_layers(stack)
     if not 0 <= layer < layers:
         raise EditError(f"There is no layer {layer}; this model has {layers}, counted from 0.")
-    return f"{stack}.{layer}.feed_forward.neurons"
+    return f"{_feed_forward_path(trace, layer)}.neurons"
+
+
+def _feed_forward_path(trace: Trace, layer: int) -> str:
+    return f"{trace.config.stacks[-1]}.{layer}.feed_forward"
 
 
 def attribute_neurons(model: Transformer, trace: Trace, layer: int, position: int, answer: int) -> NeuronAttribution:
@@ -71,8 +76,7 @@ def attribute_neurons(model: Transformer, trace: Trace, layer: int, position: in
     bias = 0.0 if down.bias is None else float(down.bias.to(direction) @ direction)
     output = path.replace("neurons", "output")
     total = float(torch.tensor(trace[output][place]).to(direction) @ direction)
-    is_edited = any(Intervention.parse(edit).matches(output) for edit in trace.interventions)
-    edit = total - bias - float(activations @ answer_weights) if is_edited else 0.0
+    edit = total - bias - float(activations @ answer_weights) if is_edited(trace, output) else 0.0
     return NeuronAttribution(activations, answer_weights, bias, edit, total)
 
 
@@ -91,7 +95,8 @@ def neuron_vocabulary(
         if not 0 <= neuron < down.in_features:
             raise EditError(f"There is no neuron {neuron}; this feed-forward has {down.in_features}, counted from 0.")
     vectors = down.weight[:, list(neurons)].T.cpu()
-    return attribute_probes(model, trace, position, layer, vectors).vocabulary_logits("probe")
+    probe = Probe(_feed_forward_path(trace, layer), vectors)
+    return attribute_probes(model, trace, position, (probe,)).vocabulary_logits("probe")
 
 
 def _down_projection(model: Transformer, trace: Trace, layer: int) -> torch.nn.Linear:
@@ -110,7 +115,8 @@ def _answer_direction(
     """The direction of an answer where the feed-forward writes: its logit is linear in what stands there."""
     with torch.inference_mode(False), torch.enable_grad():
         vector = torch.zeros(1, model.config.d_model, dtype=torch.float64, requires_grad=True)
-        logit = attribute_probes(model, trace, position, layer, vector).unedited_logits(np.array([answer]))[-1, 0]
+        probe = Probe(_feed_forward_path(trace, layer), vector)
+        logit = attribute_probes(model, trace, position, (probe,)).unedited_logits(np.array([answer]))[-1, 0]
         if not logit.requires_grad:  # a later block without a residual connection passes nothing on
             return vector[0].detach()
         (direction,) = torch.autograd.grad(logit, vector)

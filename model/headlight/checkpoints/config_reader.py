@@ -29,9 +29,9 @@ class ConfigReader:
         self.tensor_names: frozenset[str] = frozenset()  # the names of the tensors beside the config
 
     def with_defaults(self, **defaults: Any) -> ConfigReader:
-        """The same fields, with a family's defaults for those that are absent."""
-        given = {name: value for name, value in self.values.items() if value is not None}
-        return self._replace_values({**defaults, **given})
+        """The same fields, with a family's defaults for those that are absent or null."""
+        missing = {name: default for name, default in defaults.items() if not self.has(name)}
+        return self._replace_values({**self.values, **missing}) if missing else self
 
     def with_aliases(self, names: Mapping[str, str]) -> ConfigReader:
         """The same fields, with aliases under their usual names; the usual name wins where both are present."""

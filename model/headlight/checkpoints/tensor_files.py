@@ -152,7 +152,7 @@ def load_pickle(path: Path, name: str) -> dict[str, Any]:
             values = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip)
     except CheckpointError:
         raise
-    except Exception as error:  # whatever a broken or hostile pickle makes torch raise
+    except Exception as error:  # a broken or hostile pickle makes torch raise errors of any kind
         forbidden = re.search(r"GLOBAL ([\w.]{1,80})", str(error))
         why = (
             f"it asks to run {forbidden[1]}, and nothing in it was run"

@@ -117,7 +117,7 @@ class BoundedZipReader:
 
 @contextmanager
 def _checkpoint_errors() -> Iterator[None]:
-    """Raise whatever an archive makes zipfile raise as CheckpointError."""
+    """Turn the errors that zipfile raises on a damaged archive into CheckpointError."""
     try:
         yield
     except zipfile.LargeZipFile as error:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import count, takewhile
 from typing import Any
 
 import torch
@@ -26,7 +27,8 @@ ConfigValues = dict[str, Any]
 class WeightRule:
     """Where a parameter comes from: a tensor (or module) of the checkpoint, and the operations applied to it in order.
 
-    `source` may list alternatives separated by "|"; the first one that the checkpoint has is used.
+    `source` may list alternatives separated by "|"; the first one that the checkpoint has is used. Tensors numbered
+    from 0 in place of a "*" are stacked on a new first axis.
     """
 
     source: str
@@ -69,6 +71,9 @@ class Family:
     name_indices: values for the placeholders in a tensor name, by layer.
     attribute_map: aliases of config fields -> the family's own names (as in transformers).
     untied_weights: rules that replace others where encoder and decoder have separate embeddings.
+    defaults: values of config fields that a file may leave out.
+    factors: numbers that the config has the outputs of some modules multiplied by, by the end of the module's name;
+        their weights are multiplied instead.
     """
 
     config_values: Callable[[ConfigReader], ConfigValues]
@@ -81,6 +86,8 @@ class Family:
     name_indices: Callable[[ConfigReader, int], dict[str, int]] = lambda fields, layer: {"i": layer}
     attribute_map: Mapping[str, str] = field(default_factory=dict)
     untied_weights: WeightRules = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
+    factors: Callable[[ConfigReader], Mapping[str, float]] = lambda fields: {}
 
 
 @dataclass(frozen=True)
@@ -106,13 +113,14 @@ class ConversionPlan:
         known = self.fields.fields_read | of_other_heads.fields_read
         known |= {*COMMON_REQUIRED_VALUES, *COMMON_IGNORED_FIELDS, *self.family.required_values}
         known |= {*self.family.ignored_fields, *self.family.attribute_map}
+        known |= set(self.family.defaults)
         given = (name for name, value in self.fields.values.items() if value is not None)
         return [name for name in given if name not in known and not name.startswith("_")]
 
 
 def make_plan(family: Family, fields: ConfigReader, tensors: LazyTensors) -> ConversionPlan:
     """Read the config and choose the head. Raises CheckpointError for what is missing, wrong or not supported."""
-    fields = fields.with_aliases(family.attribute_map)
+    fields = fields.with_aliases(family.attribute_map).with_defaults(**family.defaults)
     fields.tensor_names = frozenset(tensors)
     fields.require_values({**COMMON_REQUIRED_VALUES, **family.required_values})
     head, notes = _choose_head(family, fields, tensors)
@@ -206,6 +214,8 @@ class WeightLoader:
         untied_weights = plan.family.untied_weights if plan.config.embedding.separate_encoder else {}
         self.rules = {**plan.family.weights, **plan.head.weights, **untied_weights}
         self.sources: dict[str, str] = {}  # the tensors that were loaded, by the parameter that each gave
+        self.loaded: set[str] = set()
+        self.factors = plan.family.factors(plan.fields)
         self.has_prefix = not tensors or any(name.startswith(plan.family.base_model_prefix) for name in tensors)
 
     def load(self, model: Transformer) -> dict[str, Tensor]:
@@ -218,7 +228,7 @@ class WeightLoader:
     @property
     def unused(self) -> tuple[str, ...]:
         """Tensors of the checkpoint that no parameter uses."""
-        return tuple(sorted(set(self.tensors) - set(self.sources.values())))
+        return tuple(sorted(set(self.tensors) - self.loaded))
 
     def candidate_names(self, name: str) -> list[str]:
         """Names that a parameter may have in the checkpoint, the usual one first; a head has no base model prefix."""
@@ -231,8 +241,15 @@ class WeightLoader:
         return [base + name for name in theirs for base in prefixes]
 
     def find(self, name: str) -> str | None:
-        """The name of a parameter's tensor; None where the checkpoint has none."""
-        return next((candidate for candidate in self.candidate_names(name) if candidate in self.tensors), None)
+        """The name of a parameter's tensor, or of its stacked tensors; None where the checkpoint has none."""
+        return next((candidate for candidate in self.candidate_names(name) if self._parts(candidate)), None)
+
+    def _parts(self, source: str) -> list[str]:
+        """The names of the tensors that a source means: itself, or those numbered from 0 in place of its "*"."""
+        if "*" not in source:
+            return [source] if source in self.tensors else []
+        numbered = (source.replace("*", str(number)) for number in count())
+        return list(takewhile(self.tensors.__contains__, numbered))
 
     def _find_or_tied(self, name: str) -> str | None:
         """The same; a tied embedding may be stored as the output head's."""
@@ -245,22 +262,34 @@ class WeightLoader:
         missing = [self.candidate_names(name)[0] for name, source in sources.items() if source is None]
         if not missing:
             return
-        unexpected = self._unexpected(model, sorted(set(self.tensors) - set(sources.values())))
+        found = {part for source in sources.values() if source for part in self._parts(source)}
+        unexpected = self._unexpected(model, sorted(set(self.tensors) - found))
         unused = f"; no parameter of the model uses {join_names(unexpected)}" if unexpected else ""
         raise CheckpointError(f"{self.plan.fields.name}: missing tensors: {join_names(missing)}{unused}.")
 
     def _load_tensor(self, name: str, parameter: Tensor) -> Tensor:
         source = str(self._find_or_tied(name))
-        tensor = self.tensors[source]
+        parts = self._parts(source)
         self.sources[name] = source
+        self.loaded.update(parts)
+        tensor = self.tensors[source] if parts == [source] else self._stacked(parts, name)
         for step in self._rule(name)[0].ops:
             tensor = self._apply_op(step, tensor, name, source)
+        for module, factor in self.factors.items():
+            if name.removesuffix(".weight").removesuffix(".bias").endswith(module) and factor != 1:
+                tensor = tensor.float() * factor
         if tensor.shape != parameter.shape:
             raise CheckpointError(
                 f"{self.plan.fields.name}: {source} gives {name} as {tuple(tensor.shape)}; "
                 f"the config wants {tuple(parameter.shape)}."
             )
         return tensor
+
+    def _stacked(self, parts: list[str], name: str) -> Tensor:
+        tensors = [self.tensors[part] for part in parts]
+        if len({tensor.shape for tensor in tensors}) > 1:
+            raise CheckpointError(f"{self.plan.fields.name}: {join_names(parts, 3)} have different shapes.")
+        return torch.stack(tensors)
 
     def _apply_op(self, op: WeightOp, tensor: Tensor, name: str, source: str) -> Tensor:
         try:
@@ -296,7 +325,7 @@ class WeightLoader:
 
 
 def join_names(names: list[str] | tuple[str, ...], limit: int = 8) -> str:
-    """Names joined by commas, on one line whatever a file calls its tensors; of many the first `limit`."""
+    """Names joined by commas, on one line even if a file's names hold line breaks; of many the first `limit`."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     printable = ("".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in name) for name in names[:limit])
     return ", ".join(printable) + more
@@ -307,9 +336,9 @@ def transpose(tensor: Tensor, config: Config) -> Tensor:
     return tensor.t() if tensor.dim() == 2 else tensor
 
 
-def chunk(index: int, chunks: int) -> WeightOp:
-    """One of several equal blocks of rows."""
-    return lambda tensor, config: tensor.chunk(chunks, dim=0)[index]
+def chunk(index: int, chunks: int, axis: int = 0) -> WeightOp:
+    """One of several equal blocks of rows, or along another axis."""
+    return lambda tensor, config: tensor.chunk(chunks, dim=axis)[index]
 
 
 def skip_rows(offset: int) -> WeightOp:
@@ -355,8 +384,13 @@ def stacked_qkv(index: int) -> WeightOp:
 
 
 def flatten(tensor: Tensor, config: Config) -> Tensor:
-    """A bias that is stored as a matrix of one row."""
+    """Without its axes: a vector that is stored as a matrix."""
     return tensor.flatten()
+
+
+def flip_halves(tensor: Tensor, config: Config) -> Tensor:
+    """The two halves of each head's channels exchanged: RoPE then turns them the other way round."""
+    return _unflatten_rows(tensor, -1, 2, config.head_dim // 2).flip(1).flatten(0, 2)
 
 
 def _unflatten_rows(tensor: Tensor, *sizes: int) -> Tensor:

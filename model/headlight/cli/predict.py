@@ -57,7 +57,7 @@ def predict(options: argparse.Namespace) -> int:
 
 
 def _written(loaded: Checkpoint, begun: str, source: str | ProcessedImage) -> str:
-    """What an encoder-decoder writes for a source, the likeliest token each time, after what is begun."""
+    """The text that an encoder-decoder writes for a source by greedy decoding, after the given beginning."""
     model, tokenizer = loaded.model, loaded.tokenizer
     limit = model.config.context_length
     steps = generate(model, tokenizer, begun, source=source, steps=limit, temperature=0.0, keep=("logits",))

@@ -1,4 +1,4 @@
-"""What happens to a command from outside: it is interrupted, nobody reads on, its output has no room or no letters."""
+"""Interruptions of a command: Ctrl+C, a closed pipe, a full disk, an output encoding without the letters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 
 
 def guarded(run: Callable[[], int]) -> int:
-    """The exit status of a command, which ends without a traceback whatever becomes of its output."""
+    """The exit status of a command; lost output ends it without a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # tokens are of any script, a terminal is not

@@ -87,6 +87,7 @@ def npz_arrays(traced: Trace) -> dict[str, np.ndarray]:
         arrays["input_ids"] = np.array(encoded.ids, np.int64)
     if traced.source:
         arrays["target_ids"] = np.array(traced.text.ids, np.int64)
+        arrays["target_tokens"] = np.array(traced.text.tokens, np.str_)
         arrays["encoder_attention"] = traced.attention(stack="encoder")
         arrays["decoder_attention"] = traced.attention(stack="decoder")
         arrays["cross_attention"] = traced.attention("cross")

@@ -178,7 +178,7 @@ def train(options: argparse.Namespace) -> int:
 
 
 def _input_to_try(run_folder: RunFolder) -> str:
-    """What such a model may be asked: of a task an example that it was not trained on."""
+    """An example question for such a model; for a task one that it was not trained on."""
     if run_folder.task is None:
         fills_masks = OBJECTIVES[run_folder.recipe.objective].config_values["output_head"] == "masked-language-model"
         return '"... [MASK] ..."' if fills_masks else '"..."'

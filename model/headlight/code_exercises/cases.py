@@ -55,7 +55,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Answer:
-    """What attention gives: the output, in which a module has joined its heads, and the weights of each head."""
+    """Results of attention: the output, its heads joined where a module does so, and the weights of each head."""
 
     output: Float[Tensor, "batch *head query value_channel"]
     weights: Float[Tensor, "batch *split_head query key"]

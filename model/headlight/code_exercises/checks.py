@@ -205,7 +205,7 @@ def _reading_case(case: Case) -> Case:
 
 
 def _diagnose(output: Tensor, plain: Tensor) -> Diagnosis | None:
-    """What dropout has done to the two copies of the weights; None where that is right."""
+    """The fault in the two copies of the weights after dropout; None where they are right."""
     if agrees(output, plain):
         return diagnoses.DROPOUT_IGNORED
     is_zero, is_doubled = (

@@ -1,4 +1,4 @@
-"""What a check has found, and what wrong answers look like that no changed step of attention explains."""
+"""Diagnoses of a check, and patterns of wrong answers that no changed step of attention explains."""
 
 from __future__ import annotations
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
+import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 from torch.optim import Optimizer
@@ -31,17 +33,29 @@ def fit(
     """
     losses, [group] = [], optimizer.param_groups
     rate = group["lr"]
-    for step in range(steps):
-        if warm_up:
-            group["lr"] = rate * min(1, (step + 1) / WARMUP) * (1 - 0.9 * step / steps)
-        value = loss()
-        optimizer.zero_grad()
-        value.backward()  # type: ignore[no-untyped-call]
-        if after_backward:
-            after_backward(step)
-        if clip:
-            clip_grad_norm_(group["params"], LARGEST_GRADIENT)
-        optimizer.step()
-        losses.append(value.item())
-        check_cancelled()
+    with one_thread():
+        for step in range(steps):
+            if warm_up:
+                group["lr"] = rate * min(1, (step + 1) / WARMUP) * (1 - 0.9 * step / steps)
+            value = loss()
+            optimizer.zero_grad()
+            value.backward()  # type: ignore[no-untyped-call]
+            if after_backward:
+                after_backward(step)
+            if clip:
+                clip_grad_norm_(group["params"], LARGEST_GRADIENT)
+            optimizer.step()
+            losses.append(value.item())
+            check_cancelled()
     return losses
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Steps this small wait for a second thread far longer than it works."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

@@ -26,6 +26,11 @@ HEAD = PartControl(title="Head (0 is the first)", default="0", part="head")
 TOKEN = NumberControl(title="Token (0 is the first)", default="2", low=0, high=31, whole=True)
 
 
+def counted(count: int, thing: str) -> str:
+    """How many of a thing there are: "1 token", "3 tokens"."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def sentence_batch(checkpoint: Checkpoint, text: str) -> tuple[Encoded, Batch]:
     """The sentence as a batch of one, and its targets: each next token, or every fourth one, masked.
 

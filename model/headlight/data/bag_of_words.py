@@ -105,7 +105,7 @@ class LogisticRegression:
 def fitted_weights(
     ratios: torch.Tensor, bags: Sequence[Sequence[int]], targets: torch.Tensor
 ) -> tuple[torch.Tensor, list[float]]:
-    """What each feature adds to each label, (feature, label), and what is added without any."""
+    """The weight of each feature for each label, (feature, label), and the bias of each label."""
     flat = torch.tensor([feature for bag in bags for feature in bag])
     offsets = torch.tensor([0, *(len(bag) for bag in bags[:-1])]).cumsum(0)
     factors = torch.zeros_like(ratios, requires_grad=True)

@@ -80,7 +80,7 @@ def draw_numbers(random: Random) -> Example:
 
 
 def number_tokenizer() -> Tokenizer:
-    """Each number is a token; whatever stands between them is not read."""
+    """Each number is a token; characters between them are not read."""
     vocabulary = {token: index for index, token in enumerate(("[PAD]", "[UNK]", *NUMBERS))}
     backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     backend.add_special_tokens(["[PAD]", "[UNK]"])

@@ -226,7 +226,7 @@ SENTIMENT = TextTask(
 
 OUTSIDE = "O"
 ENTITY_LABELS = (OUTSIDE, "PER", "LOC", "ORG")
-# What the corpora call each kind of name; MISC, product and creative-work are no names here.
+# The corpora's word for each kind of name; MISC, product and creative-work are no names here.
 LABEL_OF = {
     "PER": "PER", "person": "PER", "LOC": "LOC", "location": "LOC", "ORG": "ORG", "corporation": "ORG", "group": "ORG",
     "MISC": OUTSIDE, "product": OUTSIDE, "creative-work": OUTSIDE, OUTSIDE: OUTSIDE,

@@ -385,7 +385,7 @@ def _mask_predictions(loaded: Checkpoint) -> list[str]:
 
 
 def _inline_code(text: str) -> str:
-    """Text as Markdown code, whatever it contains."""
+    """Text as Markdown code, which may hold backticks."""
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 

@@ -15,7 +15,7 @@ from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_for_rows, hook_scope
 from headlight.nn.layers import make_norm, soft_cap
 from headlight.nn.masks import QueryKeyPositions
-from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding, Rotation
 from headlight.registry import Registry
 
 UpdateCache = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -34,13 +34,15 @@ CELLS_AT_ONCE = 1 << 22  # head x query x key cells (or logits) that are compute
 class AttentionContext:
     """What attention needs besides q, k and v: positional encoding, positions for it, and allowed cells.
 
-    `is_causal` says that `allowed` is exactly the causal mask of a whole text.
+    `is_causal` says that `allowed` is exactly the causal mask of a whole text. `rotation` is that of the positions of
+    all queries, and so of the keys that are new, where somebody has computed it for several layers.
     """
 
     positional_encoding: PositionalEncoding
     positions: QueryKeyPositions
     allowed: Bool[Tensor, "#batch #head query key"]
     is_causal: bool = False
+    rotation: Rotation | None = None
 
     def for_queries(self, queries: slice) -> AttentionContext:
         """The context of some of the queries."""
@@ -73,8 +75,21 @@ class AllHeadsNorm(nn.Module):
         return split_heads(self.norm(merge_heads(x)), x.shape[1])
 
 
+class EachHeadNorm(nn.Module):
+    """QK norm (LayerNorm) over the channels of each head, with weights of its own for each (Cohere 2024)."""
+
+    def __init__(self, config: Config, heads: int) -> None:
+        super().__init__()
+        self.weight, self.epsilon = nn.Parameter(torch.ones(heads * config.head_dim)), config.norm_epsilon
+
+    def forward(self, x: Float[Tensor, "batch head pos head_dim"]) -> Float[Tensor, "batch head pos head_dim"]:
+        """Each head normalized by itself, with its own weights."""
+        return functional.layer_norm(x, x.shape[-1:], eps=self.epsilon) * self.weight.view(x.shape[1], 1, -1)
+
+
 QK_NORMS: Registry[Callable[[Config, int], nn.Module]] = Registry(
-    "QK norm", {"none": nn.Identity, "per-head": PerHeadNorm, "all-heads": AllHeadsNorm}
+    "QK norm",
+    {"none": nn.Identity, "per-head": PerHeadNorm, "each-head": EachHeadNorm, "all-heads": AllHeadsNorm},
 )
 
 
@@ -92,6 +107,7 @@ class Attention(nn.Module):
         layer_scales = config.per_layer.score_scales
         self.scale = (layer_scales[layer] if layer_scales else config.head_dim**-0.5) if config.scale else 1.0
         self.score_soft_cap, self.dropout = config.score_soft_cap, config.dropout
+        self.qkv_limit = config.qkv_limit
         key_value_heads = config.key_value_heads
         self.query = nn.Linear(config.d_model, config.heads * config.head_dim, bias=config.has_bias("query"))
         self.key = nn.Linear(config.d_model, key_value_heads * config.head_dim, bias=config.has_bias("key"))
@@ -129,11 +145,16 @@ class Attention(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values, split into heads, with the rotary embedding applied."""
         key_value_input = x if memory is None else memory
-        q = hook("q", self.query_norm(split_heads(self.query(x), self.heads)))
-        k = hook("k", self.key_norm(split_heads(self.key(key_value_input), self.heads // self.group_size)))
-        v = hook("v", split_heads(self.value(key_value_input), self.heads // self.group_size))
-        q = hook("rotated_q", context.positional_encoding.rotate(q, context.positions.queries))
-        return q, hook("rotated_k", context.positional_encoding.rotate(k, context.positions.keys[-k.shape[2] :])), v
+        limited, key_value_heads = self._limited, self.heads // self.group_size
+        q = hook("q", limited(self.query_norm(split_heads(self.query(x), self.heads))))
+        k = hook("k", limited(self.key_norm(split_heads(self.key(key_value_input), key_value_heads))))
+        v = hook("v", limited(split_heads(self.value(key_value_input), key_value_heads)))
+        rotate, positions, rotation = context.positional_encoding.rotate, context.positions, context.rotation
+        q = hook("rotated_q", rotate(q, positions.queries, rotation))
+        return q, hook("rotated_k", rotate(k, positions.keys[-k.shape[2] :], rotation)), v
+
+    def _limited(self, x: Tensor) -> Tensor:
+        return x.clamp(-self.qkv_limit, self.qkv_limit) if self.qkv_limit else x
 
     def attend(
         self,
@@ -170,7 +191,7 @@ class Attention(nn.Module):
         return functional.scaled_dot_product_attention(q, k, v, allowed, is_causal=context.is_causal, scale=1.0)
 
     def score_scales(self, q: Tensor) -> Float[Tensor, "1 head"]:
-        """The factor of each head's scores, in float32 whatever the type of q."""
+        """The factor of each head's scores, in float32 for every dtype of q."""
         return torch.full((1, self.heads), self.scale, device=q.device)
 
     def weighted_sum(

@@ -28,6 +28,7 @@ SINUSOIDAL_BASE = 10_000.0  # of the wavelengths (Vaswani et al. 2017)
 MAX_POSITION = 1 << 24  # float32 represents every integer up to here
 Positions = Shaped[Tensor, " pos"]
 HeadVectors = Float[Tensor, "batch head pos head_dim"]
+Rotation = tuple[Float[Tensor, "pos pair"], Float[Tensor, "pos pair"]]  # cosine and sine
 _IN_ATTENTION = ("rotate", "bias", "content_bias")
 
 
@@ -58,8 +59,12 @@ class PositionalEncoding(nn.Module):
         # One zero, expanded: it takes no memory.
         return torch.zeros((), device=position_ids.device).expand(len(position_ids), self.dim)
 
-    def rotate(self, x: HeadVectors, position_ids: Positions) -> HeadVectors:
-        """Queries or keys at `position_ids`, rotated."""
+    def rotation(self, position_ids: Positions) -> Rotation | None:
+        """By what queries and keys at `position_ids` are rotated; None where they are not."""
+        return None
+
+    def rotate(self, x: HeadVectors, position_ids: Positions, rotation: Rotation | None = None) -> HeadVectors:
+        """Queries or keys at `position_ids`, rotated; `rotation` is that of these positions, where it is known."""
         return x
 
     def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
@@ -154,9 +159,15 @@ class SinusoidalHalves(Sinusoidal):
         r"P_{i,j} = \sin\left(i / 10000^{2j/d}\right),\quad P_{i,j+d/2} = \cos\left(i / 10000^{2j/d}\right)"
     )
 
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        half = self.dim // 2
+        self.base = SINUSOIDAL_BASE ** (half / max(half - 1, 1) if config.sinusoidal.reaches_base else 1)
+        self.first_position = config.sinusoidal.first_position
+
     def embed(self, position_ids: Positions) -> Float[Tensor, "pos d_model"]:
         """The channels of `Sinusoidal` in another order."""
-        encoding = super().embed(position_ids)
+        encoding = sinusoids(position_ids + self.first_position, self.dim, self.base)
         return torch.cat((encoding[:, ::2], encoding[:, 1::2]), dim=-1)
 
 
@@ -227,18 +238,22 @@ class Rope(PositionalEncoding):
     def _frequencies(self, get_length: GetLength) -> Float[Tensor, " pair"]:
         return ROPE_SCALINGS[self.rope_config.scaling](self.rope_config, self.rotary_dim, get_length)
 
-    def rotate(self, x: HeadVectors, position_ids: Positions) -> HeadVectors:
+    def rotation(self, position_ids: Positions) -> Rotation:
+        """Cosine and sine of the angles, times the attention factor."""
+        angles, factor = self.angles(position_ids), self.rope_config.attention_factor
+        return angles.cos() * factor, angles.sin() * factor
+
+    def rotate(self, x: HeadVectors, position_ids: Positions, rotation: Rotation | None = None) -> HeadVectors:
         """(a, b) -> (a cos - b sin, b cos + a sin) for each pair; channels beyond `rotary_dim` stay."""
-        angles = self.angles(position_ids)
-        cos, sin = ((wave * self.rope_config.attention_factor).to(x.dtype) for wave in (angles.cos(), angles.sin()))
-        rotary_channels, rest = x[..., : 2 * angles.shape[1]], x[..., 2 * angles.shape[1] :]
+        cos, sin = (wave.to(x.dtype) for wave in rotation or self.rotation(position_ids))
+        rotary_channels, rest = x[..., : 2 * cos.shape[1]], x[..., 2 * cos.shape[1] :]
         if self.rope_config.interleaved:
             a, b = rotary_channels[..., ::2], rotary_channels[..., 1::2]
             rotated = torch.stack((a * cos - b * sin, b * cos + a * sin), dim=-1).flatten(-2)
         else:
             a, b = rotary_channels.chunk(2, dim=-1)
             rotated = torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
-        return torch.cat((rotated, rest), dim=-1)
+        return torch.cat((rotated, rest), dim=-1) if rest.shape[-1] else rotated
 
 
 class Alibi(PositionalEncoding):
@@ -283,7 +298,29 @@ class Alibi(PositionalEncoding):
         return -slopes[:, :, None] * distance
 
 
-class RelativeBias(PositionalEncoding):
+class RelativePositions(PositionalEncoding):
+    """The base class of encodings of distances, beside which a model may have learned absolute positions."""
+
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        self.absolute = LearnedPositions(config) if config.relative_position.absolute_positions else None
+
+    def embed(self, position_ids: Positions) -> Float[Tensor, "pos width"]:
+        """The learned vectors of absolute positions, where the model has them beside the distances."""
+        return super().embed(position_ids) if self.absolute is None else self.absolute.embed(position_ids)
+
+    @classmethod
+    def adds_embeddings(cls, config: Config) -> bool:
+        """Whether the model has absolute positions beside the distances."""
+        return config.relative_position.absolute_positions
+
+    @property
+    def position_range(self) -> tuple[int, int]:
+        """Any position; where absolute positions are learned, those of the table."""
+        return super().position_range if self.absolute is None else self.absolute.position_range
+
+
+class RelativeBias(RelativePositions):
     """One learned bias for each head and bucket of distances (T5; Raffel et al. 2020, section 2.1)."""
 
     title: ClassVar = "Relative (T5)"
@@ -347,7 +384,7 @@ class RelativePositionProjection(nn.Module):
         )
 
 
-class DisentangledPositions(PositionalEncoding):
+class DisentangledPositions(RelativePositions):
     """Disentangled attention: content-to-position and position-to-content scores (He et al. 2021, equations 2 to 4)."""
 
     title: ClassVar = "Disentangled (DeBERTa)"
@@ -376,21 +413,6 @@ class DisentangledPositions(PositionalEncoding):
             if self.relative_position_config.normalized
             else nn.Identity()
         )
-        self.absolute = LearnedPositions(config) if config.relative_position.absolute_positions else None
-
-    def embed(self, position_ids: Positions) -> Float[Tensor, "pos width"]:
-        """The learned vectors of absolute positions, where the model has them beside the distances."""
-        return super().embed(position_ids) if self.absolute is None else self.absolute.embed(position_ids)
-
-    @classmethod
-    def adds_embeddings(cls, config: Config) -> bool:
-        """Whether the model has absolute positions beside the distances."""
-        return config.relative_position.absolute_positions
-
-    @property
-    def position_range(self) -> tuple[int, int]:
-        """Any position; where absolute positions are learned, those of the table."""
-        return super().position_range if self.absolute is None else self.absolute.position_range
 
     @classmethod
     def make_relative_position_projection(cls, config: Config) -> nn.Module:

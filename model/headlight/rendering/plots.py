@@ -35,7 +35,7 @@ PLOTS: Registry[Plot] = Registry(
 class ColourRange:
     """Where the colours of weights end: its title, and its description in a file.
 
-    They end at the `quantile` of the weights that are shown, from 0 to 1; None: at 1, whatever is shown.
+    They end at the `quantile` of the weights that are shown, from 0 to 1; None: always at 1.
     """
 
     title: str

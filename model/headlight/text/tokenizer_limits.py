@@ -22,7 +22,7 @@ from headlight.text.pattern_cost import PatternCost, PatternError, pattern_cost
 
 MAX_CHARACTERS = 4_000_000  # that become of a text, 20 times the longest text that is accepted
 MAX_STEPS = 16  # of a normalizer, pre-tokenizer, post-processor or decoder
-MIN_TEXT_LENGTH = 2_000  # characters that every tokenizer can cut, whatever they are
+MIN_TEXT_LENGTH = 2_000  # characters that every tokenizer can cut
 MAX_GROWTH = 16  # largest factor by which pre-tokenizing or decoding may lengthen a text
 MAX_TOKEN_LENGTH = 1_000  # characters of a token that stands for as many of the text
 MAX_ADDED_TOKEN_LENGTH = 256  # of one that may stand where there is less in the text, as the unknown token

@@ -205,7 +205,7 @@ class Recipe:
         return Config.from_dict({**self.model, **derived})
 
     def fingerprint(self) -> dict[str, Any]:
-        """What must not change when a run is resumed, as plain JSON values."""
+        """The settings that must not change when a run is resumed, as plain JSON values."""
         return {
             "objective": self.objective,
             **({"task": self.task} if self.task else {}),

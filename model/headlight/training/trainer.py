@@ -87,7 +87,7 @@ def _copy_token_embeddings(other: Checkpoint, model: Transformer, tokenizer: Tok
 
 
 def _sources(recipe: Recipe, task: ExampleTask | None) -> list[str]:
-    """What a model was trained on."""
+    """The lines of a model card on the training texts."""
     if task:
         return [task.about]
     texts = (f"- {source.name}: {source.epochs:g}" for source in recipe.texts)

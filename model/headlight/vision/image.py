@@ -75,7 +75,7 @@ def decode_image(raw: bytes, name: str = "This file") -> ImageArray:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise ImageError(f"{name} has far more than the {_MAX_PIXELS_TEXT} pixels that are read.") from error
-    except Exception as error:  # whatever a broken or hostile file makes Pillow raise
+    except Exception as error:  # a broken or hostile file makes Pillow raise errors of any kind
         raise ImageError(f"{name} is no PNG, JPEG or WebP picture that can be read.") from error
 
 

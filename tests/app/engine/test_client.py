@@ -1,7 +1,5 @@
 """What travels with a request, and to which worker."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -245,6 +243,21 @@ def test_those_who_ask_the_same_of_what_the_server_offers_share_an_answer(
     for _ in range(2):
         ask_shared(Opened(model="next", source="x" * LONG_TEXT))
     assert len(engine.jobs) == 5, "nobody fills the memory"
+
+
+def test_an_answer_that_failed_is_asked_for_again(engine: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = engine.submit
+
+    def fail(visitor: str, request: EngineRequest, **_: Any) -> Job:
+        job = Job(visitor, request, 1.0)
+        job.finish(EngineError("The process ended."))
+        return job
+
+    monkeypatch.setattr(engine, "submit", fail)
+    with pytest.raises(EngineError, match="ended"):
+        ask_shared(Opened(model="next"))
+    monkeypatch.setattr(engine, "submit", good)
+    assert ask_shared(Opened(model="next")).answer == Done()
 
 
 def test_of_an_upload_nobody_shares_an_answer(engine: Asked, stores: UploadStore) -> None:

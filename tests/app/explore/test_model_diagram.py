@@ -3,14 +3,12 @@
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 
 from headlight.config import Config
 from headlight.config_groups import ImageConfig, PerLayerConfig
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.rendering.model_diagram import ModelDiagram, StackDiagram, model_diagram
-from tests.app.asking import ask_route
 
 LENGTH = 7
 
@@ -117,14 +115,3 @@ def test_an_image_is_cut_into_patches() -> None:
     assert stack.inputs[1].title == "Patch embedding" and "3 × 2 of 4 × 4 pixels" in stack.inputs[1].details
     assert [part.kind for part in found.head] == ["pooling", "output"]
     assert found.head[-1].shape == (2,) and "logits over 2 labels" in found.head[-1].details
-
-
-def test_the_route_tells_the_model_as_it_is_changed(client: TestClient) -> None:
-    body = {"model": "mood", "text": "the cat sat", "positional_encoding": "rope", "layer": 1}
-    meta, _ = ask_route(client, "model_diagram", **body)
-    (stack,) = meta["stacks"]
-    assert (stack["name"], stack["layers"], stack["layer"]) == ("encoder", 2, 1)
-    assert "RoPE (rotary)" in stack["sublayers"][0]["parts"][-1]["details"]
-    assert meta["head"][-1]["shape"] == [2]
-    meta, _ = ask_route(client, "model_diagram", model="both", text="the cat", source="the dog lay", layer=30)
-    assert [stack["name"] for stack in meta["stacks"]] == ["encoder", "decoder"]

@@ -19,5 +19,5 @@ def test_the_browser_is_told_which_model_only_this_visitor_can_open(monkeypatch:
 
 def test_the_browser_is_told_each_tab_with_the_module_that_draws_it() -> None:
     data = component_data(alone("explore", model="next").main)
-    assert [tab["name"] for tab in data["tabs"]] == ["heads", "walkthrough", "layers", "model"]
+    assert [tab["name"] for tab in data["tabs"]] == ["heads", "walkthrough", "layers", "tokens"]
     assert all(tab["module"].endswith(f"{tab['name']}_tab.js") for tab in data["tabs"])

@@ -34,6 +34,8 @@ function group(rows, offset) {
     metrics: null,
     has_segments: false,
     pending: false,
+    faded: [],
+    faded_offset: 0,
   };
 }
 

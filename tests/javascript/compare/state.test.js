@@ -51,6 +51,8 @@ const GROUP = {
   metrics: null,
   has_segments: false,
   pending: false,
+  faded: [],
+  faded_offset: 0,
 };
 
 test("B asks what A asks but for the difference", () => {

@@ -8,7 +8,7 @@ const TOKENS = [false, true, false, true].map((masked) => ({ masked }));
 const BITS = Float32Array.from([0, 2, Number.NaN, 4]);
 
 test("each token whose truth is known counts for a model that predicts the next one", () => {
-  assert.equal(describeMean(BITS, TOKENS, false), "On average 2 bits a token, as if each had 25.0 %.");
+  assert.equal(describeMean(BITS, TOKENS, false), "On average each token got a probability of 25.0 % (2 bits).");
   assert.equal(describeMean(BITS.subarray(2, 3), TOKENS, false), "");
 });
 
@@ -16,7 +16,7 @@ test("only masked tokens count for a model that fills masks, which reads all oth
   const words = describeMean(BITS, TOKENS, true);
   assert.equal(
     words,
-    "On average 3 bits a masked token, as if each had 12.5 %. Tokens that are not masked do not count.",
+    "On average each masked token got a probability of 12.5 % (3 bits). Tokens that are not masked do not count.",
   );
 });
 

@@ -13,6 +13,7 @@ import {
   magnitude,
   matrixCodes,
   matrixQuery,
+  patternCodes,
   quantizedMatrix,
   SHOWN,
   stateAt,
@@ -136,4 +137,12 @@ test("a place on the map is a cell, or none beside it", () => {
   const twice = /** @type {MouseEvent} */ ({ clientX: 186, clientY: 88 });
   assert.deepEqual(cellAtPointer(canvas, layout, twice, 2), { query: 1, key: 2 });
   assert.equal(cellAtPointer(canvas, null, /** @type {MouseEvent} */ ({ clientX: 121, clientY: 61 })), null);
+});
+
+test("a head that is off keeps the pattern that it has as trained", () => {
+  const bytes = Uint8Array.from([...Array(54).fill(1), ...Array(9).fill(200)]);
+  const group = { ...GROUP, faded: /** @type {[number, number][]} */ ([[1, 2]]), faded_offset: 54 };
+  const { page } = createPage({}, { bytes, attention_groups: [group] });
+  assert.deepEqual([...patternCodes(page, group, 1, 2)], Array(9).fill(200));
+  assert.deepEqual([...patternCodes(page, group, 1, 1)], Array(9).fill(1));
 });

@@ -1,12 +1,10 @@
 """Linearized layers: the components' outputs add up to the output of the layer."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn
 
-from headlight.analysis.attribution import linearize, linearize_activation
+from headlight.analysis.residual_stream import linearize, linearize_activation
 from headlight.errors import ConfigError
 from headlight.nn.layers import ACTIVATIONS, NORMS
 

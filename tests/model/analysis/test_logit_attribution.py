@@ -1,7 +1,5 @@
 """Direct logit attribution: components add up to the logit, and each is what its definition says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -11,13 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headlight import ConfigError, EditError, TextError, Trace, Transformer, variant
-from headlight.analysis.attribution import (
-    KEEP,
-    Component,
-    LogitAttribution,
-    attribute_logits,
-    components_of,
-)
+from headlight.analysis.attribution import LogitAttribution, attribute_logits
+from headlight.analysis.residual_stream import KEEP, Component, components_of
 from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.layers import NORMS, RMSNorm

@@ -1,7 +1,5 @@
 """Neurons of a feed-forward: they add up to its contribution, and each is what its definition says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,13 +8,14 @@ import torch
 from torch import nn
 
 from headlight import ConfigError, EditError, TextError, Trace, Transformer
-from headlight.analysis.attribution import KEEP, Component, attribute_logits
+from headlight.analysis.attribution import attribute_logits
 from headlight.analysis.neuron_attribution import (
     NeuronAttribution,
     attribute_neurons,
     neuron_vocabulary,
     neurons_path,
 )
+from headlight.analysis.residual_stream import KEEP, Component
 from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
 from headlight.nn.layers import FEED_FORWARDS, NORMS, RMSNorm
 from headlight.nn.stack import NORM_PLACEMENTS

@@ -1,1 +1,1 @@
-"""What a worker process computes for the compare page."""
+"""The worker's answers for the Compare page."""

@@ -1,4 +1,4 @@
-"""What the Compare page needs to know of the models: examples, presets, and the choices for each side."""
+"""The Compare page before its first answer: examples, presets, and the choices for each side."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def answer_compare_page(request: ComparePageRequest) -> Reply[ComparePageAnswer]
 
 
 def opening_example(entry: CatalogEntry, device: str = "auto") -> Example:
-    """The example on side A until somebody types: one in which a word is repeated."""
+    """The example on side A until the person types: one in which a word is repeated."""
     examples = opening_examples(entry, device)
     return examples[min(3, len(examples) - 1)]
 
 
 def default_difference(config: Config, trained_models: dict[str, str]) -> Difference:
-    """What is different in B until somebody chooses: the positional encoding, or the mask where there is none.
+    """The difference of B until one is chosen: the positional encoding, or the mask where there is none.
 
     B is a model that was trained with another encoding where there is one; else A's own weights, rewired.
     """
@@ -90,7 +90,7 @@ def encoding_presets(entry: CatalogEntry, trained_models: dict[str, str]) -> lis
 
 
 def presets(entry: CatalogEntry) -> list[Preset]:
-    """What is worth comparing in one model."""
+    """The comparisons that suit a model."""
     config = entry.config
     found = [
         Preset(

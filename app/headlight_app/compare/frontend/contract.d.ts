@@ -35,7 +35,7 @@ export interface ComparedCandidate {
   right: number | null;
 }
 
-/** What both sides predict at corresponding positions, and the Jensen-Shannon distance of that. */
+/** The predictions of both sides at corresponding positions, and their Jensen-Shannon distance. */
 export interface ComparedPrediction {
   titles: [string, string];
   places: [[string, string | null], [string, string | null]];
@@ -79,7 +79,7 @@ export interface ModelRow {
   trained_models: Record<string, string>;
 }
 
-/** What the page shows before the first answer. `parts` are those that can be replaced, by the fields of a Variant. */
+/** The page before the first answer. `parts` are those that can be replaced, by the fields of a Variant. */
 export interface ComparePageAnswer {
   example: ExampleAnswer;
   default_side_b: Difference;

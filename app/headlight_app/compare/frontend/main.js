@@ -4,14 +4,16 @@ import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.js";
 import { paintScale, SIGNED_COLOURS } from "../../ui/frontend/charts/colours.js";
 import { createElement, drawChoices, drawExampleButtons } from "../../ui/frontend/dom/dom.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
+import { describeSide } from "../../ui/frontend/export/share.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { Questions, showProblem } from "../../ui/frontend/questions.js";
+import { askRoute } from "../../ui/frontend/server.js";
 import { isOff, switchHeads } from "../../ui/frontend/state/head_ablation.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { Comparison, mostDistantHead } from "./comparison.js";
 import { describeA, drawControlsB, hasSource, sideNames } from "./controls.js";
 import { findElements } from "./elements.js";
-import { comparedView } from "./export.js";
+import { comparedSides, comparedView } from "./export.js";
 import { HeadTables } from "./head_tables.js";
 import { Heatmaps } from "./heatmaps.js";
 import { drawPredictions } from "./predictions.js";
@@ -21,6 +23,7 @@ import { fetchWeights } from "./server.js";
 import { CompareState } from "./state.js";
 import { TokenStrips } from "./token_strips.js";
 
+/** @import { Shared } from "../../ui/frontend/export/share.js" */
 /** @import { AttentionPair } from "./comparison.js" */
 /** @typedef {{ comparison: Comparison, attention: AttentionPair, heads: HeadIndex[] }} Shown heads of each side */
 /** @import { AttentionGroupAnswer, Cell, Choice, CompareData, Difference, HeadIndex, Preset } from "./types.d.ts" */
@@ -41,7 +44,7 @@ class ComparePage {
   #asked = false;
   /** @type {Comparison | null} */
   #comparison = null;
-  /** What the maps show. @type {Shown | null} */
+  /** The content of the maps. @type {Shown | null} */
   #shown = null;
   /** @type {Cell | null} */
   #hovered = null;
@@ -64,12 +67,11 @@ class ComparePage {
     });
     this.#heatmaps = new Heatmaps(this.#elements, { point, choose, step: (step) => this.#stepQuery(step) });
     this.#strips = new TokenStrips(this.#elements.strips, { point, choose });
-    this.#export = new PageExport(
-      place,
-      data.api,
-      () => this.#shown !== null,
-      () => this.#exported(),
-    );
+    this.#export = new PageExport(place, data.api, {
+      isReady: () => this.#shown !== null,
+      collect: () => this.#exported(),
+      share: () => this.#shared(),
+    });
     this.#listen();
     this.#resized = new ResizeObserver(() => {
       fitHeights([...this.#elements.texts, ...this.#elements.sources]);
@@ -117,6 +119,18 @@ class ComparePage {
     return comparedView(shown, sideNames(this.#catalog, shown.comparison.questions), words);
   }
 
+  /** @returns {Shared} */
+  #shared() {
+    const { page, state } = this.#catalog.shared;
+    const { side_b, ...told } = this.#state.told;
+    const sides = () => (this.#shown ? comparedSides(this.#shown) : []);
+    const program = async () => {
+      const asked = { sides: sides().map(describeSide) };
+      return (await askRoute(this.#catalog.api, "export_program", asked)).meta.python;
+    };
+    return { page, chosen: { state: { ...state, ...told }, side_b }, sides, program };
+  }
+
   /** Takes over what the address says. Whether the models are asked something else by it. @param {CompareData} data */
   #adopt({ state, side_b, settings, serial }) {
     const news = this.#reporter.news({ ...state, ...settings, side_b }, serial);
@@ -147,7 +161,7 @@ class ComparePage {
 
   #listen() {
     const { texts, sources, sameText, swap, linked } = this.#elements;
-    for (const box of [...texts, ...sources]) box.readOnly = false; // what is typed before somebody listens would be lost
+    for (const box of [...texts, ...sources]) box.readOnly = false; // text typed before the listeners are set would be lost
     texts[0].oninput = () =>
       this.#change(this.#state.change({ text: texts[0].value, masked_positions: [], query: -1 }));
     texts[1].oninput = () => this.#type({ text: texts[1].value });
@@ -176,7 +190,7 @@ class ComparePage {
     else this.#showComparison(new Comparison(found.meta, new Uint8Array(found.buffer, found.start), questions));
   }
 
-  /** The boxes say what is read; B's follows A's until somebody writes in it. */
+  /** The boxes say what is read; B's follows A's until it is edited. */
   #drawQuestions() {
     const { texts, sources, sameText, variantA, variantB } = this.#elements;
     const [a, b] = this.#state.questions;
@@ -223,13 +237,13 @@ class ComparePage {
     this.#showState();
   }
 
-  /** While nobody has chosen a head it is the one that differs most. @param {Comparison} comparison */
+  /** Until a head is chosen it is the one that differs most. @param {Comparison} comparison */
   #followLargest(comparison) {
     const attention = comparison.attention(this.#state.choice.attention);
     if (attention && this.#state.followsLargest) this.#state = this.#state.change(mostDistantHead(attention));
   }
 
-  /** Says, for whoever watches from outside, which question the picture on the screen answers. */
+  /** Tells tests and benches which question the picture on the screen answers. */
   #showState() {
     const { dataset } = this.#elements.root;
     dataset.state = this.#asking.isAsking ? "asking" : "ready";

@@ -1,4 +1,4 @@
-// What the Compare page asks the server.
+// Requests of the Compare page.
 
 import { post } from "../../ui/frontend/server.js";
 

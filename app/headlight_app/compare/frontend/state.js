@@ -12,7 +12,7 @@ export class CompareState {
   #followsLargest;
 
   /**
-   * @param {Choice} choice a layer or head below zero: nobody has chosen a head of this model yet
+   * @param {Choice} choice a layer or head below zero: no head of this model was chosen yet
    * @param {Difference} difference @param {Settings} settings
    */
   constructor(choice, difference, settings) {
@@ -41,7 +41,7 @@ export class CompareState {
     return this.#difference.alignment || "";
   }
 
-  /** Whether the head that differs most is the chosen one, because nobody has chosen another. */
+  /** Whether the head that differs most is the chosen one, because no other was chosen. */
   get followsLargest() {
     return this.#followsLargest && this.linked && !this.#difference.head_chosen;
   }
@@ -83,7 +83,7 @@ export class CompareState {
   }
 
   /**
-   * A head is chosen on one side, or (side null, or linked) on both. From then on nobody else chooses.
+   * A head is chosen on one side, or (side null, or linked) on both. From then on the page keeps it.
    * @param {number | null} side @param {HeadIndex} head
    */
   chooseHead(side, { layer, head }) {
@@ -107,7 +107,7 @@ export class CompareState {
     return { layer: Math.min(layer, group.layers - 1), head: Math.min(head, group.heads - 1) };
   }
 
-  /** What Streamlit is told, by the names that it hands back. */
+  /** The report to Streamlit, by the names that it hands back. */
   get told() {
     const head = this.followsLargest ? { layer: -1, head: -1 } : {};
     return { ...this.#choice, ...head, ...this.#settings, side_b: this.#difference };

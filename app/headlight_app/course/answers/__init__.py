@@ -1,1 +1,1 @@
-"""What a worker process computes for the course page."""
+"""The worker's answers for the Course page."""

@@ -1,1 +1,1 @@
-"""What a worker process computes for the explore page."""
+"""The worker's answers for the Explore page."""

@@ -19,6 +19,7 @@ from headlight_app.explore.answers.quantities import QUANTITIES, Quantity, Quant
 from headlight_app.explore.answers.token_filter import Axis, TokenFilter
 from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.head_selection import (
+    describe_zoom,
     encoded_text,
     parse_head,
     selected_attention,
@@ -168,9 +169,7 @@ def _pooled_axis(token_texts: Sequence[str], span: range) -> Axis:
 
 
 def _describe_region(queries: range, keys: range, lengths: Sequence[int]) -> tuple[str, ...]:
-    sentences = []
-    if [len(queries), len(keys)] != list(lengths):
-        sentences.append(f"queries {queries.start} to {queries.stop - 1}, keys {keys.start} to {keys.stop - 1}")
+    sentences = [*describe_zoom(queries, keys, lengths)]
     if max(len(queries), len(keys)) > MAX_SIDE_CELLS:
         block_rows, block_columns = (-(-len(part) // MAX_SIDE_CELLS) for part in (queries, keys))
         sentences.append(f"each cell the largest of up to {block_rows} x {block_columns}; zoom in for single ones")
@@ -180,7 +179,7 @@ def _describe_region(queries: range, keys: range, lengths: Sequence[int]) -> tup
 def quantity_request(
     resolved: ResolvedQuestion, choice: HeadChoice, attention_group: AttentionGroup
 ) -> tuple[QuantityRequest, str]:
-    """What a quantity is computed from, and what it is, in words: the other head's number, the gradient's token."""
+    """The inputs of a quantity, and its meaning, in words: the other head's number, the gradient's token."""
     layer, head = selected_heads(choice, attention_group)[0]
     other_head = parse_head(choice.other_head, attention_group) or (layer, (head + 1) % attention_group.heads)
     request = QuantityRequest(resolved, attention_group, choice.other_text, other_head)

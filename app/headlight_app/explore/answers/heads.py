@@ -27,6 +27,7 @@ from headlight_app.explore.contract import (
     HeadViewAnswer,
     HeadViewRequest,
     MatrixAxis,
+    PartDifference,
     QkProjectionAnswer,
     QkProjectionRequest,
     QueryKeyWeightsAnswer,
@@ -44,8 +45,10 @@ from headlight_app.inference.attention_payload import (
     notes,
     predictions,
     quantized_layer_weights,
+    quantized_weights,
     sequence_lengths,
     token_answers,
+    variant_differences,
 )
 from headlight_app.inference.examples import write_target
 from headlight_app.inference.head_selection import selected_attention
@@ -73,7 +76,7 @@ def trace_reply(resolved: ResolvedQuestion, query: int = -1) -> Reply[TraceAnswe
     Raises HeadlightError where the question has no answer; its text is what the person should read.
     """
     traced, tokenizer = resolved.trace, resolved.tokenizer
-    groups, codes = group_answers(traced, resolved.question.edits)
+    groups, codes = _with_faded_heads(resolved, *group_answers(traced, resolved.question.edits))
     found_predictions, patches = predictions(resolved, query), patches_json(traced)
     pairs = zip(groups, attention_groups(traced.config), strict=True)
     answer = TraceAnswer(
@@ -85,12 +88,31 @@ def trace_reply(resolved: ResolvedQuestion, query: int = -1) -> Reply[TraceAnswe
         attention_groups=tuple(_with_metrics(answer, group, traced, tokenizer) for answer, group in pairs),
         predictions=found_predictions,
         changed=resolved.is_changed,
+        differences=tuple(
+            PartDifference(field=field, title=title, was=was, now=now)
+            for field, title, was, now in variant_differences(resolved.checkpoint.model.config, resolved.config)
+        ),
         no_prediction_reason="" if found_predictions else task_of(traced.config).no_prediction or NOT_FINITE,
         notes=notes(resolved),
         question=resolved.question,
         query=query,
     )
     return Reply(answer, codes)
+
+
+def _with_faded_heads(
+    resolved: ResolvedQuestion, answers: list[AttentionGroupAnswer], codes: bytes
+) -> tuple[list[AttentionGroupAnswer], bytes]:
+    """The same, and behind all codes those that heads that are off would have in the model as trained."""
+    faded = []
+    for answer, group in zip(answers, attention_groups(resolved.config), strict=True):
+        heads = tuple(sorted({head for ablated in answer.ablations.values() for head in ablated}))
+        if heads and not answer.pending:
+            as_trained = quantized_weights(resolved.as_trained.trace, group)
+            answer = structs.replace(answer, faded=heads, faded_offset=len(codes))
+            codes += b"".join(as_trained[head].tobytes() for head in heads)
+        faded.append(answer)
+    return faded, codes
 
 
 def _with_metrics(

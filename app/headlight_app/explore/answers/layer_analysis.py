@@ -1,4 +1,4 @@
-"""What the Layers tab asks: logit lens, logit attribution, information flow and head ablation."""
+"""Answers for Layers: logit lens, logit attribution, information flow and head ablation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from headlight.analysis import ablation as head_ablation
 from headlight.analysis import attribution as logit_attribution
-from headlight.analysis import information_flow, logit_lens
+from headlight.analysis import information_flow, logit_lens, residual_stream
 from headlight.analysis.ablation import HeadSearch
 from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
@@ -49,7 +49,7 @@ from headlight_app.inference.attention_payload import answer_place
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 
 # All that the tab needs besides what every question keeps: one forward pass for all of its plots.
-KEEP_PATTERNS = tuple(sorted({*logit_lens.KEEP, *logit_attribution.KEEP, *information_flow.KEEP, *head_ablation.KEEP}))
+KEEP_PATTERNS = tuple(sorted({*logit_lens.KEEP, *residual_stream.KEEP, *information_flow.KEEP, *head_ablation.KEEP}))
 TOP_TOKENS = 5  # tokens for one depth, and tokens that a feed-forward promotes
 MAX_LABELS = 10  # for one depth
 MAX_LENS_TOKENS = 32  # tokens of the logit lens in one answer
@@ -109,13 +109,13 @@ def _lens_rows(found: logit_lens.LensOutput) -> np.ndarray:
 
 
 def lens_explanation(config: Config) -> str:
-    """What the lens applies to each layer, and what its columns say, in the page's words."""
+    """The map that the lens applies to each layer, and the titles of its columns, in the page's words."""
     task, placement = task_of(config), NORM_PLACEMENTS[config.norm_placement]
     norm = "the final norm and " if config.final_norm and not placement.output_is_normed else ""
     if task.predicts_tokens:
         return (
             f"What the model would predict if it stopped after each layer: {norm}the language-model head, applied "
-            "early. #1 is the rank of the true token."
+            "early. #1: the model's first guess was right."
         )
     early = f"would give if it stopped after each layer: {norm}the label head, applied early."
     if not task.whole_text:
@@ -160,7 +160,7 @@ def answer_negative_log_likelihood(request: NegativeLogLikelihoodRequest) -> Rep
 
 
 def answer_logit_attribution(request: LogitAttributionRequest) -> Reply[LogitAttributionAnswer]:
-    """What each part adds to the logit of a token at a position, and what each feed-forward promotes there."""
+    """The contribution of each part to the logit of a token, and the tokens that each feed-forward promotes."""
     resolved = resolve(request.question)
     model, traced, tokenizer = resolved.model, extended_trace(resolved), resolved.tokenizer
     attribution = logit_attribution.attribute_logits(model, traced, _position(request.query, traced))
@@ -269,7 +269,7 @@ def answer_head_search(request: HeadSearchRequest) -> Reply[HeadSearchAnswer]:
 
 
 def attribution_assumptions(config: Config) -> list[str]:
-    """What must be held still for parts to add up, in the page's words."""
+    """The assumptions under which parts add up, in the page's words."""
     sentences = []
     if (
         config.final_norm
@@ -294,7 +294,7 @@ def extended_trace(resolved: ResolvedQuestion) -> Trace:
 
 
 def _target_ids(resolved: ResolvedQuestion) -> tuple[int, ...]:
-    """The tokens as they were typed, whatever a click masked; -1 where a mask was typed, and at special tokens."""
+    """The tokens as typed, without masking by click; -1 at typed masks and special tokens."""
     if not task_of(resolved.config).fills_masks:
         return resolved.trace.text.ids
     unmasked = encode_input(resolved.model, resolved.tokenizer, resolved.question.text)

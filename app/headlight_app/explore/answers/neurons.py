@@ -1,4 +1,4 @@
-"""What the Layers tab asks of one feed-forward: its neurons that matter for an answer, and one neuron more closely."""
+"""Answers for one feed-forward of Layers: its neurons that matter for an answer, and one neuron more closely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Explore page needs to know of the model: examples, the first head, the registries' rows, and its charts."""
+"""The Explore page before its first answer: examples, the first head, the registries' rows, and its charts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def answer_explore_page(request: ExplorePageRequest) -> Reply[ExplorePageAnswer]
 
 
 def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
-    """What the instrument shows of a model before the first answer."""
+    """The instrument before the first answer of a model."""
     entry = find_model(request.model)
     config, examples = entry.config, opening_examples(entry, request.device)
     functions = ATTENTION_FUNCTIONS.items()
@@ -70,7 +70,7 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
 
 
 def catalogue(modalities: Sequence[str]) -> Catalogue:
-    """What there is to choose from, for what a model reads."""
+    """The choices for a model, by its kind of input."""
     quantities = [quantity_json(name) for name in QUANTITIES]
     return msgspec.convert(choices_json(modalities) | {"quantities": quantities}, Catalogue)
 

@@ -24,7 +24,7 @@ JoinKeys = Callable[["QuantityRequest", int, TokenGroups], np.ndarray]  # number
 
 @dataclass(frozen=True)
 class QuantityRequest:
-    """What a quantity is computed from: a question, and one kind of attention in it.
+    """The inputs of a quantity: a question, and one kind of attention in it.
 
     A difference subtracts `other_text` or `other_head` (layer, head); a gradient is that of the probability of `token`
     at `position`.
@@ -127,7 +127,7 @@ def _rollout(request: QuantityRequest, layer: int) -> HeadArrays:
 
 
 def _rollout_note(request: QuantityRequest) -> str:
-    """What a rollout leaves out of this model."""
+    """The parts of this model that a rollout leaves out."""
     config = request.resolved.config
     if not has_residual(request):
         return "without a residual stream, because this model has no residual connections"
@@ -262,7 +262,7 @@ QUANTITIES: Registry[Quantity] = Registry(
 
 
 def quantity_json(name: str) -> dict[str, str | bool]:
-    """What the browser needs to know of a quantity."""
+    """A quantity for the browser."""
     quantity = QUANTITIES[name]
     return {
         "name": name,

@@ -9,6 +9,8 @@ from functools import lru_cache
 from textwrap import dedent
 from typing import Any
 
+from torch import nn
+
 from headlight.nn.attention import Attention, merge_heads, split_heads
 from headlight.nn.layers import soft_cap
 from headlight.nn.masks import MASKS
@@ -89,7 +91,7 @@ def prediction_step_code(model: Transformer) -> dict[str, tuple[CodeExcerptAnswe
 
 
 def _query_norm_code(attention: Attention) -> tuple[CodeExcerptAnswer, ...]:
-    return _method_code(attention.query_norm, "forward") if any(True for _ in attention.query_norm.parameters()) else ()
+    return () if isinstance(attention.query_norm, nn.Identity) else _method_code(attention.query_norm, "forward")
 
 
 def _bias_methods(scheme: PositionalEncoding) -> tuple[CodeExcerptAnswer, ...]:
@@ -136,7 +138,7 @@ def _statements(owner: type) -> tuple[tuple[frozenset[str], CodeExcerptAnswer], 
 
 
 def _operations(statement: ast.stmt) -> Iterator[str]:
-    """What a statement does: the hook points it names, the methods it calls, what it sets in self, and products."""
+    """Effects of a statement: the hook points it names, the methods it calls, what it sets in self, and products."""
     for node in ast.walk(statement):
         match node:
             case ast.Call(func=ast.Name(id="hook"), args=[ast.Constant(value=str(hook_point)), *_]):

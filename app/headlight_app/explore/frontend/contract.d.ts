@@ -1,21 +1,21 @@
 // Written from headlight_app/explore/contract.py by tests/javascript/contracts.py.
 
 import type {
+  ArraysAnswer,
   AttentionGroupAnswer,
   Catalogue,
   CodeSection,
   ExampleAnswer,
   FileAnswer,
   HeadChoice,
-  ModelDiagramAnswer,
   Patches,
   Prediction,
   Question,
   QuestionRequest,
-  Request,
   State,
   Token,
 } from "../../ui/frontend/contract.js";
+import type { ProgramAnswer } from "../../ui/frontend/export/contract.js";
 
 /** A request about a question at one position; -1 is the last. */
 export interface QueryRequest extends QuestionRequest {
@@ -25,6 +25,14 @@ export interface QueryRequest extends QuestionRequest {
 /** The same about one possible answer there, a token or a label; -1 is the likeliest. */
 export interface TargetRequest extends QueryRequest {
   token?: number;
+}
+
+/** A part of the model that is not as trained: its field of a Variant, its title, what it was and what it is. */
+export interface PartDifference {
+  field: string;
+  title: string;
+  was: string;
+  now: string;
 }
 
 /** All that Explore paints at each letter; the numbers are the byte codes of each attention group in turn. */
@@ -37,6 +45,7 @@ export interface TraceAnswer {
   attention_groups: AttentionGroupAnswer[];
   predictions: Prediction[];
   changed: boolean;
+  differences: PartDifference[];
   no_prediction_reason: string;
   notes: string[];
   question: Question;
@@ -253,7 +262,7 @@ export interface PromotedTokens {
   suppressed: PromotedToken[];
 }
 
-/** What each component adds to the logit of an answer; `assumptions` say what is kept as it is for that. */
+/** The contribution of each component to the logit of an answer; `assumptions` name the parts held fixed for it. */
 export interface LogitAttributionAnswer {
   position: number;
   preposition: string;
@@ -266,7 +275,7 @@ export interface LogitAttributionAnswer {
   promoted: PromotedTokens[];
 }
 
-/** What each part adds to the logit of an answer, and what each feed-forward promotes there. */
+/** The contribution of each part to the logit of an answer, and the tokens that each feed-forward promotes. */
 export type LogitAttributionRequest = TargetRequest;
 
 /** The shape of the edges: layer, kind, target, source, share, and the largest heads with their shares. */
@@ -377,9 +386,16 @@ export interface NeuronRequest extends TargetRequest {
   neuron?: number;
 }
 
-/** The diagram of the model as it is changed, with its block as it is in `layer`. */
-export interface ModelDiagramRequest extends QuestionRequest {
-  layer?: number;
+/** The vectors of the tokens from `first` on, as they enter the first layer of a stack. */
+export interface InputVectorsAnswer extends ArraysAnswer {
+  first: number;
+  title: string;
+  places: "" | "added" | "rotated" | "scores";
+}
+
+/** What the first layer of a stack reads: a vector for each token, and its position. */
+export interface InputVectorsRequest extends QuestionRequest {
+  stack?: string;
 }
 
 /** An attention function, and whether a factor of its scores is another temperature. */
@@ -388,7 +404,7 @@ export interface AttentionFunctionRow {
   has_temperature: boolean;
 }
 
-/** What the page shows before the first answer. `images` are the names of pictures, None for a model of texts. */
+/** The page before the first answer. `images` are the names of pictures, None for a model of texts. */
 export interface ExplorePageAnswer {
   examples: ExampleAnswer[];
   opening: ExampleAnswer;
@@ -434,17 +450,6 @@ export interface SourceCodeAnswer {
   sections: CodeSection[];
 }
 
-/** The parameters of an address, and the names of what is too long to stand in one. */
-export interface LinkAnswer {
-  query: string;
-  omitted: string[];
-}
-
-/** The address of a state. */
-export interface LinkRequest extends Request {
-  state: Partial<State>;
-}
-
 /** A request about what is on the screen: the question, and the state in which its answer is looked at. */
 export interface StateRequest extends QuestionRequest {
   state: Partial<State>;
@@ -475,23 +480,6 @@ export interface ExportWorksheetRequest extends StateRequest {
   omitted?: string;
 }
 
-/** Where a figure is from, as fields for its file, and in words. */
-export interface ProvenanceAnswer {
-  provenance: Record<string, unknown>;
-  provenance_parts: string[];
-}
-
-/** Where a figure is from: that of the chosen heads, or of `all_heads`. */
-export interface ExportProvenanceRequest extends StateRequest {
-  all_heads?: boolean;
-}
-
-/** A program that computes the same, in Python and for a shell. */
-export interface CodeAnswer {
-  python: string;
-  shell: string;
-}
-
 /** The view as Python and as lines for a shell. */
 export type ExportCodeRequest = StateRequest;
 
@@ -515,12 +503,10 @@ export interface ExploreRoutes {
   head_search: { request: HeadSearchRequest; answer: HeadSearchAnswer };
   neurons: { request: NeuronsRequest; answer: NeuronsAnswer };
   neuron: { request: NeuronRequest; answer: NeuronAnswer };
-  model_diagram: { request: ModelDiagramRequest; answer: ModelDiagramAnswer };
-  link: { request: LinkRequest; answer: LinkAnswer };
+  input_vectors: { request: InputVectorsRequest; answer: InputVectorsAnswer };
   export_numbers: { request: ExportNumbersRequest; answer: FileAnswer };
   export_neurons: { request: ExportNeuronsRequest; answer: FileAnswer };
   export_page: { request: ExportPageRequest; answer: FileAnswer };
   export_worksheet: { request: ExportWorksheetRequest; answer: FileAnswer };
-  export_provenance: { request: ExportProvenanceRequest; answer: ProvenanceAnswer };
-  export_code: { request: ExportCodeRequest; answer: CodeAnswer };
+  export_code: { request: ExportCodeRequest; answer: ProgramAnswer };
 }

@@ -8,6 +8,8 @@ import { fitHeights } from "../../ui/frontend/text_box.js";
 
 /** @import { ExampleAnswer, ExplorePage } from "./types.js" */
 
+const EVERY_PART = "Every part is live: click one, and it opens below.";
+
 const memory = remembered(() => ({ chosen: /** @type {ExampleAnswer | null} */ (null) }));
 
 /** @param {ExplorePage} page */
@@ -54,13 +56,12 @@ export function spokenOf(page, { sort, query, key }) {
 }
 
 /**
- * With a sentence of ours on the page: what there is to see in its heads.
+ * With a sentence of ours on the page: what there is to see in its heads; else what the picture is for.
  * @param {ExplorePage} page @param {string} tab
  */
 export function drawHint(page, tab) {
   const { text, source } = page.state.answer.question;
   const example = page.state.catalogue.examples.find((one) => one.text === text && one.source === source);
   const hint = (tab === "heads" && example?.hint) || "";
-  page.view.elements.hint.textContent = hint;
-  page.view.elements.hint.hidden = !hint;
+  page.view.elements.hint.textContent = hint || EVERY_PART;
 }

@@ -11,7 +11,10 @@ import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { listenToEdits } from "./edits/edit_list.js";
 import { drawExamples, followExample } from "./examples.js";
 import { createExportMenu } from "./export/export_menu.js";
+import { drawMode } from "./first_visit/mode.js";
+import { offerTour } from "./first_visit/tour.js";
 import { drawGallery, listenToGallery } from "./image_gallery.js";
+import { createWayIntoHead } from "./picture/inside_head.js";
 import { drawPresenter, listenToPresenter } from "./presenter.js";
 import { HttpServer } from "./server.js";
 import { shownMask } from "./shown_mask.js";
@@ -63,6 +66,8 @@ class Explore {
     loadTabs(this);
     listenToTexts(this);
     listenToHeads(this);
+    createWayIntoHead(this);
+    drawMode(this);
     listenToGallery(this);
     const observer = new ResizeObserver(() => this.#fit());
     observer.observe(elements.board);
@@ -91,6 +96,7 @@ class Explore {
     this.reporter.settle = data.pause;
     state.catalogue = data;
     clearMeasurements(this);
+    if (data.state.task !== state.choice.task) this.reporter.discard(); // the text of one task is not that of the next
     const moved = JSON.stringify(state.settings) !== JSON.stringify(data.settings);
     state.settings = data.settings;
     const adopted = this.#adopt(data);
@@ -125,7 +131,8 @@ class Explore {
    * @param {Partial<Choice>} patch
    */
   change(patch) {
-    if ("edits" in patch || "disabled_edits" in patch) this.state.history.record(this.state.choice);
+    const ofPart = "variant" in patch;
+    if (ofPart || "edits" in patch || "disabled_edits" in patch) this.state.history.record(this.state.choice, ofPart);
     this.state.update(patch);
     drawPresenter(this);
     drawTexts(this);
@@ -222,6 +229,7 @@ class Explore {
     drawTexts(this);
     drawAnswer(this);
     followExample(this);
+    offerTour(this);
     tellMaskChanged();
   }
 

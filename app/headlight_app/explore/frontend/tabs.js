@@ -1,7 +1,5 @@
-// The tabs of the page, which are rows of TABS in Python: each has a module that draws it. Only the open tab is drawn.
+// The panels that the picture opens, which are rows of TABS in Python: each has a module that draws it. Only the open one is drawn.
 
-import { createElement } from "../../ui/frontend/dom/dom.js";
-import { HORIZONTAL_STEPS } from "../../ui/frontend/dom/keyboard.js";
 import { askUntilAnswered, failureText } from "../../ui/frontend/server.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
 import { drawHint } from "./examples.js";
@@ -56,7 +54,6 @@ export function drawActiveTab(page, fresh = false) {
   for (const [name, panel] of Object.entries(page.view.panels)) panel.hidden = name !== open || !tabs.has(open);
   page.view.elements.board.dataset.tab = open;
   drawHint(page, open);
-  drawTabs(page, open);
   const tab = tabs.get(open);
   if (!tab) return;
   // A tab that was closed when the answer came has all of it still to draw.
@@ -70,33 +67,7 @@ export function markActiveTab(page) {
   memory(page).tabs.get(activeTab(page))?.markPointer?.(page);
 }
 
-/** @param {ExplorePage} page @param {string} open */
-function drawTabs(page, open) {
-  const { tabs } = page.view.elements;
-  const rows = page.state.catalogue.tabs;
-  if (!tabs.children.length) tabs.replaceChildren(...rows.map(({ name, title }) => createTab(page, name, title)));
-  for (const button of /** @type {Iterable<HTMLElement>} */ (tabs.children)) {
-    const chosen = button.dataset.testid === `tab-${open}`;
-    button.setAttribute("aria-selected", String(chosen));
-    button.tabIndex = chosen ? 0 : -1;
-  }
-}
-
-/** @param {ExplorePage} page @param {string} name @param {string} title */
-function createTab(page, name, title) {
-  const button = createElement("button", "", title);
-  button.id = `tab-${name}`;
-  button.setAttribute("role", "tab");
-  button.dataset.testid = `tab-${name}`;
-  button.onclick = () => page.change({ tab: name });
-  button.onkeydown = (event) => {
-    const step = HORIZONTAL_STEPS[event.key];
-    const names = page.state.catalogue.tabs.map((row) => row.name);
-    if (!step) return;
-    event.preventDefault();
-    const next = (names.indexOf(name) + step + names.length) % names.length;
-    page.change({ tab: names[next] });
-    /** @type {HTMLElement} */ (page.view.elements.tabs.children[next]).focus();
-  };
-  return button;
+/** What the open tab shows, to be exported; null where it shows no picture. @param {ExplorePage} page */
+export async function exportOpenTab(page) {
+  return (await memory(page).tabs.get(activeTab(page))?.exported?.(page)) ?? null;
 }

@@ -7,7 +7,11 @@ import { drawPredictions, markTarget } from "../../ui/frontend/heads/predictions
 import { drawTokenStrips } from "../../ui/frontend/heads/token_strip.js";
 import { showProblem } from "../../ui/frontend/questions.js";
 import { drawEdits } from "./edits/edit_list.js";
+import { drawPicture } from "./picture/picture.js";
+import { announcePrediction } from "./prediction/announcement.js";
+import { drawWhy } from "./prediction/why.js";
 import { drawActiveTab, markActiveTab } from "./tabs.js";
+import { drawTerms } from "./terms.js";
 
 /** @import { ExploreElements, ExplorePage, ExploreView, Tab } from "./types.js" */
 
@@ -20,7 +24,10 @@ export function createView(page, place, answerView) {
     ),
     redraw: (fresh = false) => {
       drawActiveTab(page, fresh);
-      if (page.state.latestAnswer) answerView?.draw(page, fresh);
+      if (!page.state.latestAnswer) return;
+      drawPicture(page);
+      drawWhy(page);
+      answerView?.draw(page, fresh);
     },
     markPointer: () => {
       markActiveTab(page);
@@ -53,7 +60,7 @@ function exploreElements(place) {
     notes: named("notes"),
     answer: find(place, ".answer"),
     board: find(place, ".board"),
-    tabs: named("tabs"),
+    modelPicture: named("picture"),
     edits: named("edits"),
     changes: button("changes"),
     latest: named("latest"),
@@ -83,6 +90,8 @@ export function drawAnswer(page) {
   elements.notes.replaceChildren(...answer.notes.map((note) => createElement("p", "", note)));
   drawTokenStrips(page);
   drawTokenIds(page);
+  drawTerms(page);
+  announcePrediction(page);
   drawPredictions(page);
   drawEdits(page);
   page.view.redraw(true);

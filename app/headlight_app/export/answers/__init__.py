@@ -1,1 +1,1 @@
-"""What a worker process computes for the export page."""
+"""The worker's answers for the export menu."""

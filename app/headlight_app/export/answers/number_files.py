@@ -63,7 +63,7 @@ def require_size(size: int, max_values: int) -> None:
 
 
 def _write_csv(array: LabelledArray, made_from: Provenance) -> bytes:
-    """What it is in comment lines; then one or two axes as a table, more as a line for each number.
+    """CSV: its origin in comment lines, then one or two axes as a table, more as a line for each number.
 
     `pandas.read_csv(file, comment="#")` and R's `read.csv(file, comment.char = "#")` read it back: texts are quoted.
     """

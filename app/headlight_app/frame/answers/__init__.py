@@ -1,1 +1,1 @@
-"""What a worker process says for the sidebar."""
+"""The worker's answers for the sidebar."""

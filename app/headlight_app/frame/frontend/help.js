@@ -1,4 +1,4 @@
-// The sheet of keys and gestures: what nobody finds by looking. The key ? opens it where nobody types.
+// The sheet of keys and gestures. The key ? opens it outside text boxes.
 
 import { defineComponent } from "../../ui/frontend/bridge.js";
 import { findByTestId } from "../../ui/frontend/dom/elements.js";

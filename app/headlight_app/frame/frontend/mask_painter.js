@@ -20,9 +20,9 @@ export class MaskPainter {
   #turned = new Set();
   /** @type {Cell | null} */
   #at = null;
-  /** What the cells become that are dragged over; null while none are. @type {boolean | null} */
+  /** The value that dragged-over cells take; null outside a drag. @type {boolean | null} */
   #opens = null;
-  /** Where the table was when a drag began: whatever moves on the page meanwhile moves no row under the pointer. */
+  /** Where the table was when a drag began: layout changes meanwhile move no row under the pointer. */
   #frame = new DOMRect();
 
   /** @param {HTMLElement} part @param {(cells: string) => void} paint */
@@ -42,7 +42,7 @@ export class MaskPainter {
    * @param {string} cells that are painted now, of which the answer may not know yet
    */
   draw(mask, cells) {
-    if (this.#opens !== null) return; // under the pointer of somebody who paints
+    if (this.#opens !== null) return; // during a drag
     this.#mask = mask ?? { tokens: [], allowed: new Uint8Array(), painted: "" };
     this.#turned = parseCells(cells);
     this.#canvas.hidden = !this.#mask.tokens.length;

@@ -42,16 +42,16 @@ class ModelPicker {
     this.#heardTurn = turn;
     if (this.isHeard) for (const resolve of this.#waiting.splice(0)) resolve();
     const drawn = JSON.stringify(groups);
-    // A list that somebody has open stays open.
+    // An open list stays open.
     if (this.#drawn !== drawn) select.replaceChildren(createFace(), ...groups.map(createModelGroup));
     this.#drawn = drawn;
-    if (turn === this.#turn) select.value = chosen; // else somebody has gone on since
+    if (turn === this.#turn) select.value = chosen; // else there was a newer choice
     select.onchange = () => tell("settled", { model: select.value, turn: ++this.#turn });
     select.disabled = false;
   }
 }
 
-/** What shows the chosen model where the browser lets a list be styled. */
+/** The element that shows the chosen model where the browser lets a list be styled. */
 function createFace() {
   const button = createElement("button");
   button.append(document.createElement("selectedcontent"));

@@ -1,16 +1,18 @@
-// The sidebar's model variant: which mask, positions and kernel replace those that a model was trained with. Whoever draws
-// heads on this page hears of a change at once and reports it to Streamlit; where nobody does, it is reported from here.
+// The sidebar's model variant: which mask, positions and kernel replace those that a model was trained with. The page's
+// heads hear of a change at once and report it to Streamlit; on a page without heads it is reported from here.
 
 import { chooseElsewhere, defineComponent } from "../../ui/frontend/bridge.js";
 import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
 import { askMask, listenToMask } from "../../ui/frontend/mask_events.js";
 import { defaultMask, paintedMask, parseMask } from "../../ui/frontend/mask_spec.js";
+import { createTermLine } from "../../ui/frontend/terms.js";
 import { MaskPainter } from "./mask_painter.js";
 
 /** @import { Variant } from "../../ui/frontend/contract.js" */
 /** @import { VariantData, VariantField } from "./types.d.ts" */
 
+const FULL_ONLY = "attention_function"; // a part that simple mode leaves out
 const PATIENCE = 3000; // milliseconds in which Streamlit still speaks of an older choice
 /** @type {Variant} */
 const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" };
@@ -29,7 +31,7 @@ class ModelVariant {
   #variant;
   #turn;
   #painter;
-  /** What was reported last, as somebody else counts it. */
+  /** The last report, by the number that the page's heads gave it. */
   #awaited = 0;
   #until = 0;
   #drawn = "";
@@ -71,12 +73,13 @@ class ModelVariant {
     const { kind, argument } = parseMask(this.#variant.masks);
     const shown = { ...this.#variant, masks: kind };
     const drawn = JSON.stringify([this.#data.fields, this.#data.trained_models, shown]);
-    // A list that somebody has open stays open.
+    // An open list stays open.
     if (this.#drawn !== drawn)
       updateChildren(
         find(this.#root, ".parts"),
         ...this.#data.fields.flatMap((part) => [
           this.#createSelect(part, shown[part.field]),
+          this.#createTerm(part.field),
           ...this.#rewiredNote(part, shown[part.field]),
         ]),
       );
@@ -92,7 +95,7 @@ class ModelVariant {
 
   /** @param {VariantField} part @param {string} chosen */
   #createSelect({ field, title, options }, chosen) {
-    const label = createElement("label", "part");
+    const label = createElement("label", field === FULL_ONLY ? "part full-only" : "part");
     const select = createElement("select");
     select.dataset.testid = `variant-${field}`;
     const known = options.some(([value]) => value === chosen);
@@ -114,6 +117,13 @@ class ModelVariant {
     return label;
   }
 
+  /** What a part is, in a line. @param {VariantField["field"]} field */
+  #createTerm(field) {
+    const line = createTermLine([this.#data.terms[field]]);
+    line.classList.toggle("full-only", field === FULL_ONLY);
+    return line;
+  }
+
   /** The models that were trained with other positional encodings, and are else alike. @param {[string, string][]} options */
   #openable(options) {
     const models = options.filter(([value]) => value in this.#data.trained_models);
@@ -125,7 +135,7 @@ class ModelVariant {
     return openable.length ? [group("Open the model trained with", openable)] : [];
   }
 
-  /** What another positional encoding has done to the model, and the way to one trained with it. @param {VariantField} part @param {string} chosen */
+  /** The effect of another positional encoding on the model, and a link to a model trained with it. @param {VariantField} part @param {string} chosen */
   #rewiredNote({ field, options, trained }, chosen) {
     const title = options.find(([value]) => value === chosen)?.[1];
     if (field !== "positional_encoding" || !chosen || !title) return [];

@@ -1,6 +1,7 @@
 import type { Variant } from "../../ui/frontend/contract.js";
 import type { MaskArguments } from "../../ui/frontend/mask_spec.js";
 import type { ModelGroup } from "../../ui/frontend/model_options.js";
+import type { Term } from "../../ui/frontend/terms.js";
 
 /** One list of the sidebar; options are pairs of a value and a title, `trained` the title of what the model was trained with. */
 export interface VariantField {
@@ -13,6 +14,8 @@ export interface VariantField {
 /** What Streamlit says. */
 export interface VariantData {
   fields: VariantField[];
+  /** One sentence on each part. */
+  terms: Record<string, Term>;
   variant: Variant;
   /** By positional encoding, the name of the model that was trained with it and is else alike. */
   trained_models: Record<string, string>;

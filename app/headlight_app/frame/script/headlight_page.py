@@ -1,4 +1,4 @@
-"""What Streamlit runs, with its configuration beside it."""
+"""The script that Streamlit runs, with its configuration beside it."""
 
 from headlight_app.frame.main import main
 

@@ -1,1 +1,1 @@
-"""What a worker process computes for the generate page."""
+"""The worker's answers for the Generate page."""

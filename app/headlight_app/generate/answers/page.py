@@ -1,4 +1,4 @@
-"""What the Generate page needs to know of the model: examples, and the head that it begins with."""
+"""The Generate page before its first answer: examples, and the head that it begins with."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class StepResult:
 def answer_generate(request: GenerateRequest) -> Reply[GenerateAnswer]:
     """The step after those in `generated`. Where all masks are filled there is only the text.
 
-    Nothing is kept for the visitor: whoever sends the same steps gets the same answer.
+    Nothing is kept for the visitor: the same steps get the same answer.
     """
     started, resolved = perf_counter(), resolve(request.question)
     question, tokenizer, generated = resolved.question, resolved.tokenizer, request.generated
@@ -188,7 +188,7 @@ def _asking_rows(step: GenerationStep) -> tuple[tuple[AttentionGroupAnswer, ...]
 
 
 def _kv_cache(result: StepResult, model: Transformer) -> KvCache:
-    """What is kept of the tokens read, layer by layer; or why nothing is."""
+    """The cached keys and values, layer by layer; or the reason why there are none."""
     layer_sizes = result.prefix.cache_sizes() if result.prefix else ()
     layers = tuple(
         CachedLayer(
@@ -213,7 +213,7 @@ def _why_nothing_is_kept(model: Transformer) -> str:
 
 
 def _notes(resolved: ResolvedQuestion, generated: GeneratedTokens) -> tuple[str, ...]:
-    """What somebody should know before believing the text."""
+    """Notes to read before trusting the text."""
     question, model = resolved.question, resolved.model
     note_texts = [" ".join(variant_notes(resolved))]
     if question.edits:

@@ -1,4 +1,4 @@
-// What the asking token of a step attends to: the row of one head, or a mean.
+// Attention of a step's query token: the row of one head, or a mean.
 
 import { encodeWeight } from "../../ui/frontend/weight_code.js";
 

@@ -20,7 +20,7 @@ export interface ReadTokens {
   source: TextToken[] | null;
 }
 
-/** What one layer holds of each token: a key and a value in each of its key/value heads; sizes are in bytes. */
+/** The cache of one layer for each token: a key and a value in each of its key/value heads; sizes are in bytes. */
 export interface CachedLayer {
   tokens: number;
   key_value_heads: number;
@@ -71,7 +71,7 @@ export interface GenerateRequest extends QuestionRequest {
   with_tokens?: boolean;
 }
 
-/** What the component reports of its text: generated tokens belong to it alone. */
+/** The component's report of its text: generated tokens belong to it alone. */
 export interface GenerateReport {
   text: string;
   source: string;
@@ -80,7 +80,7 @@ export interface GenerateReport {
   generated: [number, number][];
 }
 
-/** Examples, the first of which stands there until somebody types, and the head to begin with. */
+/** Examples, the first of which stands there until the person types, and the head to begin with. */
 export interface GeneratePageAnswer {
   examples: ExampleAnswer[];
   default_head: [number, number];

@@ -8,10 +8,10 @@ import { Refused } from "./server.js";
 /** @import { AnyRecord, Branch, GenerateState, GeneratedToken, PageToken } from "./types.d.ts" */
 
 /**
- * What a page hears of.
+ * Events for a page.
  * @typedef {object} GeneratorEvents
  * @property {() => void} changed something is to be drawn anew
- * @property {() => void} answered the same, and whatever was wrong is over
+ * @property {() => void} answered the same, and any problem is over
  * @property {(error: unknown) => void} failed
  * @property {() => void} moved other tokens are on the page
  * @property {() => void} settled nothing more follows by itself
@@ -295,7 +295,7 @@ export class Generator {
   }
 
   /**
-   * What tokens that came with the address stand for; without them where they do not fit any more.
+   * The text of tokens that came with the address; without them where they do not fit any more.
    * @param {number} turn
    */
   async #readWritten(turn) {

@@ -1,4 +1,4 @@
-// What was generated, step by step: the line on the page, the answer to each of its beginnings, and the lines that were left.
+// Generated tokens, step by step: the line on the page, the answer to each of its beginnings, and the lines that were left.
 
 /** @import { AnyRecord, Branch, GeneratedToken, PageToken, ShownToken } from "./types.d.ts" */
 
@@ -20,7 +20,7 @@ export class History {
     return this.#generated;
   }
 
-  /** What comes after all generated tokens, or null where that is not known. */
+  /** The answer after all generated tokens, or null where it is not known. */
   get newest() {
     return this.recordAt(this.#generated.length);
   }

@@ -42,7 +42,7 @@ export function drawKvCache(elements, record, cached, promptLength) {
   if (layers.length) drawStrips(elements, record, promptLength);
 }
 
-/** What is cached, and how large it is. @param {StepRecord} record */
+/** The cache, and its size. @param {StepRecord} record */
 export function describeCache({ cache: { layers, heads }, context }) {
   const [one] = layers;
   const total = layers.reduce((sum, { bytes }) => sum + bytes, 0);

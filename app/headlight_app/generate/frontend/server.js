@@ -1,4 +1,4 @@
-// What the Generate page asks the server.
+// Requests of the Generate page.
 
 import { clientId, post } from "../../ui/frontend/server.js";
 
@@ -6,7 +6,7 @@ import { clientId, post } from "../../ui/frontend/server.js";
 /** @import { Packed } from "../../ui/frontend/wire.js" */
 /** @import { AnyRecord, GenerateAnswer, GenerateRequest, GenerateState, GeneratedToken, Refusal, Replaced } from "./types.d.ts" */
 
-/** What the server says in place of an answer. */
+/** The server's sentence in place of an answer. */
 export class Refused extends Error {}
 
 export class GenerateServer {
@@ -23,7 +23,7 @@ export class GenerateServer {
   }
 
   /**
-   * What comes after the tokens that were generated; null where a newer question has taken its place.
+   * The answer after the generated tokens; null where a newer question replaced it.
    * @param {GenerateState} state @param {readonly GeneratedToken[]} generated
    * @param {{ latest?: boolean, tokens?: boolean }} [options] `latest` makes older questions of this page void, `tokens` asks for the text's tokens
    * @returns {Promise<AnyRecord | null>}

@@ -1,4 +1,4 @@
-// What a step attended to: all heads as stripes, and the chosen one (or a mean) as a map, a row for each step.
+// Attention of a step: all heads as stripes, and the chosen one (or a mean) as a map, a row for each step.
 
 import { paintCodes } from "../../ui/frontend/charts/colours.js";
 import { cellAtPointer, drawHeatmap, listenToMap } from "../../ui/frontend/charts/heatmap.js";

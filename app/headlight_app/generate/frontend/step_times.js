@@ -1,4 +1,4 @@
-// What a step costs: a bar for each, and how fast it goes.
+// Time of each step: a bar for each, and the rate.
 
 import { canvasStyle, hidpiContext } from "../../ui/frontend/dom/dom.js";
 

@@ -113,7 +113,7 @@ export class TextView {
     return button;
   }
 
-  /** The token that was sampled and nobody has taken yet. @param {StepRecord} record */
+  /** The token that was sampled and not taken yet. @param {StepRecord} record */
   #createSampled(record) {
     const { text } = sampledCandidate(record);
     const button = createElement("button", "word ahead", flowingText(text));

@@ -1,1 +1,1 @@
-"""What a worker process computes for the models page."""
+"""The worker's answers for the Models page."""

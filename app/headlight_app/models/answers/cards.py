@@ -1,4 +1,4 @@
-"""What the Models page says of a checkpoint, and the lists of all that can be opened."""
+"""Cards of checkpoints on the Models page, and the lists of all that can be opened."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MODEL_TASKS = {
 
 
 def model_task(listed: ListedModel) -> str:
-    """What a model does, as a key of MODEL_TASKS."""
+    """The task of a model, as a key of MODEL_TASKS."""
     config = listed.metadata.config
     if config is None:
         return "broken"
@@ -51,16 +51,16 @@ def answer_models(request: ModelsRequest) -> Reply[ModelsAnswer]:
 
 
 def answer_own_models(request: OwnModelsRequest) -> Reply[ModelsAnswer]:
-    """What the visitor who asks has brought."""
+    """The models that the asking visitor uploaded."""
     return Reply(ModelsAnswer(models=tuple(map(_listed_answer, own_models()))))
 
 
 def answer_warm_up(request: WarmUpRequest) -> Reply[Done]:
-    """Look at all models and open the one that a visitor sees first, so that nobody waits."""
+    """Read the headers of all models and open the first one, before the first visitor asks."""
     openable = [one for one in listed_models() if one.metadata.config and not opening_problem(one)]
     if openable:
         open_checkpoint(openable[0].name)
-    # With its first optimizer torch imports its compiler, which takes a second; beside the work nobody waits for it.
+    # With its first optimizer torch imports its compiler, which takes a second; here it delays no one.
     Thread(target=import_module, args=("torch._dynamo",), daemon=True, name="compiler").start()
     return Reply(Done())
 
@@ -72,7 +72,7 @@ def answer_model_card(request: ModelCardRequest) -> Reply[ModelCardAnswer]:
 
 
 def answer_weight_report(request: WeightReportRequest) -> Reply[WeightReportAnswer]:
-    """What became of a model's weights, and which are no numbers. Raises CheckpointError where it cannot be opened."""
+    """How weights were loaded, and which are not finite. Raises CheckpointError where the model cannot be opened."""
     name, device = request.model, request.device
     notes = open_checkpoint(name, device).notes or ("All weights were loaded.",)
     return Reply(WeightReportAnswer(notes=tuple(notes), warning=nonfinite_warning(name, device)))

@@ -1,4 +1,4 @@
-"""What the engine does with a checkpoint that somebody brings: unpack it, open it, download it."""
+"""Checkpoints of visitors: unpack, open, download."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def answer_extract_upload(request: ExtractUploadRequest) -> Reply[FolderAnswer]:
 
 
 def answer_open_checkpoint(request: OpenCheckpointRequest) -> Reply[Done]:
-    """Open a model, so that whoever asks next need not wait. Raises CheckpointError where it cannot be opened."""
+    """Open a model ahead of the next question. Raises CheckpointError where it cannot be opened."""
     open_checkpoint(request.model)
     return Reply(Done())
 

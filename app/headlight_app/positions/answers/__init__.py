@@ -1,1 +1,1 @@
-"""What a worker process computes for the positions page."""
+"""The worker's answers for the Positions page."""

@@ -1,4 +1,4 @@
-"""What the Positions page draws: the profile of a positional encoding, with its formula and its code."""
+"""Answers for the Positions page: the profile of a positional encoding, with its formula and its code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from headlight_app.inference.arrays import pack_arrays
 from headlight_app.inference.resolved_question import resolve
 from headlight_app.inference.source_code import positional_encoding_section
 from headlight_app.positions.contract import (
-    ExportPositionsRequest,
     LossRow,
     LossTable,
     MeasuredLoss,
@@ -46,13 +45,8 @@ def answer_position_profile(request: PositionProfileRequest) -> Reply[PositionPr
     return Reply(answer, numbers)
 
 
-def answer_export_positions(request: ExportPositionsRequest) -> Reply[PositionProfileAnswer]:
-    """The same for the browser, which lays out the page's figure and names the axes of its numbers."""
-    return answer_position_profile(request)
-
-
 def answer_position_losses(request: PositionLossesRequest) -> Reply[PositionLossesAnswer]:
-    """What was measured of models that differ in their positional encoding alone; one table for each architecture."""
+    """Measurements of models that differ in their positional encoding alone; one table for each architecture."""
     tables = (_loss_table(*each) for each in shipped_extrapolations().items())
     return Reply(PositionLossesAnswer(tables=tuple(tables)))
 

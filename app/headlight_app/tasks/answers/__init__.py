@@ -1,1 +1,1 @@
-"""What a worker process computes for the tasks page."""
+"""The worker's answers for the Tasks page."""

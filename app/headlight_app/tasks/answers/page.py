@@ -1,4 +1,4 @@
-"""What the Tasks page needs to know of a model besides what Explore does: the attention and the head to begin with."""
+"""The Tasks page before its first answer: the attention and the head to begin with, besides Explore's own data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def answer_tasks_page(request: TasksPageRequest) -> Reply[TasksPageAnswer]:
         return Reply(answer)
     try:
         head = _sharpest_head(entry, request.device, open_model(entry.name, request.device)[0], groups[0])
-    except (HeadlightError, RuntimeError):  # whoever asks the model next says what is wrong
+    except (HeadlightError, RuntimeError):  # the next question tells the visitor what is wrong
         head = (0, 0)
     return Reply(replace(answer, default_attention=groups[0].name, default_head=head))
 

@@ -126,7 +126,7 @@ function listen(page, place, chip, pointed) {
   listenToChip(chip, point, leave);
 }
 
-/** What is pointed at here is pointed at in the instrument too, where that shows the same attention.
+/** Points at the same cell in the instrument, where that shows the same attention.
  * @param {ExplorePage} page @param {HTMLElement} place @param {Pointed | null} pointed */
 function hover(page, place, pointed) {
   const { drawn } = memory(place);

@@ -10,7 +10,7 @@ import { readFloats } from "../../ui/frontend/wire.js";
 /** @import { ExplorePage } from "../../explore/frontend/types.js" */
 /** @import { AlignmentWeights } from "./types.js" */
 
-const REQUEST_DELAY = 40; // milliseconds; a head that somebody walks past is not asked about
+const REQUEST_DELAY = 40; // milliseconds; a head that is only passed over is not asked about
 
 /**
  * Null where a text is so long that its weights are not all here. Until the exact ones are, they are those of byte codes.

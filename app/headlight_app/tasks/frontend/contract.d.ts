@@ -9,7 +9,7 @@ export interface PoolingRow {
   title: string;
 }
 
-/** What Explore shows besides, the ways to pool, and the one that the model was trained with. */
+/** Explore's own data, the ways to pool, and the one that the model was trained with. */
 export interface TasksPageAnswer extends ExplorePageAnswer {
   poolings: PoolingRow[];
   trained_pooling: string;
@@ -37,7 +37,7 @@ export interface LabelEffectsAnswer {
   heads: number;
 }
 
-/** What a label of the whole text rests on; a `token` of -1 is the likeliest label. */
+/** The tokens that support a label of the whole text; a `token` of -1 is the likeliest label. */
 export interface LabelEffectsRequest extends QuestionRequest {
   token?: number;
 }

@@ -27,7 +27,7 @@ const NAME_KINDS = new Map([
   ["LOC", "place"],
   ["ORG", "organization"],
   ["MISC", "other name"],
-]); // what the short labels of CoNLL 2003 stand for
+]); // the short labels of CoNLL 2003 in words
 
 const memory = remembered((/** @type {ExplorePage} */ _) => ({
   drawn: "",
@@ -69,12 +69,12 @@ export default {
   },
 };
 
-/** What a label is about: B-PER and I-PER are about PER. @param {string} label */
+/** The entity type of a label: PER for B-PER and I-PER. @param {string} label */
 export function labelKind(label) {
   return label.replace(/^[BIESLU]-/, "");
 }
 
-/** What the labels are about, without repetition; nothing is nothing. @param {string[]} names */
+/** The entity types of labels, without repetition; O has none. @param {string[]} names */
 export function labelKinds(names) {
   return [...new Set(names.map(labelKind))].filter((kind) => kind !== NOTHING);
 }

@@ -69,7 +69,7 @@ export function withVariant(state) {
 }
 
 /**
- * This page's address with another query, to hand to somebody else.
+ * This page's address with another query, to be shared.
  * @param {string} here @param {string} query @param {string} origin where others find the page; empty for where it is
  */
 export function linkAddress(here, query, origin) {

@@ -10,7 +10,7 @@ export const CHOICE_EVENT = "headlight-choice"; // of one component for another,
 
 /**
  * Something is chosen that another component on the page may paint at once and report with its own choices.
- * @param {Record<string, unknown>} patch @returns {number | null} the number of its report; null where nobody took it
+ * @param {Record<string, unknown>} patch @returns {number | null} the number of its report; null where no page took it
  */
 export function chooseElsewhere(patch) {
   /** @type {{ patch: Record<string, unknown>, serial?: number }} */
@@ -33,7 +33,7 @@ export function chooseElsewhere(patch) {
  *
  * Streamlit asks for a clean-up of every run that another run overtook, in any order and while the component stays on
  * the screen: two changes while the modules are on their way are enough. Only a place that has left the document is
- * cleaned up; whoever comes back to it gets new elements.
+ * cleaned up; a return to the page gets new elements.
  * @template Data, Page @param {object} component
  * @param {(place: HTMLElement, data: Data) => Page} component.mount makes the page, once
  * @param {(page: Page, data: Data, tell: (name: string, value: unknown) => void) => void} component.update
@@ -76,7 +76,7 @@ export function pick(whole, part) {
 
 /**
  * Keeps a page and Streamlit in step, choice by choice: each change has a number, only what is news to a side is taken
- * over, and only what was chosen here is reported. So nobody's choice undoes another that was made beside it.
+ * over, and only what was chosen here is reported. So a choice here never undoes one that was made beside it.
  */
 export class Reporter {
   serial = 0;

@@ -9,7 +9,7 @@ export interface Variant {
   pooling: string;
 }
 
-/** What decides an answer besides the model and its texts. `image` is the name of a picture: empty is the first. */
+/** All that decides an answer. `image` is the name of a picture: empty is the first. */
 export interface Asked {
   image: string;
   variant: Variant;
@@ -36,7 +36,7 @@ export interface QuestionRequest extends Request {
   question: Question;
 }
 
-/** What was chosen about heads. */
+/** The choices about heads. */
 export interface HeadChoice extends Asked {
   attention: string;
   layer: number;
@@ -62,7 +62,7 @@ export interface HeadChoice extends Asked {
   target_token: number;
 }
 
-/** What is on the screen. `text` and `source` are None until somebody typed. */
+/** The state of the page. `text` and `source` are None until the person types. */
 export interface State extends HeadChoice {
   model: string;
   text: string | null;
@@ -103,7 +103,7 @@ export interface VariantDifference {
   pooling?: string;
 }
 
-/** What side B has of its own; the rest is as in side A. */
+/** The choices for side B; the rest is as in side A. */
 export interface Difference {
   model?: string;
   text?: string;
@@ -144,6 +144,8 @@ export interface AttentionGroupAnswer {
   metrics: Record<string, (number | null)[]> | null;
   has_segments: boolean;
   pending: boolean;
+  faded: [number, number][];
+  faded_offset: number;
 }
 
 /** Where the patches of an image lie, and whether it stands for the text or the source. */
@@ -163,7 +165,7 @@ export interface Candidate {
   after: number;
 }
 
-/** What the model predicts at one position; the page writes `title`, `preposition`, and the token there. */
+/** The prediction at one position; the page writes `title`, `preposition`, and the token there. */
 export interface Prediction {
   position: number;
   title: string;
@@ -182,7 +184,7 @@ export interface ExampleAnswer {
   key: string;
 }
 
-/** What can be shown of a head, such as its weights or scores; an additive one may be summed over cells. */
+/** A quantity of a head, such as its weights or scores; an additive one may be summed over cells. */
 export interface QuantityRow {
   name: string;
   title: string;
@@ -248,7 +250,7 @@ export interface HookPointRow {
   edit_sentences: EditSentenceRow[];
 }
 
-/** What there is to choose from, as the registries have it. */
+/** The choices of the registries. */
 export interface Catalogue {
   quantities: QuantityRow[];
   head_orders: HeadOrderRow[];
@@ -265,7 +267,7 @@ export interface PartChoices {
   names: Record<string, string>;
 }
 
-/** What stands behind the colon of a mask: its title, how it begins, its control, and the limits of a number. */
+/** The argument behind the colon of a mask: its title, how it begins, its control, and the limits of a number. */
 export interface MaskArgument {
   title: string;
   default: string;

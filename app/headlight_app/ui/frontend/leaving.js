@@ -1,4 +1,4 @@
-// Whoever leaves at once loses nothing: what was chosen is reported before anything else on the page is used.
+// Leaving the page loses nothing: choices are reported before anything else on the page is used.
 
 /**
  * What reports choices to Streamlit.

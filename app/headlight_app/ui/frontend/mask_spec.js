@@ -4,7 +4,7 @@
 /** `base` are the masks that are painted over. @typedef {{ kind: string, argument: string, base: string }} MaskSpec */
 
 /**
- * What stands behind a mask's colon, as its row in Python says.
+ * The argument behind a mask's colon, by its row in Python.
  * @typedef {{ title: string, default: string, control: "number" | "cells", limits: [number, number] }} MaskArgument
  */
 /** @typedef {Partial<Record<string, MaskArgument>>} MaskArguments by the mask's kind */

@@ -1,4 +1,4 @@
-// What every page does with its questions: the newest counts, and a problem stands above an answer that is older.
+// Questions of every page: the newest counts, and a problem stands above an older answer.
 
 import { clientId, failureText, isAbort, post } from "./server.js";
 

@@ -1,4 +1,4 @@
-// Keys that mean something on the whole page, where nobody types.
+// Keys for the whole page, outside text boxes.
 
 /**
  * Whether a key was pressed alone, outside of what takes letters.

@@ -18,5 +18,5 @@ export function setText(box, text) {
   if (box.value === text) return;
   const isAllSelected = box.value !== "" && box.selectionStart === 0 && box.selectionEnd === box.value.length;
   box.value = text;
-  if (isAllSelected) box.select(); // what is typed next replaces it, as it would have replaced the text before
+  if (isAllSelected) box.select(); // the next letter replaces it, as it would have replaced the text before
 }

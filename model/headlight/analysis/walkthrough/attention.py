@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headlight.analysis.attribution import per_head_output
+from headlight.analysis.residual_stream import per_head_output
 from headlight.analysis.walkthrough.steps import StepValue, WalkthroughStep, is_edited
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import AttentionFunction
@@ -27,7 +27,7 @@ from headlight.tracing.trace import Trace, require_head, require_position
 
 
 def paths_to_keep(path: str) -> tuple[str, ...]:
-    """What a trace must hold for the steps of the attention at `path` (`decoder.3.self`); scores are recomputed."""
+    """Paths that a trace must keep for the steps of attention at `path` (`decoder.3.self`); scores are recomputed."""
     layer = path.rpartition(".")[0]
     residual_paths = (f"{layer}.{name}" for name in ("residual", "residual_after_self", "residual_after_cross"))
     return (
@@ -126,10 +126,12 @@ class _Walkthrough:
         def formula(result: str, source: str, layer: torch.nn.Linear, normed: bool) -> str:
             letter = result[0].upper()
             projection = f"{source} W_{{{letter}}}" + (f" + b_{{{letter}}}" if layer.bias is not None else "")
-            return f"{result} = {f'Norm({projection})' if normed else projection}"
+            projection = f"Norm({projection})" if normed else projection
+            limit = attention.qkv_limit
+            return f"{result} = {f'clamp({projection}, ±{limit:g})' if limit else projection}"
 
         attention = self.attention
-        normed = any(True for _ in attention.query_norm.parameters())
+        normed = not isinstance(attention.query_norm, torch.nn.Identity)
         formulas = (
             formula("q_{i}", "x_{i}", attention.query, normed),
             formula("k_{j}", "x_{j}", attention.key, normed),

@@ -44,7 +44,7 @@ class PredictionWalkthrough:
 
 
 def paths_to_keep(config: Config) -> tuple[str, ...]:
-    """What a trace must hold for the steps; logits are recomputed where they are not there."""
+    """The paths that a trace must hold for the steps; absent logits are recomputed."""
     return f"{config.stacks[-1]}.residual", f"{config.stacks[-1]}.final_residual"
 
 
@@ -168,7 +168,7 @@ def _vector(symbol: str, vector: Tensor) -> StepValue:
 
 
 def _transform_formula(head: PredictionHead, config: Config, symbol: str) -> str:
-    """What an output head does to a vector first, or nothing."""
+    """The map that an output head applies to a vector first, or nothing."""
     dense: nn.Module
     norm: nn.Module
     match head:

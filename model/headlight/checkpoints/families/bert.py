@@ -1,18 +1,33 @@
-"""BERT and its relatives: RoBERTa, DistilBERT, ELECTRA, ALBERT, DeBERTa."""
+"""BERT and its relatives: RoBERTa, XLM-R, CamemBERT, MPNet, DistilBERT, Nomic BERT, ELECTRA, ALBERT, DeBERTa."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.common import (
+    GATED_MLP_ACTIVATIONS,
     MLP_ACTIVATIONS,
     SUMMARY_FIELDS,
     block_rows,
     block_rules,
     classifier_head,
+    fused,
+    head_and_context,
     masked_language_head,
+    rope_config,
     sizes,
 )
-from headlight.checkpoints.weight_mapping import ConfigValues, Family, HeadMapping, WeightRules, last_positions, rule
+from headlight.checkpoints.weight_mapping import (
+    ConfigValues,
+    Family,
+    HeadMapping,
+    WeightRules,
+    last_positions,
+    rule,
+    stacked_qkv,
+)
 from headlight.config_groups import EmbeddingConfig, OutputHeadConfig, PerLayerConfig, RelativePositionConfig
 from headlight.errors import CheckpointError
 
@@ -46,11 +61,35 @@ def bert(fields: ConfigReader) -> ConfigValues:
     return shared_config(fields)
 
 
-def roberta(fields: ConfigReader) -> ConfigValues:
+def roberta(fields: ConfigReader, vocabulary: int = 50_265) -> ConfigValues:
     """RoBERTa: positions start after the padding token's id."""
-    choices = shared_config(fields, vocabulary=50_265)
+    choices = shared_config(fields, vocabulary)
     first = fields.integer("pad_token_id", 1) + 1
     return choices | {"context_length": max(choices["context_length"] - first, 1)}
+
+
+def mpnet(fields: ConfigReader) -> ConfigValues:
+    """MPNet: learned positions, of which the first is number 2, and one relative bias for all layers; no segments."""
+    choices = shared_config(fields.with_defaults(type_vocab_size=0), vocabulary=30_527)
+    return choices | {
+        "context_length": max(choices["context_length"] - 2, 1),
+        "positional_encoding": "relative",
+        "relative_position": RelativePositionConfig(absolute_positions=True),
+    }
+
+
+def nomic_bert(fields: ConfigReader) -> ConfigValues:
+    """Nomic BERT: rotary embedding, gated feed-forward, biases in the norms alone."""
+    choices = shared_config(fields.with_defaults(max_position_embeddings=2048), vocabulary=30_528)
+    head_width = fields.integer("head_dim", 0) or head_and_context(choices)[0]
+    return choices | {
+        "head_dim": head_width,
+        "feed_forward": fields.choice("hidden_act", "silu", GATED_MLP_ACTIVATIONS),
+        "positional_encoding": "rope",
+        "rope": rope_config(fields, head_width, choices["context_length"], theta=1_000.0),
+        "bias": False,
+        "biases": ("norm", "transform"),
+    }
 
 
 def distilbert(fields: ConfigReader) -> ConfigValues:
@@ -168,22 +207,86 @@ BERT = Family(
 )
 
 
+_ROBERTA_PREDICTIONS = predictions_head(
+    "lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias", activation_field=None
+)
+_ROBERTA_HEADS = {
+    "ForMaskedLM": _ROBERTA_PREDICTIONS,
+    "ForSequenceClassification": pooled_classifier("classifier.dense", "classifier.out_proj"),
+    "ForTokenClassification": _TOKEN_CLASSIFIER,
+}
+_ROBERTA_POSITIONS = rule("embeddings.position_embeddings", last_positions)
 ROBERTA = Family(
     roberta,
-    OUTSIDE_BLOCKS
-    | _STACK
-    | {"encoder.positional_encoding.table": rule("embeddings.position_embeddings", last_positions)},
-    {
-        "ForMaskedLM": predictions_head(
-            "lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias", activation_field=None
-        ),
-        "ForSequenceClassification": pooled_classifier("classifier.dense", "classifier.out_proj"),
-        "ForTokenClassification": _TOKEN_CLASSIFIER,
-    },
+    OUTSIDE_BLOCKS | _STACK | {"encoder.positional_encoding.table": _ROBERTA_POSITIONS},
+    _ROBERTA_HEADS,
     base_model_prefix="roberta.",
     ignored_tensors=(*_BUFFERS, "pooler.*"),
     required_values=_REQUIRED_VALUES,
 )
+XLM_ROBERTA = replace(ROBERTA, config_values=partial(roberta, vocabulary=30_522))
+_MPNET_BLOCK = block_rows(
+    "attention.LayerNorm",
+    [f"attention.attn.{name}" for name in "qkvo"],
+    "output.LayerNorm",
+    ["intermediate.dense", "output.dense"],
+)
+MPNET = Family(
+    mpnet,
+    OUTSIDE_BLOCKS
+    | block_rules("encoder", "encoder.layer.{i}.", _MPNET_BLOCK)
+    | {
+        "encoder.positional_encoding.absolute.table": _ROBERTA_POSITIONS,
+        "encoder.positional_encoding.bias_table": "encoder.relative_attention_bias",
+    },
+    _ROBERTA_HEADS,
+    base_model_prefix="mpnet.",
+    ignored_tensors=(*_BUFFERS, "pooler.*"),
+    required_values={"relative_attention_num_buckets": 32},
+)
+_NOMIC_BLOCK = block_rows(
+    "norm1",
+    [*fused("attn.Wqkv", stacked_qkv), "attn.out_proj"],
+    "norm2",
+    ["mlp.fc12", "mlp.fc11", "mlp.fc2"],
+)
+# Fields of its first files, each with the one value that all published checkpoints have.
+_NOMIC_REQUIRED_VALUES = {
+    **dict.fromkeys(("qkv_proj_bias", "mlp_fc1_bias", "mlp_fc2_bias", "prenorm", "parallel_block"), False),
+    **dict.fromkeys(("rotary_emb_interleaved", "use_rms_norm", "causal", "scale_attn_by_inverse_layer_idx"), False),
+    "activation_function": "swiglu",
+    **{"rotary_emb_fraction": 1, "rotary_scaling_factor": (), "rotary_emb_scale_base": (), "scale_attn_weights": True},
+}
+NOMIC_BERT = Family(
+    nomic_bert,
+    OUTSIDE_BLOCKS
+    | {"encoder.embedding_norm": "embeddings.LayerNorm|emb_ln"}
+    | block_rules("encoder", "encoder.layers.{i}.", _NOMIC_BLOCK),
+    {
+        "ForMaskedLM": predictions_head(
+            "cls.predictions.transform.dense",
+            "cls.predictions.transform.layer_norm",
+            "cls.predictions.decoder",
+            "cls.predictions.bias",
+            default_activation="silu",
+        ),
+        "ForSequenceClassification": pooled_classifier("pooler.dense", "classifier"),
+        "ForTokenClassification": _TOKEN_CLASSIFIER,
+    },
+    base_model_prefix="nomic_bert.",
+    ignored_tensors=(*_BUFFERS, "pooler.*"),
+    required_values=_NOMIC_REQUIRED_VALUES,
+    ignored_fields=(
+        *SUMMARY_FIELDS, "dense_seq_output", "fused_bias_fc", "fused_dropout_add_ln", "max_trained_positions",
+        "pad_vocab_size_multiple", "parallel_block_tied_norm", "reorder_and_upcast_attn", "use_flash_attn",
+        "use_xentropy",
+    ),
+    attribute_map={
+        "n_embd": "hidden_size", "n_head": "num_attention_heads", "n_layer": "num_hidden_layers",
+        "n_inner": "intermediate_size", "n_positions": "max_position_embeddings",
+        "layer_norm_epsilon": "layer_norm_eps", "rotary_emb_base": "rope_theta",
+    },
+)  # fmt: skip
 DISTILBERT = Family(
     distilbert,
     {name: theirs for name, theirs in OUTSIDE_BLOCKS.items() if name != "segment"}

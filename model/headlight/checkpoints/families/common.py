@@ -33,6 +33,7 @@ ATTENTION_PROJECTIONS = ("query", "key", "value", "output")
 ROPE_TYPES = {
     "default": "none", "linear": "linear", "dynamic": "dynamic", "llama3": "llama3", "yarn": "yarn",
     "longrope": "longrope", "su": "longrope",
+    "mrope": "none",  # positions in three axes, which are equal in a text
 }  # fmt: skip
 
 
@@ -101,14 +102,22 @@ def read_labels(fields: ConfigReader, default_count: int = 2) -> tuple[str, ...]
     return tuple(str(label) for label in order)
 
 
-def language_head(project: str = "lm_head", tied_by_default: bool = True, **answer: Any) -> HeadMapping:
-    """A language-model head; `tied_by_default`: whether it shares the embedding where no field says."""
+def language_head(
+    project: str = "lm_head",
+    tied_by_default: bool = True,
+    read: Callable[[ConfigReader], ConfigValues] = lambda fields: {},
+    **answer: Any,
+) -> HeadMapping:
+    """A language-model head; `tied_by_default`: whether it shares the embedding where no field says.
+
+    `answer` are values of OutputHeadConfig, of which `read` gives further ones.
+    """
 
     def config(fields: ConfigReader) -> ConfigValues:
         return {
             "output_head": "language-model",
             "tied_embeddings": fields.boolean("tie_word_embeddings", tied_by_default),
-            "output_head_config": OutputHeadConfig(**answer),
+            "output_head_config": OutputHeadConfig(**answer, **read(fields)),
         }
 
     return HeadMapping(config, {"output_head.projection": project})
@@ -171,14 +180,22 @@ def last_token_classifier(default_pad_token_id: int | None) -> HeadMapping:
 
 
 def decoder_heads(
-    tied: bool, token_classifier: str = "score", default_pad_token_id: int | None = None
+    tied: bool, token_classifier: str = "score", default_pad_token_id: int | None = None, **language: Any
 ) -> dict[str, HeadMapping]:
-    """The usual heads of a decoder: language model, sequence classifier on the last token, token classifier."""
+    """The usual heads of a decoder: language model, sequence classifier on the last token, token classifier.
+
+    `language` are options of `language_head`.
+    """
     return {
-        "ForCausalLM": language_head(tied_by_default=tied),
+        "ForCausalLM": language_head(tied_by_default=tied, **language),
         "ForSequenceClassification": last_token_classifier(default_pad_token_id),
         "ForTokenClassification": classifier_head(token_classifier, output_head="token-classifier"),
     }
+
+
+def attention_biases(fields: ConfigReader, default: bool = False) -> tuple[str, ...]:
+    """The biases that attention_bias means: all of attention's, or none."""
+    return ATTENTION_PROJECTIONS * fields.boolean("attention_bias", default)
 
 
 def rope_config(
@@ -263,7 +280,7 @@ def _scaling_values(
 
 
 def _yarn_attention_factor(group: ConfigReader, factor: float) -> float:
-    """What queries and keys are multiplied by (Peng et al. 2024, section 3.4)."""
+    """The factor of queries and keys (Peng et al. 2024, section 3.4)."""
 
     def strength(weight: float) -> float:
         return 0.1 * weight * math.log(factor) + 1.0 if factor > 1 else 1.0
@@ -280,6 +297,12 @@ def _frequency_factors(group: ConfigReader, name: str, rotary_dim: int) -> tuple
             f"rotated pairs of channels."
         )
     return divisors
+
+
+def repeating_types(fields: ConfigReader, layers: int, every: int) -> list[str]:
+    """Full attention in each layer whose number is a multiple of sliding_window_pattern, a sliding window elsewhere."""
+    every = 1 if fields.has("layer_types") else fields.integer("sliding_window_pattern", every) or 1
+    return ["sliding_attention" if (layer + 1) % every else "full_attention" for layer in range(layers)]
 
 
 def layer_masks(fields: ConfigReader, layers: int, default_types: list[str], window: int) -> tuple[str, ...]:

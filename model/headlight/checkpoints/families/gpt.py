@@ -1,8 +1,11 @@
-"""GPT-2 and its descendants, nanoGPT's own files, and OPT, BLOOM, Falcon and Phi."""
+"""GPT-2 and its descendants, nanoGPT's own files, and CodeGen, StarCoder, OPT, BLOOM, MPT, Falcon and Phi."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
+
+from torch import Tensor
 
 from headlight.checkpoints.config_reader import ConfigReader, FieldNames
 from headlight.checkpoints.families.common import (
@@ -22,6 +25,7 @@ from headlight.checkpoints.families.encoder_decoders import BLOCK as BART_BLOCK
 from headlight.checkpoints.weight_mapping import (
     ConfigValues,
     Family,
+    WeightOp,
     WeightRule,
     WeightRules,
     chunk,
@@ -29,8 +33,10 @@ from headlight.checkpoints.weight_mapping import (
     per_head_qkv,
     rule,
     skip_rows,
+    stacked_qkv,
     transpose,
 )
+from headlight.config import Config
 from headlight.config_groups import AlibiConfig, EmbeddingConfig, PerLayerConfig, RopeConfig
 from headlight.errors import CheckpointError
 
@@ -96,6 +102,35 @@ def gptj(fields: ConfigReader) -> ConfigValues:
         "rope": RopeConfig(interleaved=True, rotary_dim=fields.integer("rotary_dim", 64)),
         "parallel_residual": True,
         "biases": ("up", "down", "norm"),
+    }
+
+
+def gpt_bigcode(fields: ConfigReader) -> ConfigValues:
+    """GPT-2 where all heads share one key/value head, or none."""
+    choices = shared_config(fields.with_defaults(activation_function="gelu_pytorch_tanh"), (50_257, 1024, 768, 12, 12))
+    return choices | {
+        "key_value_heads": 1 if fields.boolean("multi_query", True) else choices["heads"],
+        "positional_encoding": "learned",
+        "scale": fields.boolean("scale_attn_weights", True),
+        "bias": True,
+    }
+
+
+def mpt(fields: ConfigReader) -> ConfigValues:
+    """ALiBi, no biases; queries, keys and values may be limited."""
+    names = {"context_length": "max_seq_len", "d_model": "d_model", "layers": "n_layers", "heads": "n_heads"}
+    found = sizes(fields, 50_368, 2048, 2048, 24, 16, 0, **names, d_ff="-")
+    attention = fields.nested("attn_config") or ConfigReader({}, fields.name)
+    attention.require_values(_MPT_ATTENTION)
+    scale = attention.number("softmax_scale", max(head_and_context(found)[0], 1) ** -0.5)
+    return found | {
+        "architecture": "decoder",
+        "feed_forward": "gelu",
+        "norm": "layernorm",
+        "norm_epsilon": fields.number("layer_norm_epsilon", 1e-5),
+        "positional_encoding": "alibi",
+        "qkv_limit": attention.number("clip_qkv", 0.0),
+        "per_layer": PerLayerConfig(score_scales=(scale,) * found["layers"]),
     }
 
 
@@ -184,6 +219,60 @@ GPTJ = Family(
     | {"ForCausalLM": language_head(tied_by_default=False, bias=True)},
     base_model_prefix="transformer.",
     ignored_tensors=("h.*.attn.bias", "h.*.attn.masked_bias"),
+)
+CODEGEN_SHARDS = 4
+
+
+def codegen_qkv(part: int) -> WeightOp:
+    """Query (0), value (1) or key (2) of a fused weight that is ordered by CodeGen's four shards."""
+
+    def step(tensor: Tensor, config: Config) -> Tensor:
+        return tensor.reshape(CODEGEN_SHARDS, 3, -1, *tensor.shape[1:])[:, part].flatten(0, 1)
+
+    return step
+
+
+_CODEGEN_QKV = [rule("attn.qkv_proj", codegen_qkv(part)) for part in (0, 2, 1)]
+CODEGEN = replace(
+    GPTJ,
+    weights=_GPTJ_OUTSIDE_BLOCKS
+    | block_rules(
+        "decoder",
+        "h.{i}.",
+        block_rows("ln_1", [*_CODEGEN_QKV, "attn.out_proj"], "ln_1", ["mlp.fc_in", "mlp.fc_out"]),
+    ),
+    ignored_tensors=("h.*.attn.causal_mask", "h.*.attn.bias", "h.*.attn.masked_bias"),
+    ignored_fields=("n_ctx", *SUMMARY_FIELDS),
+)
+_BIGCODE_BLOCK = block_rows(
+    "ln_1", [*fused("attn.c_attn", grouped_qkv), "attn.c_proj"], "ln_2", ["mlp.c_fc", "mlp.c_proj"]
+)
+GPT_BIGCODE = replace(
+    GPT2,
+    config_values=gpt_bigcode,
+    weights=_OUTSIDE_BLOCKS | block_rules("decoder", "h.{i}.", _BIGCODE_BLOCK),
+    ignored_fields=(
+        "attention_softmax_in_fp32", "scale_attention_softmax_in_fp32", "attn_soft_precision", "inference_runner",
+        "max_batch_size", "max_sequence_length", "num_key_value_heads", "pad_key_length", "pre_allocate_kv_cache",
+        "validate_runner_input", *SUMMARY_FIELDS,
+    ),
+)  # fmt: skip
+_MPT_ATTENTION = {
+    "attn_type": "multihead_attention", "prefix_lm": False, "qk_ln": False, "attn_uses_sequence_id": False,
+    "alibi": True, "alibi_bias_max": 8,
+}  # fmt: skip
+_MPT_BLOCK = block_rows(
+    "norm_1", [*fused("attn.Wqkv", stacked_qkv), "attn.out_proj"], "norm_2", ["ffn.up_proj", "ffn.down_proj"]
+)
+_MPT_OUTSIDE_BLOCKS: WeightRules = {"embedding": "wte", "decoder.final_norm": "norm_f"}
+MPT = Family(
+    mpt,
+    _MPT_OUTSIDE_BLOCKS | block_rules("decoder", "blocks.{i}.", _MPT_BLOCK),
+    decoder_heads(tied=True, token_classifier="classifier"),
+    base_model_prefix="transformer.",
+    required_values={"expansion_ratio": 4, "no_bias": True, "logit_scale": (), "embedding_fraction": 1},
+    ignored_fields=("emb_pdrop", "init_config", "init_device", "learned_pos_emb", "norm_type", "verbose"),
+    attribute_map={"num_attention_heads": "n_heads", "hidden_size": "d_model", "num_hidden_layers": "n_layers"},
 )
 _NEOX_OUTSIDE_BLOCKS: WeightRules = {"embedding": "embed_in", "decoder.final_norm": "final_layer_norm"}
 GPT_NEOX = Family(

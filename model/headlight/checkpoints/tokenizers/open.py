@@ -16,6 +16,7 @@ from headlight.checkpoints.source import display_name
 from headlight.checkpoints.tokenizers.sentencepiece import (
     SOURCE_MODEL,
     TARGET_MODEL,
+    in_order,
     open_marian_tokenizer,
     read_llama2c_tokenizer,
     read_sentencepiece,
@@ -150,7 +151,7 @@ def _sentencepiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
     """A SentencePiece model; T5's sentinels come after the pieces."""
     path = next(files.folder / name for name in SENTENCEPIECE_FILES if (files.folder / name).is_file())
     backend = sentencepiece_backend(
-        read_sentencepiece(path.read_bytes(), f"{files.name}: its {path.name}"),
+        in_order(read_sentencepiece(path.read_bytes(), f"{files.name}: its {path.name}"), files.preset.piece_order),
         files.name,
         files.preset.sentencepiece_style,
         files.config,

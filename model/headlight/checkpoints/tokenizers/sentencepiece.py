@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import sentencepiece
@@ -17,7 +17,7 @@ import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
 
 from headlight.checkpoints.config_reader import ConfigReader, read_json
-from headlight.checkpoints.tokenizers.special_tokens import SpecialTokens, add_special_tokens
+from headlight.checkpoints.tokenizers.special_tokens import PieceOrder, SpecialTokens, add_special_tokens
 from headlight.errors import CheckpointError
 from headlight.text.tokenizer import Encoded, Tokenizer, sanitize_surrogates
 from headlight.text.tokenizer_limits import MAX_TOKEN_LENGTH, MAX_UNIGRAM_PIECE_LENGTH, TextLimit
@@ -88,6 +88,18 @@ def read_llama2c_tokenizer(raw: bytes, name: str) -> SentencePieceModel:
     kinds = [(UNKNOWN, CONTROL, CONTROL)[number] if number in special_tokens else 1 for number in range(len(texts))]
     return SentencePieceModel(
         tuple(special_tokens.get(number, text) for number, text in enumerate(texts)), tuple(scores), tuple(kinds)
+    )
+
+
+def in_order(pieces: SentencePieceModel, order: PieceOrder) -> SentencePieceModel:
+    """The pieces as a tokenizer class numbers them; those in front are recognized in a text."""
+    front_types = tuple(UNKNOWN if text == "<unk>" else CONTROL for text in order.front)
+    kept = slice(order.skipped, None)
+    return replace(
+        pieces,
+        texts=(*order.front, *pieces.texts[kept], *order.back),
+        scores=(*(0.0 for _ in order.front), *pieces.scores[kept], *(0.0 for _ in order.back)),
+        types=(*front_types, *pieces.types[kept], *(UNUSED for _ in order.back)),
     )
 
 
@@ -196,12 +208,14 @@ def _bpe_backend(pieces: SentencePieceModel) -> tokenizers.Tokenizer:
 
 def _normalizers(pieces: SentencePieceModel) -> list[normalizers.Normalizer]:
     """The normalization that the file itself asks for."""
-    steps: list[normalizers.Normalizer] = (
-        [normalizers.Precompiled(pieces.precompiled_charsmap)] if pieces.precompiled_charsmap else []
-    )
+    steps = _character_map(pieces)
     if pieces.remove_extra_whitespaces:
         steps += [normalizers.Strip(left=True, right=True), normalizers.Replace(Regex(" {2,}"), " ")]
     return steps
+
+
+def _character_map(pieces: SentencePieceModel) -> list[normalizers.Normalizer]:
+    return [normalizers.Precompiled(pieces.precompiled_charsmap)] if pieces.precompiled_charsmap else []
 
 
 def _default_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
@@ -215,11 +229,22 @@ def _albert_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fie
         steps += [normalizers.NFKD(), normalizers.StripAccents()]
     if fields.boolean("do_lower_case", True):
         steps.append(normalizers.Lowercase())
-    charsmap = [normalizers.Precompiled(pieces.precompiled_charsmap)] if pieces.precompiled_charsmap else []
-    backend.normalizer = normalizers.Sequence([*steps, *charsmap])
+    _words_style(backend, pieces, fields)
+    backend.normalizer = normalizers.Sequence([*steps, *_character_map(pieces)])
+
+
+def _words_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
+    """XLM-R: the file's own character map; white space only separates words."""
+    backend.normalizer = normalizers.Sequence(_character_map(pieces))
     backend.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(SPACE, prepend_scheme="always")]
     )
+
+
+def _pegasus_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
+    """Pegasus: the file's own character map; several spaces are one, also in front and at the end."""
+    backend.normalizer = normalizers.Sequence([*_character_map(pieces), normalizers.Replace(Regex(" {2,}"), " ")])
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, prepend_scheme="always")
 
 
 def _deberta_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
@@ -235,7 +260,9 @@ def _deberta_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fi
 
 STYLES: Mapping[str, Callable[[tokenizers.Tokenizer, SentencePieceModel, ConfigReader], None]] = {
     "plain": _default_style,
+    "words": _words_style,
     "albert": _albert_style,
+    "pegasus": _pegasus_style,
     "deberta": _deberta_style,
 }
 

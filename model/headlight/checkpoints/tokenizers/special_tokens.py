@@ -161,6 +161,15 @@ def special_tokens(**roles: str) -> dict[str, AddedToken]:
 
 
 @dataclass(frozen=True)
+class PieceOrder:
+    """How a class numbers the pieces of a SentencePiece model: `front`, the pieces without the first few, `back`."""
+
+    front: tuple[str, ...] = ()
+    skipped: int = 0
+    back: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class TokenizerPreset:
     """How one class of tokenizers works.
 
@@ -169,7 +178,8 @@ class TokenizerPreset:
     adds_bos, adds_eos: defaults of the fields add_bos_token and add_eos_token (None: the class has no such field).
     appended_tokens: special tokens after the end of the vocabulary.
     split_pattern: splits a text before byte-level BPE; nfc: whether the text is NFC-normalized.
-    sentencepiece_style: a row of STYLES. adds_sentinels: whether T5's <extra_id_0> and so on follow.
+    sentencepiece_style: a row of STYLES; piece_order: of its pieces. adds_sentinels: whether T5's <extra_id_0> and so
+    on follow.
     """
 
     special_tokens: Mapping[str, AddedToken]
@@ -181,6 +191,7 @@ class TokenizerPreset:
     split_pattern: str = ""
     nfc: bool = False
     sentencepiece_style: str = "plain"
+    piece_order: PieceOrder = PieceOrder()
     adds_sentinels: bool = False
 
 
@@ -193,6 +204,9 @@ _ROBERTA = TokenizerPreset(
     ("cls",),
     ("sep",),
 )
+# fairseq's vocabularies begin with special tokens of their own, in place of the model's first pieces.
+_FAIRSEQ = ("<s>", "<pad>", "</s>", "<unk>")
+_XLM_ROBERTA = replace(_ROBERTA, sentencepiece_style="words", piece_order=PieceOrder(_FAIRSEQ, 3, ("<mask>",)))
 _BERT = TokenizerPreset(
     special_tokens(unk="[UNK]", sep="[SEP]", pad="[PAD]", cls="[CLS]", mask="[MASK]"), ("cls",), ("sep",)
 )
@@ -223,11 +237,26 @@ PRESETS: Mapping[str, TokenizerPreset] = {
     ),
     "RobertaTokenizer": _ROBERTA,
     "BartTokenizer": _ROBERTA,
+    "XLMRobertaTokenizer": _XLM_ROBERTA,
+    "CamembertTokenizer": replace(
+        _XLM_ROBERTA,
+        piece_order=PieceOrder(("<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"), 1, ("<mask>",)),
+    ),
+    "MPNetTokenizer": replace(_ROBERTA, special_tokens={**_ROBERTA.special_tokens, **special_tokens(unk="[UNK]")}),
     "BertTokenizer": _BERT,
     "DistilBertTokenizer": _BERT,
     "ElectraTokenizer": _BERT,
     "T5Tokenizer": TokenizerPreset(
         special_tokens(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",), adds_sentinels=True
+    ),
+    "PegasusTokenizer": TokenizerPreset(
+        special_tokens(eos="</s>", unk="<unk>", pad="<pad>"),
+        (),
+        ("eos",),
+        sentencepiece_style="pegasus",
+        piece_order=PieceOrder(
+            ("<pad>", "</s>", "<mask_1>", "<mask_2>", *(f"<unk_{number}>" for number in range(2, 103))), 2
+        ),
     ),
     "LlamaTokenizer": _LLAMA,
     "GemmaTokenizer": replace(
@@ -243,16 +272,20 @@ PRESETS: Mapping[str, TokenizerPreset] = {
 # Each class's families, of which it is the default; tokenizer_config.json may name another.
 _FAMILIES_OF_CLASS: Mapping[str, tuple[str, ...]] = {
     "nanogpt": ("nanogpt",),
-    "GPT2Tokenizer": ("gpt2", "gpt_neo", "gptj", "phi", "falcon"),
-    "GPTNeoXTokenizer": ("gpt_neox",),
+    "GPT2Tokenizer": ("gpt2", "gpt_neo", "gptj", "phi", "falcon", "codegen", "gpt_bigcode", "starcoder2"),
+    "GPTNeoXTokenizer": ("gpt_neox", "olmo", "mpt"),
     "BloomTokenizer": ("bloom",),
     "OPTTokenizer": ("opt",),
     "Qwen2Tokenizer": ("qwen2", "qwen3"),
     "RobertaTokenizer": ("roberta", "bart"),
-    "BertTokenizer": ("bert", "distilbert", "electra"),
+    "XLMRobertaTokenizer": ("xlm-roberta",),
+    "CamembertTokenizer": ("camembert",),
+    "MPNetTokenizer": ("mpnet",),
+    "BertTokenizer": ("bert", "distilbert", "electra", "nomic_bert"),
     "AlbertTokenizer": ("albert",),
     "DebertaV2Tokenizer": ("deberta-v2",),
-    "T5Tokenizer": ("t5",),
+    "T5Tokenizer": ("t5", "mt5"),
+    "PegasusTokenizer": ("pegasus",),
     "LlamaTokenizer": ("llama2.c", "llama", "mistral", "phi3"),
     "GemmaTokenizer": ("gemma", "gemma2", "gemma3_text"),
     "MarianTokenizer": ("marian",),

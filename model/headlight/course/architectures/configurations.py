@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 
+from torch import nn
+
 from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
 from headlight.course.architectures.families import (
@@ -14,16 +16,17 @@ from headlight.course.architectures.families import (
     read_family,
     well_known_configs,
 )
+from headlight.course.architectures.which_task import purpose
 from headlight.course.controls import ChoiceControl, ModelControl, NumberControl
 from headlight.course.pictures import BarsPicture, TablePicture, row, verdict_row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, link
 from headlight.errors import InputError
 from headlight.nn.layers import FEED_FORWARDS, NORMS
 from headlight.nn.masks import masks_title
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import NORM_PLACEMENTS
-from headlight.nn.transformer import Transformer
-from headlight.tasks import task_of
+from headlight.nn.transformer import Transformer, meta_model
 
 OPENED = "your model"
 WIDTHS = {str(width): str(width) for width in (64, 128, 256, 512, 768, 1024)}
@@ -33,9 +36,13 @@ SIZES = ("vocabulary_size", "context_length", "d_model", "layers", "encoder_laye
          "head_dim", "value_head_dim", "d_ff", "labels", "norm_epsilon", "start_token_id")  # fmt: skip
 
 
-def configurations(model: Checkpoint, layers: int, d_model: str) -> Answer:
-    """The choices of each model, and its parameters as published and at the learner's size."""
+def configurations(model: Checkpoint, layers: int, d_model: str, one: str, other: str) -> Answer:
+    """The choices of each model, its parameters as published and at the learner's size, and how two of them differ."""
     configs = well_known_configs() | {OPENED: model.model.config}
+    return (*_choices(configs, layers, d_model), *_differences_of(configs, one, other))
+
+
+def _choices(configs: dict[str, Config], layers: int, d_model: str) -> Answer:
     published = {name: count_parameters(config) for name, config in configs.items()}
     heads = int(d_model) // HEAD_DIM
     small = [count_parameters(at_size(configs[name], int(d_model), layers, heads)) for name in PAPERS]
@@ -44,7 +51,10 @@ def configurations(model: Checkpoint, layers: int, d_model: str) -> Answer:
     rows.append(("parameters, says the paper", *(said for _, said in PAPERS.values()), "—"))
     rows.insert(0, ("size", *(size for size, _ in PAPERS.values()), "—"))
     return (
-        row(TablePicture(columns=("", *configs), rows=tuple(rows))),
+        row(
+            TablePicture(columns=("", *configs), rows=tuple(rows)),
+            question=ask_largest("Which of these models has the most parameters?", published),
+        ),
         row(
             BarsPicture(
                 title="As published (millions of parameters)",
@@ -63,7 +73,11 @@ def configurations(model: Checkpoint, layers: int, d_model: str) -> Answer:
 
 
 def _biases(config: Config) -> str:
-    return "yes" if config.bias else "no" if not config.biases else "some"
+    """Whether the linear maps of its blocks have biases, counted on the modules."""
+    model = meta_model(config)
+    blocks = (block for stack in config.stacks for block in model.stack(stack).blocks)
+    found = {part.bias is not None for block in blocks for part in block.modules() if isinstance(part, nn.Linear)}
+    return "some" if len(found) > 1 else "yes" if True in found else "no"
 
 
 def _mask(config: Config) -> str:
@@ -90,7 +104,7 @@ CHOICES: dict[str, Callable[[Config], str]] = {
     "feed-forward": lambda config: FEED_FORWARDS[config.feed_forward].title,
     "biases": _biases,
     "scores / √d": lambda config: "yes" if config.scale else "no",
-    "answers": lambda config: task_of(config).title,
+    "answers": purpose,
     "layers": _layers,
     "width d": lambda config: str(config.d_model),
     "heads": lambda config: str(config.heads),
@@ -98,9 +112,8 @@ CHOICES: dict[str, Callable[[Config], str]] = {
 }
 
 
-def one_to_another(model: Checkpoint, one: str, other: str) -> Answer:
+def _differences_of(configs: dict[str, Config], one: str, other: str) -> Answer:
     """The fields of Config in which two models differ: sizes, and choices."""
-    configs = well_known_configs() | {OPENED: model.model.config}
     if one == other:
         raise InputError("Choose two different models.")
     plain = [configs[name].to_dict() for name in (one, other)]
@@ -144,36 +157,23 @@ def _written(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-MODEL = ModelControl(title="Your model", default="stories-causal", needs="text")
+NAMES = {name: name for name in (*PAPERS, OPENED)}
 CONFIGURATIONS = Screen(
     title="BERT, GPT-2, T5, ViT: rows of one table",
     lesson=(
         "The famous models are not different inventions. Each is the same network with other values in one config: "
         "which stacks, which mask, where the norm stands, what is read and what is answered. The values are those with "
-        "which their published files open here; your own model stands beside them."
+        "which their published files open here. Choose two, and read what would have to change to make one of the "
+        "other."
     ),
     controls={
-        "model": MODEL,
+        "model": ModelControl(title="Your model", default="stories-causal", needs="text"),
         "layers": NumberControl(title="Layers", default="2", low=1, high=24, whole=True),
         "d_model": ChoiceControl(title="Width", default="128", options=WIDTHS),
-    },
-    compute=configurations,
-    code=(read_family, at_size, count_parameters, Transformer),
-    explore=link("model", fixed={"tab": "model"}),
-)
-NAMES = {name: name for name in (*PAPERS, OPENED)}
-ONE_TO_ANOTHER = Screen(
-    title="From one to another",
-    lesson=(
-        "What would you have to change to make a GPT-2 of a BERT? Choose two models and read the fields of the config "
-        "in which they differ. Their weights differ too, of course: each was trained for its own task."
-    ),
-    controls={
-        "model": MODEL,
         "one": ChoiceControl(title="From", default="BERT", options=NAMES),
         "other": ChoiceControl(title="To", default="GPT-2", options=NAMES),
     },
-    compute=one_to_another,
-    code=(one_to_another, Config),
+    compute=configurations,
+    code=(read_family, at_size, count_parameters, Transformer),
     explore=link("model", fixed={"tab": "model"}),
 )

@@ -40,7 +40,10 @@ def which_task() -> Answer:
 
 
 def _is_listed(entry: CatalogEntry, architecture: str) -> bool:
-    return entry.config.architecture == architecture and not card_series(read_card(entry.folder))
+    """Rungs of the ladder that have no mask are decoders, but they see more than what was written so far."""
+    config = entry.config
+    sees_too_much = config.architecture == "decoder" and not config.masks
+    return config.architecture == architecture and not sees_too_much and not card_series(read_card(entry.folder))
 
 
 def _table_row(entry: CatalogEntry) -> tuple[str, str, str]:
@@ -48,8 +51,10 @@ def _table_row(entry: CatalogEntry) -> tuple[str, str, str]:
 
 
 def purpose(config: Config) -> str:
-    """What a model does whose card does not say it."""
-    return "Describes images" if config.reads_image and config.has_cross_attention else task_of(config).title
+    """What a model does, from what it reads and what it answers."""
+    if config.has_cross_attention and not task_of(config).predicts_labels:
+        return "Describes images" if config.reads_image else "Writes a target from a source"
+    return "Labels images" if config.reads_image else task_of(config).title
 
 
 def reads(config: Config) -> str:

@@ -8,7 +8,8 @@ from torch.nn.functional import cosine_similarity
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, NumberControl, TextControl
-from headlight.course.pictures import LinesPicture, MatrixPicture, TablePicture, Verdict, row
+from headlight.course.pictures import LinesPicture, MatrixPicture, Question, TablePicture, Verdict, row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import LAYER, TOKEN, require_layer, require_token, token_labels, value
 from headlight.nn.stack import NORM_PLACEMENTS, ResidualConnection
@@ -17,6 +18,9 @@ from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 
 SHOWN_CHANNELS = 6
+TOLERANCE = 1e-4
+# What the stream becomes in models whose norms change the sum; f(x) is what the sublayer itself gives.
+BECOMES = {"post": "norm(x + f(x))", "post-sublayer": "x + norm(f(x))", "sandwich": "x + norm(f(x))", "none": "f(x)"}
 Step = tuple[str, Tensor, Tensor, Tensor]  # what it is called; the stream before it, what it adds, the stream after it
 
 
@@ -29,7 +33,11 @@ def residual(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
     steps = sublayer_steps(network, trace, at)
     first = next(index for index, step in enumerate(steps) if step[0].startswith(f"layer {chosen.split('.')[1]},"))
     return (
-        row(*_sum_pictures(steps[first]), title=f"“{token_labels(trace.text)[at]}”: {steps[first][0]}"),
+        row(
+            *_sum_pictures(steps[first], network.config.norm_placement),
+            title=f"“{token_labels(trace.text)[at]}”: {steps[first][0]}",
+            question=_question([step for step in steps if step[0].startswith(f"layer {layer},")], layer),
+        ),
         row(_verdict(network, steps)),
         row(_lengths(steps), title="The same token through all layers"),
         row(_table(steps)),
@@ -53,7 +61,26 @@ def sublayer_steps(model: Transformer, trace: Trace, token: int) -> list[Step]:
     return steps
 
 
-def _sum_pictures(step: Step) -> tuple[MatrixPicture, ...]:
+def _question(steps: list[Step], layer: int) -> Question:
+    """How much each sublayer adds; where there is one alone, how much beside the stream."""
+    lengths = {name.partition(", ")[2]: float(added.norm()) for name, _, added, _ in steps}
+    if len(lengths) == 1:
+        lengths["the stream"] = float(steps[0][1].norm())
+    told = " and ".join(f"{name} {length:.2f}" for name, length in lengths.items())
+    return ask_largest(
+        f"In layer {layer}, which is longer for this token: what is added by ...",
+        lengths,
+        because=f"Lengths (2-norm): {told}.",
+    )
+
+
+def _is_sum(step: Step) -> bool:
+    _, before, added, after = step
+    return bool((after - before - added).abs().max() < TOLERANCE * after.abs().max())
+
+
+def _sum_pictures(step: Step, norm_placement: str) -> tuple[MatrixPicture, ...]:
+    """x and f(x), and what the stream becomes: their sum, or what the model's norms make of it."""
     _, before, added, after = step
     columns = tuple(str(channel) for channel in range(SHOWN_CHANNELS))
 
@@ -61,14 +88,14 @@ def _sum_pictures(step: Step) -> tuple[MatrixPicture, ...]:
         shown = numbers[None, :SHOWN_CHANNELS]
         return MatrixPicture(title=title, values=shown, columns=columns, column_axis="channel", before=sign)
 
-    return picture("x", before), picture("f(x)", added, "+"), picture("x + f(x)", after, "=")
+    becomes, sign = ("x + f(x)", "=") if _is_sum(step) else (BECOMES.get(norm_placement, "the stream after it"), "→")
+    return picture("x", before), picture("f(x)", added, "+"), picture(becomes, after, sign)
 
 
 def _verdict(model: Transformer, steps: list[Step]) -> Verdict:
     error = max(float((after - before - added).abs().max()) for _, before, added, after in steps)
-    size = max(float(after.abs().max()) for *_, after in steps)
     placement = NORM_PLACEMENTS[model.config.norm_placement]
-    if error < 1e-4 * size:
+    if all(map(_is_sum, steps)):
         return Verdict(
             text=f"Checked in all {len(steps)} sublayers: the stream after each is the sum of the two to {error:.1g}.",
             good=True,
@@ -113,8 +140,9 @@ def _table(steps: list[Step]) -> TablePicture:
 RESIDUAL = Screen(
     title="Residual connections: a stream that each sublayer adds to",
     lesson=(
-        "Attention and feed-forward do not replace a token's vector: what each computes from it is added to it. What "
-        "one layer has written is still there for all later ones, and the gradient has a straight way back."
+        "Attention and feed-forward do not replace a token's vector: what each computes from it is added to it. With "
+        "the norms inside the sublayers (pre-norm), what one layer has written is still there for all later ones, and "
+        "the gradient has a straight way back. With post-norm each sum is normed anew: LN(x + f(x))."
     ),
     controls={
         "model": ModelControl(default="stories-causal"),
@@ -123,7 +151,10 @@ RESIDUAL = Screen(
         "token": NumberControl(title=TOKEN.title, default="5", low=0, high=31, whole=True),
     },
     compute=residual,
-    formulas=(r"x \leftarrow x + f(x)",),
+    formulas=(
+        r"\text{pre-norm: } x \leftarrow x + f(\mathrm{LN}(x))",
+        r"\text{post-norm: } x \leftarrow \mathrm{LN}(x + f(x))",
+    ),
     code=(ResidualConnection,),
     explore=link("model", "text", "layer", query="token", fixed={"tab": "layers"}),
 )

@@ -51,7 +51,7 @@ class SublayerSwitches:
         connection, output = self._output
         norms = (connection.norm, connection.output_norm) if self.norm else (torch.nn.Identity(), torch.nn.Identity())
         residual = stream if self.residual else torch.zeros_like(stream)
-        return connection.apply_placement(stream, residual, norms[0], lambda h: output, norms[1])
+        return connection.placement.apply(stream, residual, norms[0], lambda h: output, norms[1])
 
 
 def can_separate(config: Config) -> bool:

@@ -1,4 +1,4 @@
-"""The number i of the sinusoid: it counts pairs of channels, and frequency belongs to the channel."""
+"""The number j of the sinusoid: it counts pairs of channels, and frequency belongs to the channel."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from headlight.array_types import Float
 from headlight.course.controls import NumberControl
 from headlight.course.pictures import BarsPicture, LinesPicture, MatrixPicture, TablePicture, row, verdict_row
 from headlight.course.positions.waves import wavelengths, waves
+from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen
 from headlight.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinusoids
 
@@ -16,42 +17,52 @@ SHOWN_ROWS, SHOWN_CHANNELS = 6, 4
 
 
 def read_as_channels(length: int, d_model: int) -> Float[torch.Tensor, "pos d_model"]:
-    """The encodings with i read as the channel: channel c turns with base^(2c/d) instead of its pair's."""
+    """The encodings with j read as the channel: channel c turns with base^(2c/d) instead of its pair's."""
     # Twice as many channels have each channel's own number as the number of a pair.
     twice = waves(length, 2 * d_model, SINUSOIDAL_BASE**2)
     sines, cosines = twice[:, 0::2], twice[:, 1::2]
     return torch.where(torch.arange(d_model) % 2 == 0, sines, cosines)
 
 
-def pair_numbers(d_model: int, length: int) -> Answer:
-    """Wavelengths where i counts pairs and where it is taken for the channel; and positions counted from 0 or 1."""
+def channel_numbers(d_model: int, length: int) -> Answer:
+    """What j counts, where positions begin, and which channels are fast."""
+    return (*_pair_numbers(d_model, length), *_first_position(length, d_model), *_fast_channels(d_model, length))
+
+
+def _pair_numbers(d_model: int, length: int) -> Answer:
+    """Wavelengths where j counts pairs and where it is taken for the channel."""
     right, wrong = waves(length, d_model, SINUSOIDAL_BASE), read_as_channels(length, d_model)
     by_pair = wavelengths(d_model, SINUSOIDAL_BASE).repeat_interleave(2)
     by_channel = wavelengths(2 * d_model, SINUSOIDAL_BASE**2)
-    still = {name: int((each.amax(0) - each.amin(0) < STILL).sum()) for name, each in (("i", right), ("c", wrong))}
+    still = {name: int((each.amax(0) - each.amin(0) < STILL).sum()) for name, each in (("j", right), ("c", wrong))}
     shown = sorted({*range(min(4, d_model)), d_model // 2, d_model - 1})
     return (
         row(
             LinesPicture(
                 title="Wavelength of each channel",
                 x=list(range(d_model)),
-                series={"i counts pairs": by_pair, "i taken for the channel": by_channel},
+                series={"j counts pairs": by_pair, "j taken for the channel": by_channel},
                 x_title="channel",
                 y_title="positions",
                 log_y=True,
             ),
             TablePicture(
                 title="Positions until a channel's wave begins again",
-                columns=("channel", "its pair i", "i counts pairs", "i taken for the channel"),
+                columns=("channel", "its pair j", "j counts pairs", "j taken for the channel"),
                 rows=tuple((str(c), str(c // 2), f"{by_pair[c]:,.1f}", f"{by_channel[c]:,.1f}") for c in shown),
+            ),
+            question=ask_number(
+                f"Which j has channel {d_model - 1}, the last one?",
+                d_model // 2 - 1,
+                (d_model - 1, "That is the channel; j counts pairs."),
+                (d_model // 2, "Pairs are counted from 0."),
             ),
         ),
         verdict_row(
-            f"Read as the channel, i makes the longest wave {by_channel[-1]:,.0f} positions instead of "
+            f"Read as the channel, j makes the longest wave {by_channel[-1]:,.0f} positions instead of "
             f"{by_pair[-1]:,.0f}. Within {length} tokens {still['c']} of {d_model} channels then hardly move "
-            f"(by less than {STILL:g}), where {still['i']} should."
+            f"(by less than {STILL:g}), where {still['j']} should."
         ),
-        *_first_position(length, d_model),
     )
 
 
@@ -87,7 +98,7 @@ def sign_changes(encodings: Float[torch.Tensor, "pos d_model"]) -> torch.Tensor:
     return (encodings[1:].sign() * encodings[:-1].sign() < 0).sum(0)
 
 
-def fast_channels(d_model: int, length: int) -> Answer:
+def _fast_channels(d_model: int, length: int) -> Answer:
     """How often channels cross 0 in the first and in the second half of the positions."""
     encodings = waves(length, d_model, SINUSOIDAL_BASE)
     halves = sign_changes(encodings[: length // 2]), sign_changes(encodings[-(length // 2) :])
@@ -110,6 +121,7 @@ def fast_channels(d_model: int, length: int) -> Answer:
                 },
                 digits=0,
             ),
+            title="Fast are the first channels, not the first positions",
         ),
         verdict_row(
             f"Channel {first} crosses zero {int(halves[0][first])} times in the first half of the text and "
@@ -121,26 +133,14 @@ def fast_channels(d_model: int, length: int) -> Answer:
 
 
 PAIRS = Screen(
-    title="What does i count?",
-    lesson="In the formula of the sinusoid i is often said to be the channel. It counts pairs: the channels 2i and 2i "
-    "+ 1 share one wave. And it does not count tokens, which are numbered from 0 here, whatever their text does.",
+    title="What does j count, and which channels are fast?",
+    lesson="In the formula i is the position, from 0, and j is often said to be the channel. It counts pairs: the "
+    "channels 2j and 2j + 1 share one wave. (The paper writes pos for our i, and i for our j.)",
     controls={
-        "d_model": NumberControl(title="Channels d", default="512", low=2, high=1024, step=2, whole=True),
-        "length": NumberControl(title="Tokens", default="100", low=2, high=1000, whole=True),
+        "d_model": NumberControl(title="Channels d", default="512", low=4, high=1024, step=2, whole=True),
+        "length": NumberControl(title="Tokens", default="100", low=8, high=1000, whole=True),
     },
-    compute=pair_numbers,
-    formulas=(Sinusoidal.formula,),
-    code=(sinusoids, read_as_channels, wavelengths),
-)
-FAST_CHANNELS = Screen(
-    title="Which of them are fast: the first positions, or the first channels?",
-    lesson="One reads that early positions have the high frequencies. It is the early channels that do, and they have "
-    "them at every position. Count how often a channel crosses zero in each half of the text.",
-    controls={
-        "d_model": NumberControl(title="Channels d", default="32", low=4, high=512, step=2, whole=True),
-        "length": NumberControl(title="Tokens", default="64", low=8, high=256, step=2, whole=True),
-    },
-    compute=fast_channels,
-    formulas=(Sinusoidal.formula, r"\lambda_i = 2 \pi \cdot 10000^{2i/d}"),
-    code=(sign_changes, sinusoids),
+    compute=channel_numbers,
+    formulas=(Sinusoidal.formula, r"\lambda_j = 2 \pi \cdot 10000^{2j/d}"),
+    code=(sinusoids, read_as_channels, wavelengths, sign_changes),
 )

@@ -45,7 +45,7 @@ def _outcome(scores: Tensor, mask: Tensor, is_token: Tensor, way: str) -> tuple[
     except RuntimeError as error:
         said = f"RuntimeError{reason(error)}."
         return (verdict_row(f"{said} Lucky: the mistake is seen at once.", good=False),)
-    batch, heads = scores.shape[:2]
+    batch, heads = weights.shape[:2]
     hidden = weights[:, :, 0] == 0
     right = (hidden == ~is_token[:, None]).all()
     pictures = tuple(
@@ -61,6 +61,7 @@ def _outcome(scores: Tensor, mask: Tensor, is_token: Tensor, way: str) -> tuple[
     question = Question(
         "Does each example hide its own padding, and nothing else?", ("Yes", "No"), 0 if bool(right) else 1
     )
+    grown = f" The {scores.shape[1]} head has become {heads} without a word." if heads > scores.shape[1] else ""
     if bool(right):
         text = "Each example hides its own padding from all its heads."
         if way == "missing":
@@ -70,7 +71,7 @@ def _outcome(scores: Tensor, mask: Tensor, is_token: Tensor, way: str) -> tuple[
             "No error, and wrong: the axis meant as the batch was matched with the heads, so each head hides the "
             "padding of another example. Nothing but bad results will tell."
         )
-    return row(*pictures, question=question), verdict_row(text, good=bool(right))
+    return row(*pictures, question=question), verdict_row(text + grown, good=bool(right) and not grown)
 
 
 BROADCAST = Screen(
@@ -78,7 +79,7 @@ BROADCAST = Screen(
     lesson=(
         "A padding mask of shape (batch, key) has to become (batch, 1, 1, key) before it meets scores of shape (batch, "
         "head, query, key). With one axis too few PyTorch matches the batch with the heads: an error, unless both "
-        "numbers happen to be equal. Try a batch of 2 and 4 heads."
+        "numbers are equal or one of them is 1. Try a batch of 2 and 4 heads, and a batch of 3 with 1 head."
     ),
     controls={
         "batch": NumberControl(title="Batch", default="3", low=1, high=4, whole=True),

@@ -20,6 +20,7 @@ from headlight.course.modalities.protein import (
     embed_protein,
     parse_protein,
 )
+from headlight.course.modalities.similarity import UNSCALED
 from headlight.course.pictures import TablePicture, TokensPicture, row, verdict_row, weights_map
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError
@@ -148,6 +149,6 @@ PROTEIN = Screen(
         ),
     },
     compute=show_protein,
-    formulas=(r"a_{ij} = \mathrm{softmax}_j(x_i W^Q \cdot x_j W^K)",),
+    formulas=(r"a_{ij} = \mathrm{softmax}_j(x_i W^Q \cdot x_j W^K)", UNSCALED),
     code=(attend_along, HandWrittenHead, embed_protein),
 )

@@ -21,7 +21,7 @@ from headlight.course.modalities.sound import parse_sounds, spectrogram, synthes
 from headlight.course.modalities.sound_screen import SOUND
 from headlight.course.pictures import TablePicture, row, verdict_row, weights_map
 from headlight.course.screen import Answer, Screen, link
-from headlight.course.sentences import token_labels
+from headlight.course.sentences import counted, token_labels
 from headlight.nn.attention import Attention
 from headlight.tracing.run import run
 
@@ -76,7 +76,7 @@ def show_sequences(model: Checkpoint, text: str, sharpness: float) -> Answer:
         row(
             *(
                 weights_map(
-                    f"{name.capitalize()}: {len(heads[name].weights)} tokens",
+                    f"{name.capitalize()}: {counted(len(heads[name].weights), 'token')}",
                     heads[name].weights,
                     each.labels,
                     (),
@@ -107,7 +107,7 @@ SEQUENCES = Screen(
         "sharpness": SHARPNESS,
     },
     compute=show_sequences,
-    formulas=(r"\mathrm{Attention}(X) = \mathrm{softmax}(X W^Q (X W^K)^T)\, X W^V",),
+    formulas=(r"\mathrm{softmax}(c\, X' X'^\top)\, X,\quad c \text{ in place of } 1 / \sqrt{d_k}",),
     code=(attend_by_similarity, attend, Attention.weighted_sum),
     explore=link("model", "text"),
 )

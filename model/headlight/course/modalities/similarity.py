@@ -12,8 +12,9 @@ from headlight.course.controls import NumberControl
 SHARPNESS = NumberControl(title="Sharpness (multiplies the queries)", default="8", low=0, high=40, step=0.5)
 NO_WEIGHTS = (
     "No weights are trained here: queries and keys are the vectors themselves, less their mean and of length 1, so "
-    "that a score is the cosine of two vectors times the sharpness."
+    "that a score is the cosine of two vectors times the sharpness. The sharpness stands in place of 1/√d_k."
 )
+UNSCALED = r"\text{scores without } 1 / \sqrt{d_k}: \text{ the length of the query sets how sharply it chooses}"
 
 
 def attend_by_similarity(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import exp, isnan, nan
+from math import exp, isnan, nan, sqrt
 
 from headlight.course.controls import ChoiceControl
-from headlight.course.pictures import BarsPicture, LinesPicture, Question, Row, TablePicture, row, verdict_row
-from headlight.course.screen import Answer, Screen, StateFields, compared
+from headlight.course.pictures import BarsPicture, LinesPicture, Row, TablePicture, row, verdict_row
+from headlight.course.questions import ask_best
+from headlight.course.screen import Answer, Screen, compare_link, link
 from headlight.errors import InputError
 from headlight.evaluation.length_extrapolation import (
     Extrapolation,
@@ -50,11 +51,7 @@ def measured(architecture: str, text: str, one: str, other: str) -> Answer:
                 else "Lower is better.",
             ),
             _perplexities(found),
-            question=Question(
-                f"Which is best on a text {TEXTS[text]}?",
-                tuple(defined),
-                tuple(defined).index(min(defined, key=lambda title: defined[title])),
-            ),
+            question=ask_best(f"Which is best on a text {TEXTS[text]}?", defined, noise(found, column)),
         ),
         row(_table(found)),
         verdict_row(f"{_comparison(found, column, one, other)} {_said_of_seeds(found, column)}"),
@@ -65,6 +62,13 @@ def measured(architecture: str, text: str, one: str, other: str) -> Answer:
 def columns(losses: ModelLosses) -> tuple[Loss | None, ...]:
     """The losses of a model in the order of TEXTS."""
     return (*losses.losses, losses.shuffled)
+
+
+def noise(found: Extrapolation, column: int) -> float:
+    """The difference of two losses that another seed, or another sample of texts, may make."""
+    errors = [loss.standard_error for each in found.models if (loss := columns(each)[column])]
+    spread = found.seed_spread[column] if found.seed_spread else nan
+    return max(max(errors) * sqrt(2), 0.0 if isnan(spread) else spread)
 
 
 def _perplexities(found: Extrapolation) -> LinesPicture:
@@ -134,17 +138,7 @@ def _seeds_row(found: Extrapolation, column: int) -> tuple[Row, ...]:
     return (row(TablePicture(title="The same with other seeds", columns=head, rows=tuple(rows), digits=4)),)
 
 
-def explore_first(architecture: str, text: str, one: str, other: str) -> StateFields:
-    """The model with the first encoding."""
-    return {"model": f"positions-{architecture}-{one}"}
-
-
-def compare_both(architecture: str, text: str, one: str, other: str) -> StateFields:
-    """The models with both encodings."""
-    first = explore_first(architecture, text, one, other)
-    return compared(first, explore_first(architecture, text, other, one))
-
-
+FIRST, SECOND = (link(model=f"positions-{{architecture}}-{{{name}}}") for name in ("one", "other"))
 MEASURED = Screen(
     title="What each encoding is worth, measured",
     lesson=(
@@ -164,6 +158,6 @@ MEASURED = Screen(
     compute=measured,
     formulas=(r"L = -\frac{1}{n} \sum_i \log p(t_i)", r"\mathrm{perplexity} = e^{L}"),
     code=(measure_losses, extrapolation),
-    explore=explore_first,
-    elsewhere={"compare": compare_both, "positions": explore_first},
+    explore=FIRST,
+    elsewhere={"compare": compare_link(FIRST, SECOND), "positions": FIRST},
 )

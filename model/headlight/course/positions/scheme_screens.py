@@ -21,7 +21,7 @@ from headlight.course.pictures import (
     verdict_row,
 )
 from headlight.course.positions.rotary import encoding_config, turn
-from headlight.course.questions import ask_direction
+from headlight.course.questions import ask_direction, ask_number, ask_whether
 from headlight.course.screen import Answer, Screen, StateFields, link
 from headlight.errors import InputError, numbered
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, Alibi, LearnedPositions, RelativeBias, Rope
@@ -163,6 +163,13 @@ def show_alibi(heads: int, head: int, length: int) -> Answer:
                 y_title="bias",
                 series={f"head {number}": bias[number, :, 0] for number in range(min(heads, 8))},
             ),
+            question=ask_number(
+                f"What does head {head} add to the score of the first token, {length - 1} tokens back?",
+                float(bias[head, -1, 0]),
+                (-float(bias[head, -1, 0]), "It is a penalty: the number is negative."),
+                (-float(slopes[head]), "That is for one token of distance; multiply it by the distance."),
+                hints=("The slope times the distance, with a minus.", f"The slope is {float(slopes[head]):.4g}."),
+            ),
         ),
         row(
             BarsPicture(
@@ -171,6 +178,21 @@ def show_alibi(heads: int, head: int, length: int) -> Answer:
                 series={"slope": slopes},
                 digits=4,
             )
+        ),
+        *_said_of_slopes(heads),
+    )
+
+
+def _said_of_slopes(heads: int) -> Answer:
+    """How the slopes are chosen where the formula does not apply; nothing for a power of two."""
+    power = 2 ** (heads.bit_length() - 1)
+    if power == heads:
+        return ()
+    return (
+        verdict_row(
+            f"{heads} is not a power of two, so the formula does not apply to all heads: the first {power} heads have "
+            f"the slopes of {power}, and the other {heads - power} every second slope of {2 * power} heads, from the "
+            "first on (Press et al. 2022)."
         ),
     )
 
@@ -194,7 +216,12 @@ def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) 
                 x_title="key position − query position",
                 y_title="bucket",
                 series={"bucket": numbers},
-            )
+            ),
+            question=ask_whether(
+                f"Do keys {longest} and {longest - 1} tokens back share a bucket?",
+                bool(numbers[0] == numbers[1]),
+                "Near distances have a bucket each, far ones share them.",
+            ),
         ),
         row(
             TablePicture(
@@ -267,7 +294,7 @@ ALIBI = Screen(
         "length": NumberControl(title="Tokens", default="12", low=2.0, high=48.0, whole=True),
     },
     compute=show_alibi,
-    formulas=(Alibi.formula,),
+    formulas=(Alibi.formula, r"\text{as it stands for } n = 2, 4, 8, 16 \ldots"),
     code=(Alibi,),
     explore=ALIBI_MODEL,
     elsewhere={"positions": ALIBI_MODEL},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import pi
+
 import torch
 from torch import Tensor
 
@@ -14,23 +16,24 @@ from headlight.course.pictures import (
     LinesPicture,
     MatrixPicture,
     Picture,
+    Question,
     TablePicture,
     Verdict,
     row,
     verdict_row,
 )
 from headlight.course.positions.waves import nearest_positions, rotate, similarity_without_band, wavelengths, waves
-from headlight.course.questions import ask_whether
+from headlight.course.questions import ask_largest, ask_nearest, ask_number, ask_whether
 from headlight.course.screen import Answer, Screen, link
 from headlight.errors import InputError, numbered
-from headlight.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinusoids
+from headlight.nn.positional_encodings import Sinusoidal, sinusoids
 
 SHOWN_WAVES, SHOWN_PAIRS = 4, 32
 TOLERANCE = 1e-6  # up to which numbers of 64 bits count as equal here
 
 
-def show_waves(dim: int, base: float, length: int) -> Answer:
-    """The encodings of the first positions as a heat map, and some of their channels as waves."""
+def show_waves(dim: int, base: float, other: float, length: int) -> Answer:
+    """The encodings of the first positions as a heat map and as waves, and those of another base."""
     encodings, lengths = waves(length, dim, base), wavelengths(dim, base)
     pairs = sorted({round(share * (len(lengths) - 1) / (SHOWN_WAVES - 1)) for share in range(SHOWN_WAVES)})
     return (
@@ -41,7 +44,8 @@ def show_waves(dim: int, base: float, length: int) -> Answer:
                 x_title="position",
                 y_title="value",
                 series={f"channel {2 * pair}": encodings[:, 2 * pair] for pair in pairs},
-            )
+            ),
+            question=_ask_wavelength(lengths, dim, base),
         ),
         row(_heat_map("The encoding: a row for each position", encodings)),
         row(
@@ -52,7 +56,22 @@ def show_waves(dim: int, base: float, length: int) -> Answer:
                 digits=5,
             )
         ),
+        *_compare_bases(dim, base, other, length),
     )
+
+
+def _ask_wavelength(lengths: Tensor, dim: int, base: float) -> Question:
+    """How long the slowest wave is, beside what one gets by forgetting 2π, or by taking j for the channel."""
+    slowest = float(lengths[-1])
+    forgotten, channel = slowest / (2 * pi), 2 * pi * base ** (2 * (dim - 1) / dim)
+    told = {f"{each:,.4g}": each for each in sorted({2 * pi, forgotten, slowest, channel})}
+    says = {
+        f"{2 * pi:,.4g}": "That is the fastest wave, of the channels 0 and 1.",
+        f"{forgotten:,.4g}": "That is what the position is divided by; a sine begins again after 2π times as many.",
+        f"{channel:,.4g}": f"You have taken j for the channel. It counts pairs: from 0 to {dim // 2 - 1}.",
+    }
+    says.pop(f"{slowest:,.4g}", None)
+    return ask_nearest("After how many positions does the slowest wave begin again?", told, slowest, says)
 
 
 def _heat_map(title: str, encodings: Tensor) -> Picture:
@@ -71,30 +90,33 @@ def _heat_map(title: str, encodings: Tensor) -> Picture:
     )
 
 
-def compare_bases(dim: int, base: float, length: int) -> Answer:
-    """The paper's base beside another one."""
-    ours, paper = wavelengths(dim, base), wavelengths(dim, SINUSOIDAL_BASE)
+def _compare_bases(dim: int, base: float, other: float, length: int) -> Answer:
+    first, second = wavelengths(dim, base), wavelengths(dim, other)
     channels = list(range(0, dim, 2))
     return (
         row(
             LinesPicture(
                 title="Wavelength of each pair of channels",
                 x=channels,
-                x_title="channel 2i",
+                x_title="channel 2j",
                 y_title="positions",
-                series={f"base {SINUSOIDAL_BASE:,.0f}": paper, f"base {base:,.0f}": ours},
+                series={f"base {base:,.0f}": first, f"base {other:,.0f}": second},
                 log_y=True,
-            )
+            ),
+            title="What the base does",
+            text="Some notes write 10 to the power 4j/d where the paper has 10000 to the power 2j/d. That is 100 to "
+            "the power 2j/d: a base of 100.",
         ),
-        row(
-            _heat_map(f"Base {SINUSOIDAL_BASE:,.0f}", waves(length, dim, SINUSOIDAL_BASE)),
-            _heat_map(f"Base {base:,.0f}", waves(length, dim, base)),
-        ),
+        row(_heat_map(f"Base {other:,.0f}", waves(length, dim, other))),
         verdict_row(
-            f"With d = {dim} the longest wave takes {float(paper[-1]):,.0f} positions at the base "
-            f"{SINUSOIDAL_BASE:,.0f} and {float(ours[-1]):,.0f} at the base {base:,.0f}."
+            f"With d = {dim} the longest wave takes {float(first[-1]):,.0f} positions at the base {base:,.0f} and "
+            f"{float(second[-1]):,.0f} at the base {other:,.0f}: {_times(float(first[-1] / second[-1]))}."
         ),
     )
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.3g} times shorter" if ratio > 1 else f"{1 / ratio:.3g} times longer" if ratio < 1 else "the same"
 
 
 def check_unique(dim: int, base: float, length: int) -> Answer:
@@ -143,7 +165,7 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
     found = rotate(position, offset, dim, base)
     channels = slice(2 * pair, 2 * pair + 2)
     (sine, cosine), (turned_sine, turned_cosine) = found.start[channels].tolist(), found.target[channels].tolist()
-    right = found.error < TOLERANCE
+    right, speed = found.error < TOLERANCE, base ** (-2 * pair / dim)
     return (
         row(
             ArrowsPicture(
@@ -157,6 +179,13 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
             ),
             MatrixPicture(
                 title=f"The matrix that turns pair {pair} by {offset} positions", values=found.matrices[pair], digits=4
+            ),
+            question=ask_number(
+                f"By what angle, in radians, does pair {pair} turn when one moves on by {offset} positions?",
+                offset * speed,
+                ((position + offset) * speed, "Where one starts does not matter: only the steps count."),
+                (offset * base ** (-pair / dim), "The exponent is −2j/d, and j is the pair."),
+                hints=("The angle is k · ω.", f"ω = {base:,.0f}^(−{2 * pair}/{dim}) = {speed:.4g}."),
             ),
         ),
         row(
@@ -206,7 +235,14 @@ def drop_bands(band: str, share: float, position: int, dim: int, base: float, le
                 x_title="position",
                 y_title="cosine",
                 series=series,
+            ),
+            question=ask_largest(
+                f"Where are position {position} and its neighbour {neighbour} most alike?",
+                {name: float(values[neighbour]) for name, values in series.items() if count or name == "all channels"},
+                {"without the slow ones": "The fast channels, which change from one position to the next, are left."},
             )
+            if count
+            else None,
         ),
         row(_heat_map("What is left of the encoding", kept)),
         verdict_row(f"The cosine of position {position} with its neighbour {neighbour}: {told}."),
@@ -226,28 +262,15 @@ WAVES = Screen(
         "made of waves: the first channels turn fast and tell neighbours apart, the last ones turn slowly and tell the "
         "beginning from the end, as the hands of a clock do."
     ),
-    controls={"dim": DIM, "base": BASE, "length": LENGTH},
-    compute=show_waves,
-    formulas=FORMULA,
-    code=(sinusoids, waves, wavelengths),
-    explore=SINUSOIDAL_MODEL,
-    elsewhere={"positions": SINUSOIDAL_MODEL},
-)
-BASES = Screen(
-    title="What the base does",
-    lesson=(
-        "The base sets how long the slowest wave is. Some notes write 10 to the power 4i/d where the paper has 10000 "
-        "to "
-        "the power 2i/d. That is 100 to the power 2i/d: a base of 100, whose slowest wave is a hundred times shorter."
-    ),
     controls={
-        "dim": NumberControl(title="Channels d", default="512", low=4.0, high=512.0, step=2.0, whole=True),
-        "base": NumberControl(title="Other base", default="100", low=2.0, high=1_000_000.0),
+        "dim": DIM,
+        "base": BASE,
+        "other": NumberControl(title="Another base", default="100", low=2.0, high=1_000_000.0),
         "length": LENGTH,
     },
-    compute=compare_bases,
-    formulas=(r"10^{4i/d} = (10^2)^{2i/d} = 100^{2i/d} \neq 10000^{2i/d}",),
-    code=(wavelengths, sinusoids),
+    compute=show_waves,
+    formulas=(*FORMULA, r"10^{4j/d} = (10^2)^{2j/d} = 100^{2j/d} \neq 10000^{2j/d}"),
+    code=(sinusoids, waves, wavelengths),
     explore=SINUSOIDAL_MODEL,
     elsewhere={"positions": SINUSOIDAL_MODEL},
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from headlight.course.controls import ChoiceControl, NumberControl, TextControl
-from headlight.course.pictures import Picture, TablePicture, TokensPicture, row, verdict_row
+from headlight.course.pictures import Picture, Question, TablePicture, TokensPicture, row, verdict_row
+from headlight.course.questions import ask_largest, ask_number
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.tokens.splits import (
     MAX_CHARACTERS,
@@ -37,8 +38,11 @@ def compare_tokenizers(sentence: str, corpus: str, vocabulary_size: int) -> Answ
     """One sentence under the five kinds, all trained on the same text."""
     splits = {split.kind: split for split in split_all(corpus, sentence, vocabulary_size)}
     ordered = [splits[kind] for kind in KINDS]
+    first, *others = ordered
+    lengths = {KINDS[split.kind]: len(split.ids) for split in ordered}
     return (
-        *(row(_tokens(split)) for split in ordered),
+        row(_tokens(first), question=_question(lengths, len(sentence))),
+        *(row(_tokens(split)) for split in others),
         row(
             TablePicture(
                 title="Counted",
@@ -58,6 +62,18 @@ def compare_tokenizers(sentence: str, corpus: str, vocabulary_size: int) -> Answ
     )
 
 
+def _question(lengths: dict[str, int], characters: int) -> Question:
+    return ask_largest(
+        "Which of these tokenizers cuts the sentence into the fewest tokens?",
+        {title: -length for title, length in lengths.items()},
+        {
+            KINDS["character"]: f"Each character is a token: {characters} of them, the most of all.",
+            KINDS["bpe"]: "It joins only what is frequent in its training text; rare words stay in pieces.",
+        },
+        f"They make, in this order: {', '.join(map(str, lengths.values()))}.",
+    )
+
+
 def _tokens(split: Split) -> Picture:
     unknown = f", {split.unknown} of them unknown" if split.unknown else ""
     return TokensPicture(
@@ -73,8 +89,18 @@ def show_merges(word: str, place: str, corpus: str, vocabulary_size: int) -> Ans
     steps = merge_steps(tokenizer, word.strip() if place == "start" else f" {word.strip()}")
     merges = learned_merges(tokenizer)
     pieces = len(steps[-1].pieces)
+    question = ask_number(
+        f"“{word.strip()}” begins as {len(steps[0].pieces)} pieces. How many tokens are left when all merges are made?",
+        pieces,
+        (len(steps[0].pieces), "That is before any merge: at least one pair of these is frequent in the text."),
+        hints=("Endings such as “est” are frequent in this text.", f"{len(steps) - 1} merges act on this word."),
+    )
     return (
-        *(row(TokensPicture(title=_step_title(step), tokens=step.pieces)) for step in steps),
+        row(TokensPicture(title=_step_title(steps[0]), tokens=steps[0].pieces)),
+        *(
+            row(TokensPicture(title=_step_title(step), tokens=step.pieces), question=None if number else question)
+            for number, step in enumerate(steps[1:])
+        ),
         verdict_row(
             f"{len(merges)} merges were learned from the text; {len(steps) - 1} of them act on this word, "
             + ("which is now one token." if pieces == 1 else f"which ends as {pieces} tokens.")
@@ -130,9 +156,10 @@ TOKENIZERS = Screen(
 MERGES = Screen(
     title="How merges build a word",
     lesson=(
-        "Byte-pair encoding starts from single bytes and again and again joins the pair that is most frequent in its "
-        "training text. A word is then built by the same merges in the same order: a frequent word ends as one token, "
-        "a rare one as several pieces that other words have, too."
+        "Byte-pair encoding starts from characters (Sennrich et al. 2016) or, as in GPT-2 and here, from single bytes, "
+        "and again and again joins the pair that is most frequent in its training text. A word is then built by the "
+        "same merges in the same order: a frequent word ends as one token, a rare one as several pieces that other "
+        "words have, too."
     ),
     controls={
         "word": TextControl(title="Word", default="slowest", longest=MAX_WORD),

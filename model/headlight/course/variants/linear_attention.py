@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from statistics import median
-from time import perf_counter
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,15 +11,15 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from headlight.array_types import Float
-from headlight.cancellation import check_cancelled
 from headlight.course.attention import attend
 from headlight.course.controls import ChoiceControl, NumberControl, SeedControl
 from headlight.course.pictures import LinesPicture, MatrixPicture, TablePicture, row, verdict_row
+from headlight.course.questions import ask_nearest, ask_number
 from headlight.course.screen import Answer, Screen
+from headlight.course.timing import median_times
 from headlight.errors import InputError, numbered
 from headlight.nn.attention_functions import LinearAttention
 
-REPETITIONS = 3
 Head = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
@@ -48,6 +47,13 @@ def same_numbers(length: int, head_dim: int, seed: int) -> Answer:
             MatrixPicture(title="φ(Q) φ(K)ᵀ, each row divided by its sum", values=full.weights, colours="weights"),
             MatrixPicture(title="times V", values=full.output, before="→"),
             title=f"With the weights: {length} × {length} numbers in between",
+            question=ask_number(
+                "Keys times values first: how many numbers stand in between, in place of the weights?",
+                head_dim * head_dim,
+                (length * length, "That is with the weights, one for each pair of tokens."),
+                (length * head_dim, "That is as many as there are values; they are summed over the tokens."),
+                hints=("φ(K)ᵀ V is summed over all tokens.", "It has a row and a column for each channel."),
+            ),
         ),
         row(
             MatrixPicture(title="φ(K)ᵀ V", values=function.feature_map(k).T @ v),
@@ -110,6 +116,13 @@ def causal(length: int, token: int, head_dim: int, seed: int) -> Answer:
             MatrixPicture(title=f"State after token {token}: the sum of all φ(k)ᵀ v up to it", values=state),
             MatrixPicture(title=f"Output of token {token}", values=outputs[token][None], before="→"),
             title=f"Token after token: {head_dim} × {head_dim} numbers are carried on, and {head_dim} for the division",
+            question=ask_number(
+                f"Keys and values of {length} tokens are {2 * head_dim * length} numbers. How many are carried on "
+                "here?",
+                kept,
+                (head_dim * head_dim, "The sum of all φ(k), by which one divides, is carried on, too."),
+                (2 * head_dim * length, "That is what softmax needs: all keys and values."),
+            ),
         ),
         row(
             MatrixPicture(
@@ -165,16 +178,22 @@ CAUSAL = Screen(
 def cost(longest: str, head_dim: int, seed: int) -> Answer:
     """Time and memory of softmax and of both orders of linear attention, over length."""
     lengths = [length for length in (64, 128, 256, 512, 1024, 2048) if length <= int(longest)]
-    times: dict[str, list[float]] = {name: [] for name in HEADS}
-    sizes: dict[str, list[float]] = {name: [] for name in HEADS}
-    for name, length, head in _each(lengths):
-        q, k, v = random_head(length, head_dim, seed)
-        times[name].append(measured_time(head, q, k, v))
-        sizes[name].append(written_bytes(head, q, k, v) / 1e6)
+    numbers = {length: random_head(length, head_dim, seed) for length in lengths}
+    measured = median_times(
+        {(name, length): partial(head, *numbers[length]) for name, head in HEADS.items() for length in lengths}
+    )
+    times = {name: [measured[name, length] for length in lengths] for name in HEADS}
+    sizes = {name: [written_bytes(head, *numbers[length]) / 1e6 for length in lengths] for name, head in HEADS.items()}
     return (
         row(
             _lines("Time, measured now (ms)", "ms", lengths, times),
             _lines("Memory that its results take, counted (MB)", "MB", lengths, sizes),
+            question=ask_nearest(
+                f"From {lengths[-2]:,} to {lengths[-1]:,} tokens: by what factor does the memory of softmax grow?",
+                {"2": 2, "4": 4, "8": 8},
+                sizes["softmax"][-1] / sizes["softmax"][-2],
+                {"2": "There are four times as many pairs of tokens.", "8": "A pair is of two tokens, not of three."},
+            ),
         ),
         row(
             TablePicture(
@@ -205,17 +224,6 @@ def random_head(length: int, head_dim: int, seed: int) -> tuple[Tensor, Tensor, 
     return q, k, v
 
 
-def measured_time(head: Head, q: Tensor, k: Tensor, v: Tensor) -> float:
-    """The median of a few measurements in ms, after one that does not count."""
-    times = []
-    for _ in range(1 + REPETITIONS):
-        check_cancelled()
-        begin = perf_counter()
-        head(q, k, v)
-        times.append(1000 * (perf_counter() - begin))
-    return median(times[1:])
-
-
 class _WrittenBytes(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Counts the bytes of every new tensor that an operation gives."""
 
@@ -236,12 +244,6 @@ def written_bytes(head: Head, q: Tensor, k: Tensor, v: Tensor) -> int:
     with _WrittenBytes() as counter:
         head(q, k, v)
     return int(counter.total)
-
-
-def _each(lengths: list[int]) -> Iterator[tuple[str, int, Head]]:
-    for length in lengths:
-        for name, head in HEADS.items():
-            yield name, length, head
 
 
 def _lines(title: str, unit: str, lengths: list[int], series: dict[str, list[float]]) -> LinesPicture:
@@ -265,6 +267,6 @@ COST = Screen(
     },
     compute=cost,
     formulas=(r"\mathrm{softmax:}\ n^2 d", r"\mathrm{linear:}\ n d^2"),
-    code=(linear_attention, measured_time, written_bytes),
+    code=(linear_attention, median_times, written_bytes),
     is_long=True,
 )

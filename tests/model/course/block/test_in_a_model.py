@@ -1,7 +1,5 @@
 """Screens that read a model: their numbers against sums over its weights and its trace."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -38,11 +36,6 @@ def test_the_stream_is_the_sum_of_the_sublayers(decoder: Checkpoint) -> None:
     total = torch.tensor(trace["decoder.0.residual"][3]) + sum(added for _, _, added, _ in steps)
     torch.testing.assert_close(total, torch.tensor(trace["decoder.residual"][3]))
     assert verdict(residual(decoder, TEXT, 1, 3)).good is True
-
-
-def test_a_stream_that_is_no_sum_is_called_so() -> None:
-    model = Checkpoint(toys.decoder(norm_placement="post"), toys.causal(), "")
-    assert "not a plain sum" in verdict(residual(model, TEXT, 0, 0)).text
 
 
 def test_layers_and_tokens_that_do_not_exist_get_a_sentence(decoder: Checkpoint) -> None:

@@ -157,7 +157,7 @@ def _question(question: str) -> str:
 
 
 def _likeliest(resolved: ResolvedQuestion, state: State) -> str:
-    """What the model itself answers."""
+    """The model's own answer."""
     found = predictions(resolved, state.query)[:1]
     if not found:
         return ""

@@ -69,5 +69,5 @@ export function describeMean(bits, tokens, fillsMasks) {
     return fillsMasks ? "Mask a token to see how surprising it is: the model reads those that are not masked." : "";
   const mean = known.reduce((sum, number) => sum + number, 0) / known.length;
   const [which, hint] = fillsMasks ? ["masked token", " Tokens that are not masked do not count."] : ["token", ""];
-  return `On average ${formatNumber(mean, 3)} bits a ${which}, as if each had ${formatPercent(2 ** -mean)}.${hint}`;
+  return `On average each ${which} got a probability of ${formatPercent(2 ** -mean)} (${formatNumber(mean, 3)} bits).${hint}`;
 }

@@ -76,7 +76,7 @@ export function sceneAddress({ page, query }, pages, presenter) {
 }
 
 /**
- * What a file holds: scenes, or the state of one view. Throws a sentence for anything else.
+ * The scenes of a file, or the state of one view. Throws a sentence for anything else.
  * @param {string} text @param {PageRow[]} pages
  * @returns {{ scenes: Scene[] } | { state: Record<string, unknown>, page: string }}
  */

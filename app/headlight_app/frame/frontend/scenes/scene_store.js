@@ -1,4 +1,4 @@
-// The list of scenes as this browser keeps it: it outlives a reload, and nobody else sees it.
+// The list of scenes as this browser keeps it: it outlives a reload, and stays in this browser.
 
 import { NO_SCENES, readFile, writeFile } from "./scene_list.js";
 

@@ -114,7 +114,7 @@ class Scenes {
     this.#elements.status.textContent = sentence;
   }
 
-  /** What goes wrong ends in a sentence, and the list is as it was. @param {() => string | Promise<string>} act */
+  /** Runs `act`; an error becomes a sentence, and the list stays as it was. @param {() => string | Promise<string>} act */
   async #try(act) {
     try {
       this.#say(await act());
@@ -176,7 +176,7 @@ class Scenes {
     const state = withVariant({ ...found.state, presenter: "", embedded: "" });
     const { meta } = await askRoute(api, "link", { state });
     const query = new URLSearchParams(meta.query);
-    const kept = meta.omitted.filter((name) => name !== "image"); // of somebody's own picture
+    const kept = meta.omitted.filter((name) => name !== "image"); // the visitor's own picture
     for (const name of kept) query.set(name, encode(state[name]));
     const page = pages.find(({ name }) => name === found.page) ?? pages[0];
     const name = /^headlight-state/.test(file) ? defaultName(page, query) : file.replace(/\.json$/i, "");

@@ -42,8 +42,8 @@ export const PURPLE_ORANGE = [
 ];
 // Okabe and Ito 2008; past the last one they begin again, with broken lines.
 export const HEAD_COLOURS = ["#e0951f", "#0072b2", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#8d97a8", "#b3a100"];
-const DARKNESS = 0.8; // over a patch that nobody looks at
-export const NEGATIVE_COLOUR = "#8073ac"; // what is negative, beside the beam's colour for what is positive
+const DARKNESS = 0.8; // over a patch without attention
+export const NEGATIVE_COLOUR = "#8073ac"; // for negative values, beside the beam's colour for positive ones
 
 /** The colour of a share from 0 to 1, as [red, green, blue]. @param {number} share @param {number[][]} [scale] */
 export function colour(share, scale = CIVIDIS) {
@@ -51,6 +51,17 @@ export function colour(share, scale = CIVIDIS) {
   const low = Math.min(Math.floor(place), scale.length - 2);
   const rest = place - low;
   return scale[low].map((value, channel) => Math.round(value + rest * (scale[low + 1][channel] - value)));
+}
+
+/** A colour as files have it. @param {number[]} channels red, green, blue */
+export function hexColour(channels) {
+  return `#${channels.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** A colour (#rrggbb) mixed into white. @param {string} ink @param {number} share of it */
+export function tint(ink, share) {
+  const channels = [1, 3, 5].map((place) => Number.parseInt(ink.slice(place, place + 2), 16));
+  return channels.map((channel) => Math.round(255 - share * (255 - channel)));
 }
 
 /** Black or white, whichever is read better on a colour. @param {number[]} ground red, green, blue */

@@ -1,26 +1,28 @@
 // Charts within a figure: curves and maps over numbers, and bars with their numbers.
 
-import { HEAD_COLOURS } from "./colours.js";
-import { addLines, addWords, fitText, LABEL_SIZE, LINE_HEIGHT, PRINT_COLOURS, textWidth } from "./figure_text.js";
+import { HEAD_COLOURS, NEGATIVE_COLOUR } from "./colours.js";
+import { addLines, addWords, fitText, LINE_HEIGHT, textWidth } from "./figure_text.js";
 import { createScale, formatMark, ticks } from "./scale.js";
 
 /** @import { TextLine } from "../export/contract.js" */
 /** @import { Box, Figure } from "../export/types.js" */
-/** @typedef {{ name: string, values: ArrayLike<number>, isBroken?: boolean, stroke?: string }} Series */
-/** @typedef {{ stroke: string, stroke_width: number, dashed: boolean }} LineStyle */
+/** @typedef {{ name: string, values: ArrayLike<number>, isBroken?: boolean, stroke?: string, isFaint?: boolean }} Series */
+/** @typedef {{ stroke: string, stroke_width: number, dashed: boolean, opacity: number }} LineStyle */
 /**
  * @typedef {object} LineChart
- * @property {Series[]} series @property {number[]} x @property {string} xTitle @property {string} yTitle
+ * @property {Series[]} series @property {number[]} x @property {string} [xTitle] @property {string} yTitle
  * @property {string[]} [labels] of named places @property {boolean} [isLogX] @property {boolean} [isLogY]
  * @property {boolean} [fromZero] whether 0 belongs to the values @property {number} [parts] of the axes, about
  * @property {boolean} [hasLegend]
  */
-/** @typedef {{ label: string, values: (number | null)[] }} Bars values between 0 and `most`, one for each kind of bar */
+/** @typedef {{ label: string, values: (number | null)[] }} Bars values up to `most`, one for each kind of bar */
 
 const CHART_HEIGHT = 17.4; // in the size of its words
 const MAP_HEIGHT = 26; // of a map that is not square
+const MOST_SQUARE = 34; // a side, in that size
+const FAINT = 0.3; // how much is left of a line that others stand out from
 const DOT = 0.39; // of a point, where few have names
-const BAR_COLOURS = [PRINT_COLOURS.line, PRINT_COLOURS.beam];
+const MOST_NAME = 0.42; // of the width, for the names of bars
 
 /**
  * Curves over the numbers `x`, or over named places; each is named below where `hasLegend`, and has no point where its
@@ -44,9 +46,9 @@ export function addLineChart(figure, chart, box) {
   series.forEach((one, place) => {
     const points = Array.from(one.values, (value, at) => [along.place(x[at]), up.place(value)]);
     addCurve(figure, points, lineStyle(figure, one, place));
-    if (labels) addDots(figure, points, lineStyle(figure, one, place).stroke);
+    if (labels && !one.isFaint) addDots(figure, points, lineStyle(figure, one, place).stroke);
   });
-  const end = addTitleBelow(figure, xTitle, left, bottom, box);
+  const end = xTitle ? addTitleBelow(figure, xTitle, left, bottom, box) : bottom + 1.5 * LINE_HEIGHT * figure.look.size;
   return hasLegend && series.length > 1 ? addLegend(figure, series, { ...box, y: end }) : end;
 }
 
@@ -61,8 +63,9 @@ export function addNumberMap(figure, { rows, columns, codes, palette, start, xTi
   const top = addTitleAbove(figure, yTitle, box);
   const [down, across] = [rows, columns].map((count) => ticks(start, start + count - 1));
   const left = box.x + widestMark(figure, down);
-  const width = box.x + box.width - left;
-  const height = rows === columns ? width : MAP_HEIGHT * look.size;
+  const isSquare = rows === columns;
+  const width = Math.min(box.x + box.width - left, isSquare ? MOST_SQUARE * look.size : Infinity);
+  const height = isSquare ? width : MAP_HEIGHT * look.size;
   const place = { x: left, y: top, width, height };
   figure.shapes.push({ kind: "heatmap", ...place, rows, columns, codes, gap: 0, palette });
   figure.shapes.push({ kind: "rectangle", ...place, stroke: look.line, stroke_width: look.thin });
@@ -72,7 +75,7 @@ export function addNumberMap(figure, { rows, columns, codes, palette, start, xTi
   return addTitleBelow(figure, xTitle, left, top + height, box) + 0.2 * look.size;
 }
 
-/** What goes upwards, above its chart. @param {Figure} figure @param {string} title @param {Box} box */
+/** The title of the vertical axis, above its chart. @param {Figure} figure @param {string} title @param {Box} box */
 function addTitleAbove(figure, title, { x, y, width }) {
   const { size, quiet } = figure.look;
   return addLines(figure, [fitText(title, size, width)], x, y, { fill: quiet }) + 0.65 * size;
@@ -110,7 +113,11 @@ function addMarksBelow(figure, marks, place, bottom) {
 
 /** @param {Figure} figure @param {string[]} labels @param {number[]} places @param {number} bottom of the chart */
 function addPlaces(figure, labels, places, bottom) {
+  const { size } = figure.look;
+  const widest = Math.max(...labels.map((label) => textWidth(label, size))) + size;
+  const every = Math.max(Math.ceil(widest / Math.abs((places[1] ?? Infinity) - places[0])), 1);
   labels.forEach((label, place) => {
+    if (place % every) return;
     const isLast = place === labels.length - 1; // its name would stand out of the box
     addBelow(figure, label, places[place], bottom, isLast ? "end" : "middle");
   });
@@ -128,7 +135,7 @@ function addCurve(figure, points, style) {
   for (const point of [...points, [NaN, NaN]]) {
     if (point.every(Number.isFinite)) run.push(...point);
     else {
-      if (run.length > 2) figure.shapes.push({ kind: "polyline", points: run, opacity: 1, ...style });
+      if (run.length > 2) figure.shapes.push({ kind: "polyline", points: run, ...style });
       run = [];
     }
   }
@@ -142,25 +149,37 @@ function addDots(figure, points, fill) {
 }
 
 /**
- * Bars in rows: a label, a bar for each value (null: it has none), and the numbers; gives their lower end.
- * @param {Figure} figure @param {{ rows: Bars[], kinds: string[], most: number, format: (value: number) => string, missing: string }} chart
+ * Bars in rows: a label, a bar for each value (null: it has none), and the numbers; gives their lower end. Bars begin at
+ * zero, and `least` is below it where some lead the other way.
+ * @param {Figure} figure
+ * @param {{ rows: Bars[], kinds: string[], least?: number, most: number, format: (value: number) => string, missing: string }} chart
  * @param {Box} box
  */
-export function addBars(figure, { rows, kinds, most, format, missing }, box) {
+export function addBars(figure, { rows, kinds, least = 0, most, format, missing }, box) {
+  const { size, quiet } = figure.look;
   const numbers = rows.map(({ values }) => values.map((value) => (value === null ? missing : format(value))));
-  const label = Math.min(Math.max(...rows.map((row) => textWidth(row.label, LABEL_SIZE)), 6) + 1.5, box.width * 0.35);
-  const column = Math.max(...numbers.flat().map((text) => textWidth(text, LABEL_SIZE)), 4) + 1.5;
+  const names = rows.map((row) => textWidth(row.label, size));
+  const label = Math.min(Math.max(...names, 2.6 * size) + 0.65 * size, box.width * MOST_NAME);
+  const column = Math.max(...numbers.flat().map((text) => textWidth(text, size)), 1.7 * size) + 0.65 * size;
   const track = box.width - label - column * kinds.length;
-  const height = LABEL_SIZE * LINE_HEIGHT + 0.6;
+  const height = size * LINE_HEIGHT + 0.26 * size;
+  const unit = track / (most - least || 1);
   rows.forEach(({ label: name, values }, row) => {
     const y = box.y + row * height;
-    const base = y + LABEL_SIZE * 1.1;
-    addWords(figure, name, box.x, base, { anchor: "start", room: label - 1 });
+    const base = y + size * 1.1;
+    addWords(figure, name, box.x, base, { anchor: "start", room: label - 0.4 * size });
     values.forEach((value, kind) => {
-      const thick = (height - 1) / values.length;
-      const width = Math.max(((value ?? 0) / (most || 1)) * track, value === null ? 0 : 0.15);
-      const place = { x: box.x + label, y: y + 0.3 + kind * thick, width, height: thick };
-      if (width > 0) figure.shapes.push({ kind: "rectangle", ...place, fill: barColour(kind, kinds.length) });
+      const thick = (height - 0.4 * size) / values.length;
+      const [from, to] = [Math.max(Math.min(value ?? 0, 0), least), Math.min(Math.max(value ?? 0, 0), most)];
+      const width = Math.max((to - from) * unit, value === null ? 0 : figure.look.thin);
+      const place = {
+        x: box.x + label + (from - least) * unit,
+        y: y + 0.13 * size + kind * thick,
+        width,
+        height: thick,
+      };
+      const fill = (value ?? 0) < 0 ? NEGATIVE_COLOUR : barColour(figure, kind, kinds.length);
+      if (width > 0) figure.shapes.push({ kind: "rectangle", ...place, fill });
       const x = box.x + label + track + column * (kind + 1);
       addWords(figure, numbers[row][kind], x, base, { anchor: "end", room: column });
     });
@@ -169,18 +188,12 @@ export function addBars(figure, { rows, kinds, most, format, missing }, box) {
   if (kinds.length < 2) return end;
   let x = box.x + label;
   kinds.forEach((kind, place) => {
-    figure.shapes.push({
-      kind: "rectangle",
-      x,
-      y: end + 1.4,
-      width: 3,
-      height: 1.4,
-      fill: barColour(place, kinds.length),
-    });
-    addLines(figure, [kind], x + 4, end, { fill: PRINT_COLOURS.quiet });
-    x += textWidth(kind, LABEL_SIZE) + 8;
+    const swatch = { x, y: end + 0.6 * size, width: 1.3 * size, height: 0.6 * size };
+    figure.shapes.push({ kind: "rectangle", ...swatch, fill: barColour(figure, place, kinds.length) });
+    addLines(figure, [kind], x + 1.7 * size, end, { fill: quiet });
+    x += textWidth(kind, size) + 3.5 * size;
   });
-  return end + LABEL_SIZE * LINE_HEIGHT;
+  return end + size * LINE_HEIGHT;
 }
 
 /**
@@ -194,7 +207,7 @@ export function addLegend(figure, series, box) {
     const long = textWidth(one.name, size) + 3.5 * size;
     if (x > box.x && x + long > box.x + box.width) [x, y] = [box.x, y + size * LINE_HEIGHT];
     const points = [x, y + size, x + 1.75 * size, y + size];
-    figure.shapes.push({ kind: "polyline", points, opacity: 1, ...lineStyle(figure, one, place) });
+    figure.shapes.push({ kind: "polyline", points, ...lineStyle(figure, one, place) });
     addLines(figure, [one.name], x + 2.2 * size, y);
     x += long;
   });
@@ -208,16 +221,18 @@ function addLine({ shapes, look }, points, isGrid = false) {
 }
 
 /** @param {Figure} figure @param {Omit<Series, "values">} series @param {number} place @returns {LineStyle} */
-function lineStyle({ look }, { isBroken, stroke }, place) {
+function lineStyle({ look }, { isBroken, stroke, isFaint }, place) {
   const colour = place % HEAD_COLOURS.length;
+  if (isFaint) return { stroke: look.quiet, stroke_width: look.thin, dashed: false, opacity: FAINT };
   return {
+    opacity: 1,
     stroke: stroke ?? (colour ? HEAD_COLOURS[colour] : look.beam),
     stroke_width: look.thick,
     dashed: isBroken ?? place >= HEAD_COLOURS.length,
   };
 }
 
-/** @param {number} kind @param {number} kinds */
-function barColour(kind, kinds) {
-  return BAR_COLOURS[kinds === 1 ? 1 : kind];
+/** @param {Figure} figure @param {number} kind @param {number} kinds */
+function barColour({ look }, kind, kinds) {
+  return kinds === 1 || kind ? look.beam : look.line;
 }

@@ -1,6 +1,6 @@
 // Lines of text in a figure for print or for the screen: measured here, so that every program lays them out alike.
 
-import { context2d, inlineText, shortenText } from "../dom/dom.js";
+import { context2d, shortenText } from "../dom/dom.js";
 import { remembered } from "../state/memory.js";
 import { HEAD_COLOURS } from "./colours.js";
 
@@ -14,6 +14,7 @@ export const PRINT_COLOURS = {
   quiet: "#565b66",
   line: "#b9bcc4",
   beam: "#c47a0a",
+  minus: "#2f6fb0",
   ground: "#eceae5",
   paper: "#ffffff",
   size: LABEL_SIZE,
@@ -26,11 +27,19 @@ export const SCREEN_LOOK = {
   quiet: "var(--quiet)",
   line: "color-mix(in srgb, var(--ink) 45%, var(--surface))",
   beam: HEAD_COLOURS[0],
+  minus: "var(--minus)",
   ground: "var(--line)",
   paper: "var(--surface)",
   size: 12,
   thin: 1,
   thick: 2.5,
+};
+/** In the sizes of the screen and the colours of print: `addDrawing` brings it to a figure's size. @type {Look} */
+export const PRINT_SHEET = {
+  ...PRINT_COLOURS,
+  size: SCREEN_LOOK.size,
+  thin: SCREEN_LOOK.thin,
+  thick: SCREEN_LOOK.thick,
 };
 export const PRINT_FONT = "Helvetica, Arial, sans-serif";
 export const LINE_HEIGHT = 1.35; // of a line of text, in its size
@@ -97,25 +106,12 @@ function breakWord(word, fits) {
 /** @typedef {{ size?: number, anchor: TextLine["anchor"], turn?: number, room: number, bold?: boolean, fill?: string }} LabelOptions */
 
 /**
- * The name of a token.
- * @param {Figure} figure @param {string} name @param {number} x @param {number} y @param {LabelOptions} options
- */
-export function addLabel(figure, name, x, y, options) {
-  addWords(figure, inlineText(name), x, y, options);
-}
-
-/**
  * One line of words, as long as there is room.
  * @param {Figure} figure @param {string} words @param {number} x @param {number} y @param {LabelOptions} options
  */
 export function addWords(figure, words, x, y, options) {
   const { size = figure.look.size, anchor, turn = 0, room, bold = false, fill = figure.look.ink } = options;
   pushText(figure, { x, y, size, anchor, rotation: turn, bold, fill, text: fitText(words, size, room) });
-}
-
-/** @param {string[]} names @param {number} size */
-export function longestLabel(names, size) {
-  return Math.max(...names.slice(0, 400).map((name) => textWidth(inlineText(name), size)), 2);
 }
 
 /** The title, if there is one; gives where the rest begins. @param {Figure} figure */
@@ -126,13 +122,14 @@ export function addTitle(figure) {
 }
 
 /**
- * What stands beneath a figure: by which rules it was made, and perhaps where it is from; it gives the figure its height.
- * @param {Figure} figure @param {string[]} rules @param {string} foot @param {number} y
+ * The lines beneath a figure: its rules, and its provenance if wanted; they complete the figure's height.
+ * @param {Figure} figure @param {string[]} rules @param {string[]} foot @param {number} y
  */
 export function addFoot(figure, rules, foot, y) {
   const { width } = figure;
   const fill = PRINT_COLOURS.quiet;
   y = addLines(figure, wrapText(rules.join(" · "), LABEL_SIZE, width - 4), 2, y + 0.5, { fill });
-  if (foot) y = addLines(figure, wrapText(foot, FOOT_SIZE, width - 4), 2, y + 0.5, { size: FOOT_SIZE, fill });
+  for (const line of foot.filter(Boolean))
+    y = addLines(figure, wrapText(line, FOOT_SIZE, width - 4), 2, y + 0.5, { size: FOOT_SIZE, fill });
   figure.height = y + 1.5;
 }

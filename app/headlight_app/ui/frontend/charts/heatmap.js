@@ -27,6 +27,7 @@ import { paintShapes } from "./paint_shapes.js";
  */
 
 const [GAP, LINE] = [0.35, 1.02]; // between a name and the cells, from a name to the next, in their size
+const AXES = ["looks from i ↓"];
 const MOST_MEASURED = 400; // names
 const [TALL, LINED] = [430, 9]; // pixels of a map that is not large, and of cells with lines between them
 
@@ -111,9 +112,17 @@ export function drawHeatmap(canvas, width, picture) {
   figure.shapes.push({ kind: "heatmap", ...cells, ...shape });
   if (height >= LINED) addLinesBetween(figure, layout, { rows: 1, columns: 1, thick: 1 });
   addNames(figure, layout, names[0], names[1], { hot: { rows, column: hot.key }, fill: style.quiet });
+  addAxes(figure, layout);
   addMarks(figure, layout, rows, hot.key, 1.5 * style.type);
   paintShapes(hidpiContext(canvas, width, Math.ceil(figure.height)), figure.shapes, style.font);
   return layout;
+}
+
+/** In the corner, what rows and columns are: queries i and keys j. @param {Figure} figure @param {HeatmapLayout} layout */
+function addAxes(figure, { x, y, left, size }) {
+  const place = { size: 0.88 * size, fill: figure.look.quiet, anchor: /** @type {const} */ ("end"), room: left };
+  addWords(figure, "looks at j →", x - GAP * size, y - 1.6 * size, place);
+  addWords(figure, "looks from i ↓", x - GAP * size, y - 0.45 * size, place);
 }
 
 /** @param {string[][]} names of rows and columns @param {number} width @param {Heatmap} picture @returns {HeatmapLayout} */
@@ -122,11 +131,11 @@ function layoutHeatmap([rows, columns], width, { style, tall = TALL }) {
   const size = (rows.length > 28 || columns.length > 28 ? 10 : isLarge ? 14 : 12) * style.type;
   const projected = style.type > 1;
   const most = Math.min(width * (projected ? 0.32 : 0.26), (isLarge ? 150 : 110) * style.type);
-  const left = Math.min(longestName(rows, size) + 12, most);
+  const left = Math.min(Math.max(longestName(rows, size), longestName(AXES, 0.88 * size)) + 12, most);
   const top = Math.min(longestName(columns, size) + 10, projected ? 92 : 84);
   const cell = Math.min(
     (width - left - 2) / columns.length,
-    Math.max(tall - top, projected ? 170 : 240) / Math.max(rows.length, columns.length / 1.6),
+    Math.max(tall - top, projected ? 170 : 200) / Math.max(rows.length, columns.length / 1.6),
     isLarge ? 56 : 40,
   );
   const counted = { rows: rows.length, columns: columns.length };
@@ -147,8 +156,8 @@ function addMarks({ shapes, look }, { x, y, width, height, columns }, rows, key,
 }
 
 /** The page's own colours, for a canvas. @param {CanvasStyle} style */
-function lookOf({ ink, quiet, line, beam, raised, surface, type }) {
-  return { ink, quiet, line, beam, ground: raised, paper: surface, size: 12 * type, thin: 1, thick: 2 };
+export function lookOf({ ink, quiet, line, beam, minus, raised, surface, type }) {
+  return { ink, quiet, line, beam, minus, ground: raised, paper: surface, size: 12 * type, thin: 1, thick: 2 };
 }
 
 /**

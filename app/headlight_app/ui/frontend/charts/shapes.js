@@ -1,29 +1,24 @@
-// What figures for print are made of: maps with names at their sides, colour scales, panels side by side.
+// Parts of figures for print: maps with names at their sides, colour scales, panels side by side.
 
 import { inlineText } from "../dom/dom.js";
-import { CIVIDIS, colour, PURPLE_ORANGE } from "./colours.js";
-import {
-  addLines,
-  addTitle,
-  fitText,
-  LABEL_SIZE,
-  PRINT_COLOURS,
-  SCREEN_LOOK,
-  textWidth,
-  wrapText,
-} from "./figure_text.js";
+import { CIVIDIS, colour, hexColour, PURPLE_ORANGE } from "./colours.js";
+import { addLines, addTitle, LABEL_SIZE, PRINT_COLOURS, SCREEN_LOOK, textWidth, wrapText } from "./figure_text.js";
 import { addNames, longestName, nameSteps } from "./heatmap.js";
 
-/** @import { Box, Figure } from "../export/types.js" */
+/** @import { Box, Figure, Look, Shape } from "../export/types.js" */
 /** @typedef {{ down: string, across: string }} Axes what rows and columns are */
 
 export const GAP = 5; // between two panels
 export const MARGIN = 2;
+const SCALE = 10.4; // of a scale, in the size of its words
 const MIN_VECTOR_CELL = 1.3; // millimetres a side, from which on cells are drawn one by one
 
-/** A figure for the screen; `words` say what it shows. @param {number} width @param {string} words @returns {Figure} */
-export function beginSheet(width, words) {
-  return { width, height: 0, title: words, palette: [], shapes: [], look: SCREEN_LOOK };
+/**
+ * A figure in pixels; `words` say what it shows.
+ * @param {number} width @param {string} words @param {Look} [look] @returns {Figure}
+ */
+export function beginSheet(width, words, look = SCREEN_LOOK) {
+  return { width, height: 0, title: words, palette: [], shapes: [], look };
 }
 
 /** A figure with its title, and where what follows begins. @param {number} width @param {string} title @param {boolean} [signed] */
@@ -34,10 +29,11 @@ export function beginFigure(width, title, signed = false) {
 }
 
 /**
- * Panels side by side, row after row; each draws itself into its box and gives its lower end.
- * @param {Figure} figure @param {number} y @param {((box: Box) => number)[]} panels @param {number} across at most
+ * Panels side by side, in rows that are as full as each other; each draws itself into its box and gives its lower end.
+ * @param {Figure} figure @param {number} y @param {((box: Box) => number)[]} panels @param {number} most across
  */
-export function addPanels(figure, y, panels, across) {
+export function addPanels(figure, y, panels, most) {
+  const across = Math.ceil(panels.length / Math.ceil(panels.length / most)) || 1;
   const room = (figure.width - 2 * MARGIN - (across - 1) * GAP) / across;
   for (let first = 0; first < panels.length; first += across) {
     const row = panels.slice(first, first + across);
@@ -53,18 +49,39 @@ export function addPanels(figure, y, panels, across) {
  */
 export function titled(figure, title, draw) {
   return (box) => {
-    const y = addLines(figure, [fitText(title, figure.look.size, box.width)], box.x, box.y, { bold: true });
+    const lines = wrapText(title, figure.look.size, box.width, true);
+    const y = addLines(figure, lines, box.x, box.y, { bold: true });
     return draw({ ...box, y: y + 0.5 });
   };
+}
+
+/**
+ * A drawing that was laid out in pixels, as large as its words are in print, or smaller where it would not fit; gives its
+ * lower end.
+ * @param {Figure} figure @param {Pick<Figure, "width" | "height" | "shapes">} drawing @param {Box} box
+ */
+export function addDrawing(figure, { width, height, shapes }, box) {
+  const scale = Math.min(LABEL_SIZE / SCREEN_LOOK.size, box.width / width);
+  figure.shapes.push(...shapes.map((shape) => scaledShape(shape, scale, box)));
+  return box.y + height * scale;
+}
+
+/** @param {Shape} shape @param {number} scale @param {Box} box where its origin lies @returns {Shape} */
+function scaledShape(shape, scale, { x, y }) {
+  if ("points" in shape) {
+    const points = shape.points.map((value, place) => value * scale + (place % 2 ? y : x));
+    return { ...shape, points, stroke_width: shape.stroke_width * scale };
+  }
+  const lengths = ["width", "height", "radius", "size", "text_width", "stroke_width", "left", "top", "gap"];
+  const scaled = Object.entries(shape).map(([name, value]) => [name, lengths.includes(name) ? value * scale : value]);
+  return { ...Object.fromEntries(scaled), x: x + shape.x * scale, y: y + shape.y * scale };
 }
 
 /** The colours of 256 byte codes. @param {boolean} signed */
 export function colourNames(signed) {
   const scale = signed ? PURPLE_ORANGE : CIVIDIS;
-  /** @param {number[]} parts */
-  const hex = (parts) => `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
   return Array.from({ length: 256 }, (_, code) =>
-    code ? hex(colour((code - 1) / 254, scale)) : signed ? PRINT_COLOURS.ground : PRINT_COLOURS.paper,
+    code ? hexColour(colour((code - 1) / 254, scale)) : signed ? PRINT_COLOURS.ground : PRINT_COLOURS.paper,
   );
 }
 
@@ -99,7 +116,7 @@ export function addHeatmap(figure, { rows, columns, axes, codes, signed = false,
   return cells.y + cells.height;
 }
 
-/** What rows and columns are, and how many of them are named. @param {Axes} axes @param {number[]} steps */
+/** The names of rows and columns, and how many of them are labelled. @param {Axes} axes @param {number[]} steps */
 function axisTitles({ down, across }, steps) {
   const [rows, columns] = steps.map((step) => (step > 1 ? `, one in ${step} named` : ""));
   return `down: ${down}${rows} · across: ${across}${columns}`;
@@ -111,10 +128,22 @@ function axisTitles({ down, across }, steps) {
  * @param {number} x @param {number} y
  */
 export function addColourScale(figure, { low, high, words, palette }, x, y) {
-  const from = x + textWidth(low, LABEL_SIZE) + 1;
-  addLines(figure, [low], x, y, { fill: PRINT_COLOURS.quiet });
+  const { size, quiet: fill } = figure.look;
+  const from = x + textWidth(low, size) + 0.4 * size;
+  const end = from + SCALE * size;
+  addLines(figure, [low], x, y, { fill });
   const codes = Uint8Array.from({ length: 128 }, (_, place) => 1 + place * 2);
-  const strip = { x: from, y: y + 0.7, width: 24, height: 1.9, rows: 1, columns: 128, codes, gap: 0 };
+  const strip = {
+    x: from,
+    y: y + 0.3 * size,
+    width: end - from,
+    height: 0.8 * size,
+    rows: 1,
+    columns: 128,
+    codes,
+    gap: 0,
+  };
   figure.shapes.push({ kind: "heatmap", ...strip, ...(palette && { palette }) });
-  return addLines(figure, [words ? `${high}  ${words}` : high], from + 25, y, { fill: PRINT_COLOURS.quiet });
+  const lines = wrapText(words ? `${high}  ${words}` : high, size, figure.width - end - size);
+  return addLines(figure, lines, end + 0.4 * size, y, { fill });
 }

@@ -1,4 +1,4 @@
-// What every component is made of: elements, tokens as text, numbers as words, sheets to draw on.
+// Parts of every component: elements, tokens as text, numbers as words, sheets to draw on.
 
 import { HORIZONTAL_STEPS } from "./keyboard.js";
 
@@ -194,7 +194,7 @@ export function drawExampleButtons(element, examples, titleOf, choose) {
 }
 
 /**
- * Reads what a pointer moves onto. What is drawn anew under a resting pointer stays unread: nobody has pointed at it.
+ * Calls back for the element that the pointer moves onto. Elements redrawn under a resting pointer do not count.
  * @param {HTMLElement} element @param {() => void} read @param {() => void} [left]
  */
 export function onHover(element, read, left = () => {}) {

@@ -10,10 +10,10 @@ import { addPngTexts } from "./png_texts.js";
 /** @import { Figure, Metadata } from "./types.js" */
 
 const DOTS_PER_MM = 300 / 25.4; // of a PNG, in a millimetre
-const PDF_FONT = /^[\x20-\x7e\xa0-\xff‘’“”–—…•€]*$/; // what the font of the PDF has; all else comes as a picture
+const PDF_FONT = /^[\x20-\x7e\xa0-\xff‘’“”–—…•€]*$/; // the letters in the font of the PDF; a text with others comes as a picture
 
 /**
- * The figure as the text of an SVG file; tokens are text whatever they hold.
+ * The figure as the text of an SVG file; tokens are escaped as text.
  * @param {Figure} options @param {Metadata} metadata
  */
 export function figureSvg({ width, height, title, palette, shapes }, { line, fields }) {
@@ -57,7 +57,8 @@ export function toBase64(bytes) {
 export function pdfRequest({ width, height, title, palette, shapes }, { line, fields }) {
   const encoded = shapes.map((shape) => {
     if (shape.kind === "heatmap") return { ...shape, codes: toBase64(shape.codes), palette: shape.palette ?? null };
-    if (shape.kind === "rectangle") return { fill: "", stroke: "", stroke_width: 0, ...shape };
+    if (shape.kind === "rectangle" || shape.kind === "circle")
+      return { fill: "", stroke: "", stroke_width: 0, ...shape };
     return shape.kind === "text" && !PDF_FONT.test(shape.text) ? textStamp(shape) : shape;
   });
   return { figure: { width, height, title, subject: line, keywords: fields, palette, shapes: encoded } };

@@ -57,7 +57,7 @@ export class ExportMenu {
     return { width: Number(width.value), title: title.value.trim(), foot: foot.checked };
   }
 
-  /** What a button does, by its name. @param {Record<string, Take>} actions */
+  /** The actions of buttons, by name. @param {Record<string, Take>} actions */
   listen(actions) {
     for (const [name, take] of Object.entries(actions)) {
       const control = findByTestId(this.#place, `export-${name}`);

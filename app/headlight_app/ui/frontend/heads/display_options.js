@@ -1,4 +1,4 @@
-// What is shown of the selected heads, and by which rules: the controls of their panel.
+// Display options of the selected heads: the controls of their panel.
 
 import { fillSelect, setValue } from "../charts/charts.js";
 import { find } from "../dom/elements.js";

@@ -1,4 +1,4 @@
-// What the chosen head does, in numbers: each line is a metric, and puts the heads in its order.
+// The chosen head in numbers: each line is a metric, and puts the heads in its order.
 
 import { createTrack } from "../charts/track.js";
 import { createElement, updateChildren } from "../dom/dom.js";

@@ -93,7 +93,7 @@ export function forgetOrder(page) {
 }
 
 /**
- * What makes an order another one. Edits, masked tokens and variants change its numbers alone; so does another text or
+ * The key of an order. Edits, masked tokens and variants change its numbers alone; so does another text or
  * pair where the order is by one weight.
  * @param {Page} page @param {AttentionGroup} group
  */

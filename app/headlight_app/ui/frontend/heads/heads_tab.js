@@ -106,7 +106,7 @@ export function headElements(place) {
   };
 }
 
-/** What is drawn is laid out anew. @param {Page} page */
+/** Lays the page out anew. @param {Page} page */
 export function clearLayout(page) {
   memory(page).layout = "";
   clearGrid(page);

@@ -5,13 +5,14 @@ import { remembered } from "../state/memory.js";
 
 /** @import { CanvasStyle, Page } from "../types.js" */
 
-const HEADER = 44; // pixels above the page of a projector
+const HEADER = 44; // pixels above the page
 const ABOVE_LARGE_STAGE = 158; // pixels there of the header and the panel's own controls
 const MIN_CELL_SIZE = 16; // pixels of a thumbnail; the grid scrolls where not even these fit
 const EASY_CELL_SIZE = 24; // smaller thumbnails stand closer together
 const MAX_CELL_SIZE = 92;
 const GRID_HEIGHT = 440; // pixels that the thumbnails of all layers should not need more of
 const GRID_EDGES = 38; // pixels of a row of the grid beside its thumbnails: the layer's number, and the padding
+const [LEAST_HEIGHT, MOST_HEIGHT, LARGE_HEIGHT] = [260, 430, 540]; // pixels of a plot beside all heads, and of a large one
 const BENEATH_STAGE = 128; // pixels there of the legend, the reading and the panel's edge
 
 /**
@@ -90,15 +91,16 @@ export function clearMeasurements(page) {
   memory(page).measured = {};
 }
 
-/** How high a plot may be. @param {Page} page */
+/** How high a plot may be: all of it on one screen, where that is high enough. @param {Page} page */
 export function plotHeight(page) {
   const { measured } = memory(page);
-  if (currentStyle(page).type > 1) {
-    const { root, stage } = page.view.elements;
-    measured.above ??= stage.getBoundingClientRect().top - root.getBoundingClientRect().top;
-    // All of it on the projector's one screen; a large one has the screen for itself.
-    const above = page.state.choice.panel_size === "large" ? ABOVE_LARGE_STAGE : HEADER + measured.above;
-    return Math.max(innerHeight - above - BENEATH_STAGE, 260);
-  }
-  return page.state.choice.panel_size === "large" ? 540 : 430;
+  const { root, stage } = page.view.elements;
+  const presenter = currentStyle(page).type > 1;
+  const large = page.state.choice.panel_size === "large";
+  if (large && !presenter) return LARGE_HEIGHT;
+  measured.above ??= stage.getBoundingClientRect().top - root.getBoundingClientRect().top;
+  // A large plot has a projector's screen for itself.
+  const above = large ? ABOVE_LARGE_STAGE : HEADER + measured.above;
+  const room = Math.max(innerHeight - above - BENEATH_STAGE, LEAST_HEIGHT);
+  return presenter ? room : Math.min(room, MOST_HEIGHT);
 }

@@ -1,4 +1,4 @@
-// What the pointer and the keyboard do on the plot of the selected heads.
+// Pointer and keyboard on the plot of the selected heads.
 
 import { closest } from "../dom/dom.js";
 import { HORIZONTAL_STEPS, VERTICAL_STEPS } from "../dom/keyboard.js";
@@ -17,7 +17,7 @@ import { zoomByKey } from "./zoom.js";
 
 /** @import { MatrixAxis, Page } from "../types.js" */
 
-/** What the pointer is over, as tokens, in whatever picture is open. @param {Page} page @param {MouseEvent} event */
+/** The tokens under the pointer, in every plot. @param {Page} page @param {MouseEvent} event */
 export function onPlotMove(page, event) {
   setHover(page, openPlot(page).tokenAt(page, event));
 }

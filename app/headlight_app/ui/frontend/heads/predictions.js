@@ -1,4 +1,4 @@
-// What the model says, as bars: the probabilities of its likeliest answers, before and after every change.
+// Predictions as bars: the probabilities of the likeliest answers, before and after every change.
 
 import { createTrack } from "../charts/track.js";
 import { createElement, formatPercent, inlineText, updateChildren, visibleText } from "../dom/dom.js";

@@ -69,7 +69,7 @@ function askedWeights(page, group) {
   return page.server.get("query_key_weights", { attention: group.name, ...queryKeyPair(page, group) });
 }
 
-/** What the menu calls the order. @param {Page} page @param {AttentionGroup} group @param {string} title */
+/** The order's name in the menu. @param {Page} page @param {AttentionGroup} group @param {string} title */
 export function pairTitle(page, group, title) {
   const { query, key } = queryKeyPair(page, group);
   const names = { query: inlineText(queryTokens(page)[query].text), key: inlineText(keyTokens(page)[key].text) };
@@ -77,7 +77,7 @@ export function pairTitle(page, group, title) {
 }
 
 /**
- * From the moment on that heads are in order by a pair, its key is a choice, whatever head is looked at.
+ * From the moment on that heads are in order by a pair, its key stays chosen for every head.
  * @param {Page} page @param {AttentionGroup} group
  */
 export function clampPair(page, group) {

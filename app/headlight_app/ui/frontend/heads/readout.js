@@ -20,7 +20,7 @@ import { activeColumn, activeQueries, activeRows, queryTokens } from "../state/t
 /** @import { HeadMatrix, Page } from "../types.js" */
 
 /**
- * What the queries at hand look at, or the one cell, or the one key, under the pointer.
+ * The keys that the chosen queries look at, or the one cell or key under the pointer.
  * @param {Page} page @param {HeadMatrix} matrix
  */
 export function drawReadout(page, matrix) {
@@ -77,7 +77,7 @@ function formatCell(matrix, row, column) {
 }
 
 /**
- * Whether a number is worth a word; of weights half a hundredth is, whatever their colours are.
+ * Whether a number is worth a word; of weights half a hundredth is, in every colour range.
  * @param {HeadMatrix} matrix @param {number} number
  */
 function isNotable(matrix, number) {
@@ -131,5 +131,7 @@ function queriesReadout(matrix, column) {
   );
   const list = largestValues(matrix, numbers, matrix.rows.labels);
   const key = quotedToken({ text: matrix.columns.labels[column] });
-  return list.length ? [...key, " is looked at by", ...listedValues(matrix, list)] : ["Nobody looks at ", ...key, "."];
+  return list.length
+    ? [...key, " is looked at by", ...listedValues(matrix, list)]
+    : ["No token looks at ", ...key, "."];
 }

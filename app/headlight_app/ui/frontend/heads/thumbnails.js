@@ -6,7 +6,7 @@
 import { paintCodes, weightColours } from "../charts/colours.js";
 import { blit, hidpiContext } from "../dom/dom.js";
 import { isOff } from "../state/head_ablation.js";
-import { headCodes } from "../state/head_matrix.js";
+import { patternCodes } from "../state/head_matrix.js";
 import { remembered } from "../state/memory.js";
 import { currentStyle, measuredTiles } from "./measurements.js";
 
@@ -16,7 +16,7 @@ import { currentStyle, measuredTiles } from "./measurements.js";
 
 export const MAX_CELLS = 80; // a side
 const CORNER_RADIUS = 5; // pixels
-const OFF_OPACITY = 0.1; // how much is left of a head that is off
+const OFF_OPACITY = 0.35; // how much is left of a head that is off
 
 const memory = remembered(() => ({ paper: document.createElement("canvas"), stamp: document.createElement("canvas") }));
 
@@ -67,7 +67,7 @@ export function drawThumbnails(page, group, thumbnails, canvas, high) {
   context.imageSmoothingEnabled = false;
   const ink = weightColours(high);
   thumbnails.forEach(({ layer, head }, place) => {
-    const [codes, rows, columns] = maxPool(headCodes(page, group, layer, head), ...group.pooled_shape);
+    const [codes, rows, columns] = maxPool(patternCodes(page, group, layer, head), ...group.pooled_shape);
     paintCodes(stamp, codes, rows, columns, ink);
     drawThumbnail(page, context, stamp, tiles[place], isOff(page.state.choice.edits, group, layer, head));
   });

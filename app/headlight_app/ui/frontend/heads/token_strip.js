@@ -22,7 +22,7 @@ const MARGIN = 6; // pixels beneath a chip that is brought into sight
 
 /** @typedef {{ side: Side, position: number }} MarkedToken */
 
-/** What a chip was made of. */
+/** The values from which a chip was made. */
 const chipText = remembered((/** @type {HTMLElement} */ _) => ({ text: "" }));
 
 /** Which choice a strip has shown. */
@@ -47,7 +47,7 @@ export function drawTokenStrips(page) {
 }
 
 /**
- * What reads as before keeps its chip: a letter typed at the end of a long text makes one or two anew.
+ * An unchanged token keeps its chip: a letter typed at the end of a long text makes one or two anew.
  * @param {Page} page @param {HTMLElement} strip @param {Token[]} tokens @param {Side} which
  */
 function fillStrip(page, strip, tokens, which) {

@@ -122,7 +122,7 @@ class Column {
     const { stack, type } = this;
     this.flow(8);
     const top = this.y;
-    const title = { kind: "open", title: `Layer ${stack.layer} of ${stack.layers}`, details: [], shape: [] };
+    const title = { kind: "open", title: `Layer ${stack.layer} of 0 to ${stack.layers - 1}`, details: [], shape: [] };
     this.#box(title, 0, this.width, { height: 26 * type });
     this.lines.push({ points: [this.stream, top, this.stream, top + 34 * type], arrow: false });
     this.y = top + 34 * type;

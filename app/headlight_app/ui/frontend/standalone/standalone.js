@@ -1,4 +1,4 @@
-// The heads without a server: in a notebook's cell, or in a file that somebody saved. What the app would ask the server
+// The heads without a server: in a notebook's cell, or in a saved file. What the app would ask the server
 // is answered from what came along: the weights of all heads as bytes, and perhaps one matrix with its exact numbers.
 
 import { createElement } from "../dom/dom.js";

@@ -5,7 +5,7 @@ import { inlineText, quotedToken } from "../dom/dom.js";
 /** @import { Catalogue, ParsedEdit, Words } from "../types.js" */
 
 /**
- * What edits are told from: the rows of the registries, and the tokens.
+ * The rows of the registries and the tokens that put edits into words.
  * @typedef {{
  *   catalogue: Pick<Catalogue, "hook_points" | "operations">,
  *   latestAnswer: { tokens: { text: string }[], source_tokens?: { text: string }[] | null } | null,
@@ -78,7 +78,7 @@ function isComponentOff({ hookPoint, part, at, operation, number }) {
 }
 
 /**
- * What the row of its hook point says of such an edit, with its placeholders filled in.
+ * The sentence of its hook point's row for such an edit, with its placeholders filled in.
  * @param {EditContext} state @param {ParsedEdit} read @returns {Words | null}
  */
 function ownSentence(state, read) {

@@ -11,7 +11,7 @@ import { keysArePatches, keyTokens, queryTokens } from "./token_selection.js";
 export const FORBIDDEN = 0;
 export const SHOWN = 1;
 export const LEFT_OUT = 2;
-const REQUEST_DELAY = 40; // milliseconds; a head that somebody walks past is not asked about
+const REQUEST_DELAY = 40; // milliseconds; a head that is only passed over is not asked about
 export const MAX_LINE_HEADS = 16; // heads whose lines can still be told apart
 
 const memory = remembered(
@@ -34,7 +34,7 @@ function opensHeatmap(page) {
 }
 
 /**
- * What asks for the matrix that is chosen; only what matters to it, so that equal ones are asked once.
+ * The request for the chosen matrix; it holds only the fields that matter, so that equal ones are asked once.
  * @param {Page} page @returns {Details<HeadViewRequest>}
  */
 export function matrixQuery(page) {
@@ -124,7 +124,7 @@ export function matrixStatus(page) {
 }
 
 /**
- * What is drawn beside a matrix may have an answer of its own to wait for.
+ * A part drawn beside a matrix may wait for an answer of its own.
  * @param {Page} page @param {string} sentence
  */
 export function reportTrouble(page, sentence) {
@@ -306,4 +306,16 @@ export function headCodes(page, group, layer, head) {
   const size = group.pooled_shape[0] * group.pooled_shape[1];
   const from = group.offset + (layer * group.heads + head) * size;
   return page.state.answer.bytes.subarray(from, from + size);
+}
+
+/**
+ * The same of a head as one looks at it: one that is off keeps the pattern that it has as trained.
+ * @param {Page} page @param {AttentionGroup} group @param {number} layer @param {number} head
+ */
+export function patternCodes(page, group, layer, head) {
+  const { faded = [], faded_offset = 0, pooled_shape } = group;
+  const place = faded.findIndex((pair) => pair[0] === layer && pair[1] === head);
+  if (place < 0) return headCodes(page, group, layer, head);
+  const size = pooled_shape[0] * pooled_shape[1];
+  return page.state.answer.bytes.subarray(faded_offset + place * size, faded_offset + (place + 1) * size);
 }

@@ -1,4 +1,4 @@
-// What a file says of where its numbers are from: parts that the server writes, and the edits in words.
+// Provenance of a file's numbers: parts that the server writes, and the edits in words.
 
 import { describeEdit, wordText } from "./edit_words.js";
 

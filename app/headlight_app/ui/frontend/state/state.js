@@ -1,8 +1,8 @@
-// What was chosen, what was answered, and what the pointer is over. Everybody reads it; it changes by its methods alone.
+// Choices, answers, and the cell under the pointer. All parts read it; its methods alone change it.
 
 /** @import { Answer, Catalogue, DisplayChoice, Head, Pointer } from "../types.js" */
 
-/** What is on the screen before anybody chose. @type {DisplayChoice} */
+/** The display before any choice. @type {DisplayChoice} */
 export const DEFAULT_CHOICE = {
   attention: "",
   layer: 0,
@@ -58,7 +58,7 @@ export class State {
     return this.#choice;
   }
 
-  /** The answer on the screen; whoever draws before there is one asks `latestAnswer`. */
+  /** The answer on the screen; to draw before there is one, read `latestAnswer`. */
   get answer() {
     if (!this.#answer) throw new Error("There is no answer yet.");
     return this.#answer;
@@ -91,7 +91,7 @@ export class State {
   }
 
   /**
-   * What does not fit the answer gives way, without being a change that somebody made.
+   * Choices that do not fit the answer are reset; this is not reported as a change.
    * @param {Partial<Choice>} patch
    */
   correct(patch) {

@@ -1,4 +1,4 @@
-// Hovering and locking tokens: whatever is marked in one picture is marked in all, and in the sentence's own tokens.
+// Hovering and locking tokens: a token marked in one picture is marked in all, and in the sentence's own tokens.
 
 import { currentGroup } from "./head_selection.js";
 
@@ -139,7 +139,7 @@ export function isMultiSelect(event) {
 }
 
 /**
- * What cannot be written in the address as -1, which stands for a text's last token: a picture's class token is usual.
+ * The token as the address writes it; -1 is a text's last token, or a picture's class token.
  * @param {Page} page
  */
 function defaultQuery(page) {

@@ -24,6 +24,7 @@ from headlight.course.block.recurrence.sequence_models import (
 from headlight.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import HeatMapPicture, LinesPicture, Row, TablePicture, Verdict, row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError, shortened
 
@@ -70,6 +71,10 @@ def attention_alone(task: str, longest: int, steps: int, letters: str, seed: int
         row(
             _accuracy_picture(lengths, trained, longest),
             title=f"After {steps} steps each, on the same batches: {TASKS[task][0]}",
+            question=ask_largest(
+                "Which network has most rows right, of those as long as in training?",
+                {name: _mean(each, longest) for name, each in trained.items()},
+            ),
         ),
         row(_table(trained, longest)),
         row(_verdict(trained, longest), Verdict(text=PAPER)),
@@ -209,9 +214,9 @@ def _text(ids: Tensor) -> str:
 ATTENTION_ALONE = Screen(
     title="Is attention all one needs?",
     lesson=(
-        "Before 2017, what read one sequence and wrote another was recurrent: one state had to carry all that was "
-        "read, or attention helped it to look back. The Transformer left the recurrence out. Here all three learn to "
-        "rewrite rows of letters, with about as many parameters and the same batches."
+        "Before 2017, most networks that read one sequence and wrote another were recurrent (some were convolutional, "
+        "as ByteNet, 2016): one state carried all that was read, or attention helped it to look back. The Transformer "
+        "left the recurrence out. Here three networks of one size learn to rewrite rows of letters."
     ),
     controls={
         "task": ChoiceControl(

@@ -1,4 +1,4 @@
-"""Three networks for one task: what was the first token? Attention, a recurrent network and a convolution."""
+"""Four networks for one task: what was the first token? Attention, two recurrent networks and a convolution."""
 
 from __future__ import annotations
 
@@ -47,18 +47,26 @@ class AttentionNetwork(nn.Module):
 
 
 class RecurrentNetwork(nn.Module):
-    """h_t = tanh(W x_t + U h_{t-1}) in each layer (Elman 1990), one token after the other."""
+    """h_t = tanh(W h_{t-1} + U x_t) in each layer (Elman 1990), one token after the other."""
 
     def __init__(self, layers: int) -> None:
         super().__init__()
         self.embed = nn.Embedding(VOCABULARY, D_MODEL)
-        self.recurrent = nn.RNN(D_MODEL, 2 * D_MODEL, layers, batch_first=True)
+        self.recurrent: nn.RNNBase = nn.RNN(D_MODEL, 2 * D_MODEL, layers, batch_first=True)
         self.output = nn.Linear(2 * D_MODEL, VOCABULARY)
 
     def forward(self, embedded: Float[Tensor, "row pos d_model"]) -> Float[Tensor, "row pos token"]:
         """Logits at every token."""
         logits: Tensor = self.output(self.recurrent(embedded)[0])
         return logits
+
+
+class GatedNetwork(RecurrentNetwork):
+    """The same with gates that can let a state pass unchanged (GRU; Cho et al. 2014)."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__(layers)
+        self.recurrent = nn.GRU(D_MODEL, 2 * D_MODEL, layers, batch_first=True)
 
 
 class ConvolutionalNetwork(nn.Module):
@@ -82,7 +90,7 @@ class ConvolutionalNetwork(nn.Module):
 
 @dataclass(frozen=True)
 class Network:
-    """One of the three: what makes it from a number of layers, and how many steps must follow one another."""
+    """One of the four: what makes it from a number of layers, and how many steps must follow one another."""
 
     make: Callable[[int], nn.Module]
     steps_in_a_row: Callable[[int, int], int]  # from length and layers
@@ -92,6 +100,7 @@ class Network:
 NETWORKS = {
     "attention": Network(AttentionNetwork, lambda length, layers: layers),
     "recurrent": Network(RecurrentNetwork, lambda length, layers: length + layers - 1),
+    "recurrent with gates": Network(GatedNetwork, lambda length, layers: length + layers - 1),
     "convolution": Network(ConvolutionalNetwork, lambda length, layers: layers),
 }
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from statistics import median
-from time import perf_counter
+from collections.abc import Callable
 
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from headlight.cancellation import check_cancelled
 from headlight.course.block.recurrence.recall_models import NETWORKS, AttentionNetwork, RecurrentNetwork, recall_batch
 from headlight.course.controls import ChoiceControl, NumberControl
 from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row
+from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen
+from headlight.course.timing import median_times
 
-REPETITIONS = 3
 Times = dict[str, list[float]]
 
 
@@ -23,7 +22,10 @@ def sequential_steps(longest: str, layers: int) -> Answer:
     """Steps and measured times of one training step of each network over length."""
     lengths = [length for length in (16, 32, 64, 128, 256, 512, 1024) if length <= int(longest)]
     networks = {name: network.make(layers) for name, network in NETWORKS.items()}
-    times = {name: [training_time(network, length) for length in lengths] for name, network in networks.items()}
+    measured = median_times(
+        {(name, length): training_step(network, length) for name, network in networks.items() for length in lengths}
+    )
+    times = {name: [measured[name, length] for length in lengths] for name in networks}
     steps = {
         name: [float(network.steps_in_a_row(length, layers)) for length in lengths]
         for name, network in NETWORKS.items()
@@ -48,23 +50,28 @@ def sequential_steps(longest: str, layers: int) -> Answer:
                 log_x=True,
                 log_y=True,
             ),
+            question=ask_number(
+                f"A recurrent network of {layers} layers reads {lengths[-1]} tokens. How many steps must follow one "
+                "another?",
+                steps["recurrent"][-1],
+                (lengths[-1] * layers, "A layer begins a token as soon as the one below has finished it."),
+                (layers, "That is attention: all tokens at once, layer by layer."),
+                hints=("The first layer takes a step for each token.",),
+            ),
         ),
         row(_table(networks, lengths[-1], steps, times)),
         row(_verdict(times, lengths)),
     )
 
 
-def training_time(network: nn.Module, length: int) -> float:
-    """The time of a forward and a backward pass over one text of that length, in ms: the median of a few."""
+def training_step(network: nn.Module, length: int) -> Callable[[], None]:
+    """What is measured: a forward and a backward pass over one text of that length."""
     ids, _ = recall_batch(torch.tensor([length - 1]), torch.Generator().manual_seed(0))
-    times = []
-    for _ in range(1 + REPETITIONS):  # the first one is slower than all others
-        check_cancelled()
-        begin = perf_counter()
+
+    def step() -> None:
         network(network.embed(ids)).sum().backward()  # type: ignore[operator]
-        times.append(1000 * (perf_counter() - begin))
-    network.zero_grad()
-    return median(times[1:])
+
+    return step
 
 
 def multiplications(network: nn.Module, length: int) -> int:
@@ -118,6 +125,6 @@ SEQUENTIAL_STEPS = Screen(
     },
     compute=sequential_steps,
     formulas=(r"\text{recurrent: } n + L - 1\ \text{steps}", r"\text{attention, convolution: } L\ \text{steps}"),
-    code=(training_time, AttentionNetwork, RecurrentNetwork),
+    code=(training_step, median_times, AttentionNetwork, RecurrentNetwork),
     is_long=True,
 )

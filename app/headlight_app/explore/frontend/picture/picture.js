@@ -1,0 +1,285 @@
+// One picture from text to prediction. It is live at every letter, and a click on a part opens that part below.
+
+import { paintCodes, weightColours } from "../../../ui/frontend/charts/colours.js";
+import { createTrack } from "../../../ui/frontend/charts/track.js";
+import {
+  createElement,
+  formatPercent,
+  hidpiContext,
+  inlineText,
+  truncateText,
+  updateChildren,
+} from "../../../ui/frontend/dom/dom.js";
+import { LIST_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
+import { maxPool } from "../../../ui/frontend/heads/thumbnails.js";
+import { gridHigh } from "../../../ui/frontend/state/colour_range.js";
+import { isOff } from "../../../ui/frontend/state/head_ablation.js";
+import { patternCodes } from "../../../ui/frontend/state/head_matrix.js";
+import { currentGroup, isSelected } from "../../../ui/frontend/state/head_selection.js";
+import { remembered } from "../../../ui/frontend/state/memory.js";
+import { headAt, isOpen, miniatures, partChoice, pictureRows } from "./parts.js";
+import { drawStrip, inputVectors } from "./vectors.js";
+
+/** @import { AttentionGroup, Token } from "../../../ui/frontend/types.js" */
+/** @import { ExplorePage } from "../types.js" */
+/** @import { Block, Part, Row } from "./parts.js" */
+/** @typedef {{ part: Part, button: HTMLButtonElement, canvas: HTMLCanvasElement | null }} Drawn */
+
+/** By the width of the picture, in pixels as the style sheet has it: the room for a layer's heads, and for the input. */
+const SIZES = [
+  { most: 620, heads: [184, 24], tokens: 96, vector: 76, positions: 44 }, // layers stand one above the other
+  { most: 860, heads: [48, 40], tokens: 50, vector: 34, positions: 22 },
+  { most: Number.POSITIVE_INFINITY, heads: [76, 40], tokens: 66, vector: 76, positions: 44 },
+];
+const INPUT = { line: 13, rows: 7 }; // pixels, and the rows that there are
+const GAP = 8;
+const ANSWERS = 5;
+/** @type {Partial<Record<Part["kind"], string>>} */
+const NAMES = { input: "tokens → vectors + positions", prediction: "prediction" };
+
+const memory = remembered((/** @type {ExplorePage} */ _) => ({
+  shape: "",
+  drawn: /** @type {Drawn[]} */ ([]),
+  stamp: document.createElement("canvas"),
+}));
+
+/** @param {ExplorePage} page */
+export function drawPicture(page) {
+  const { answer, choice, catalogue } = page.state;
+  const { modelPicture: picture } = page.view.elements;
+  const rows = pictureRows(answer.attention_groups, catalogue.has_feed_forward, choice.layer);
+  picture.hidden = !rows.length;
+  if (!rows.length) return;
+  const shape = JSON.stringify([
+    rows,
+    picture.clientWidth <= SIZES[0].most,
+    answer.attention_groups.map(({ heads }) => heads),
+  ]);
+  if (memory(page).shape !== shape) buildPicture(page, rows);
+  memory(page).shape = shape;
+  const { drawn } = memory(page);
+  for (const one of drawn) drawPart(page, one);
+  const stop = drawn.find(({ button }) => button.hasAttribute("aria-current") && !button.disabled) ?? drawn[0];
+  for (const { button } of drawn) button.tabIndex = button === stop.button ? 0 : -1;
+}
+
+/** @param {ExplorePage} page @param {Row[]} rows */
+function buildPicture(page, rows) {
+  const { modelPicture: picture } = page.view.elements;
+  memory(page).drawn = [];
+  const lines = rows.map((row) => {
+    const line = createElement("div", "flow");
+    const layers = createElement("div", "layers");
+    layers.append(...row.blocks.map((block) => createBlock(page, block)));
+    const input = createPart(page, row.input, createElement("canvas"));
+    line.append(input, layers);
+    if (row.prediction) line.append(createPart(page, row.prediction, null));
+    return line;
+  });
+  updateChildren(picture, ...lines);
+  picture.onkeydown = (event) => movePart(page, event);
+}
+
+/** @param {ExplorePage} page @param {Block} block */
+function createBlock(page, { first, last, parts }) {
+  const block = createElement("div", "block");
+  block.append(createElement("span", "name", first === last ? `layer ${first}` : `${first} to ${last}`));
+  for (const part of parts)
+    block.append(createPart(page, part, part.kind === "heads" ? createElement("canvas") : null));
+  return block;
+}
+
+/** @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement | null} canvas */
+function createPart(page, part, canvas) {
+  const button = createElement("button", `part ${part.kind}`);
+  button.dataset.testid = partName(part);
+  const name = NAMES[part.kind];
+  if (name) button.append(createElement("span", "name", name));
+  if (canvas) button.append(canvas);
+  canvas?.setAttribute("aria-hidden", "true");
+  if (part.kind === "network") button.append("network");
+  if (part.kind === "layers") button.append("⋯");
+  button.onclick = (event) => enterPart(page, part, canvas, event);
+  memory(page).drawn.push({ part, button, canvas });
+  return button;
+}
+
+/** @param {Part} part */
+function partName({ kind, stack, attention, layer }) {
+  if (kind === "prediction") return "part-prediction";
+  if (kind === "input") return `part-input-${stack}`;
+  return `part-${kind}-${kind === "network" ? stack : attention}-${layer}`;
+}
+
+/** @param {ExplorePage} page @param {Part} part */
+function choiceOf(page, part) {
+  const { attention_groups, predictions } = page.state.answer;
+  const answering = attention_groups.some(({ stack }) => stack === "decoder") ? "decoder" : "encoder";
+  return partChoice(part, { answers: part.stack === answering, predicts: predictions.length > 0 });
+}
+
+/** A head that is pointed at is chosen with its layer. @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement | null} canvas @param {MouseEvent} event */
+function enterPart(page, part, canvas, event) {
+  const choice = choiceOf(page, part);
+  if (!choice) return;
+  const group = groupOf(page, part);
+  if (part.kind !== "heads" || !canvas || !group || !event.detail) return page.change(choice); // or by the keyboard
+  const box = canvas.getBoundingClientRect();
+  const head = headAt(layoutOf(page, group), group.heads, event.clientX - box.left, event.clientY - box.top);
+  page.change(head === null ? choice : { ...choice, head });
+}
+
+/** @param {ExplorePage} page @param {Part} part */
+function groupOf(page, { attention }) {
+  return page.state.answer.attention_groups.find(({ name }) => name === attention);
+}
+
+/** @param {ExplorePage} page @param {KeyboardEvent} event */
+function movePart(page, event) {
+  const step = LIST_STEPS[event.key];
+  if (!step) return;
+  event.preventDefault();
+  const buttons = memory(page)
+    .drawn.map(({ button }) => button)
+    .filter((button) => !button.disabled);
+  const here = buttons.findIndex((button) => button.matches(":focus"));
+  const next = buttons[(here + step + buttons.length) % buttons.length];
+  for (const button of buttons) button.tabIndex = button === next ? 0 : -1;
+  next.focus();
+}
+
+/** @param {ExplorePage} page @param {Drawn} drawn */
+function drawPart(page, { part, button, canvas }) {
+  const { choice } = page.state;
+  const open = isOpen(part, choice, currentGroup(page).name);
+  if (open) button.setAttribute("aria-current", "true");
+  else button.removeAttribute("aria-current");
+  button.closest(".block")?.classList.toggle("open", part.kind === "heads" && part.layer === choice.layer);
+  button.disabled = !choiceOf(page, part);
+  const words = partWords(page, part);
+  button.setAttribute("aria-label", words);
+  button.title = words;
+  if (part.kind === "input" && canvas) drawInput(page, part, canvas);
+  if (part.kind === "heads" && canvas) drawHeads(page, part, canvas);
+  if (part.kind === "prediction") drawAnswers(page, button);
+}
+
+/** What a part is, and what a click opens. @param {ExplorePage} page @param {Part} part */
+function partWords(page, part) {
+  const { kind, layer, stack } = part;
+  const heads = groupOf(page, part)?.heads ?? 0;
+  const count = tokensOf(page, stack).length;
+  if (kind === "input")
+    return `${count} ${count === 1 ? "token becomes a vector" : "tokens become vectors"} with positions`;
+  if (kind === "heads") return `Layer ${layer}: what its ${heads} heads look at`;
+  if (kind === "network") return `Network of layer ${layer}: what its neurons add to the prediction`;
+  if (kind === "layers") return `Layer ${layer}, and its neighbours`;
+  return "The prediction: how it takes shape from layer to layer";
+}
+
+/** @param {ExplorePage} page @param {string} stack @returns {Token[]} */
+export function tokensOf(page, stack) {
+  const { tokens, source_tokens } = page.state.answer;
+  return stack === "encoder" && source_tokens ? source_tokens : tokens;
+}
+
+/** @param {ExplorePage} page */
+function sizesOf(page) {
+  const { clientWidth } = page.view.elements.modelPicture;
+  return SIZES.find(({ most }) => clientWidth <= most) ?? SIZES[SIZES.length - 1];
+}
+
+/** @param {ExplorePage} page @param {AttentionGroup} group */
+function layoutOf(page, { heads }) {
+  const [width, height] = sizesOf(page).heads;
+  return miniatures(heads, width, height);
+}
+
+/** The heads of a layer, as the thumbnails below have them. @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement} canvas */
+function drawHeads(page, part, canvas) {
+  const group = groupOf(page, part);
+  if (!group) return;
+  const { edits, layer, head } = page.state.choice;
+  const { columns, rows, size, gap } = layoutOf(page, group);
+  const { raised, beam, quiet } = currentStyle(page);
+  const context = hidpiContext(canvas, columns * (size + gap) - gap, rows * (size + gap) - gap);
+  context.imageSmoothingEnabled = false;
+  const ink = weightColours(gridHigh(page, group));
+  const { stamp } = memory(page);
+  for (let place = 0; place < group.heads; place++) {
+    const [x, y] = [(place % columns) * (size + gap), Math.floor(place / columns) * (size + gap)];
+    const off = isOff(edits, group, part.layer, place);
+    paintCodes(stamp, ...maxPool(patternCodes(page, group, part.layer, place), ...group.pooled_shape, 2 * size), ink);
+    context.fillStyle = raised;
+    context.fillRect(x, y, size, size);
+    context.globalAlpha = off ? 0.3 : 1;
+    context.drawImage(stamp, x, y, size, size);
+    context.globalAlpha = 1;
+    if (off) strike(context, quiet, x, y, size);
+    const current = part.layer === layer && place === head && group === currentGroup(page);
+    if (!current && !(group === currentGroup(page) && isSelected(page, part.layer, place))) continue;
+    context.strokeStyle = beam;
+    context.lineWidth = 2;
+    context.strokeRect(x + 1, y + 1, size - 2, size - 2);
+  }
+}
+
+/** @param {CanvasRenderingContext2D} context @param {string} ink @param {number} x @param {number} y @param {number} size */
+function strike(context, ink, x, y, size) {
+  context.strokeStyle = ink;
+  context.lineWidth = 1.5;
+  context.beginPath();
+  context.moveTo(x, y + size);
+  context.lineTo(x + size, y);
+  context.stroke();
+}
+
+/** Each token in a line with its vector and its position. @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement} canvas */
+function drawInput(page, { stack }, canvas) {
+  const tokens = tokensOf(page, stack);
+  const vectors = inputVectors(page, stack);
+  const { quiet, ink, font, raised } = currentStyle(page);
+  const shown = Math.min(tokens.length, INPUT.rows - (tokens.length > INPUT.rows ? 1 : 0));
+  const first = tokens.length - shown;
+  const lines = shown + (first ? 1 : 0);
+  const { tokens: words, vector, positions } = sizesOf(page);
+  const width = words + GAP + vector + GAP + positions;
+  const context = hidpiContext(canvas, width, lines * INPUT.line);
+  context.font = `11px ${font}`;
+  context.textBaseline = "middle";
+  context.textAlign = "right";
+  context.fillStyle = quiet;
+  if (first) context.fillText(`${first} more`, words, INPUT.line / 2);
+  for (let line = 0; line < shown; line++) {
+    const [position, y] = [first + line, (line + (first ? 1 : 0)) * INPUT.line];
+    context.fillStyle = position === tokens.length - 1 ? ink : quiet;
+    context.fillText(truncateText(context, inlineText(tokens[position].text), words), words, y + INPUT.line / 2);
+    const strips = [
+      [words + GAP, vector],
+      [words + 2 * GAP + vector, positions],
+    ];
+    context.fillStyle = raised;
+    for (const [x, wide] of strips) context.fillRect(x, y + 1, wide, INPUT.line - 2);
+    if (!vectors) continue;
+    [vectors.embedding, vectors.positions].forEach((strip, place) => {
+      const [x, wide] = strips[place];
+      drawStrip(context, strip, position - vectors.first, [x, y + 1, wide, INPUT.line - 2]);
+    });
+  }
+}
+
+/** @param {ExplorePage} page @param {HTMLElement} button */
+function drawAnswers(page, button) {
+  const [prediction] = page.state.answer.predictions;
+  const rows = (prediction?.candidates.slice(0, ANSWERS) ?? []).map(({ text, after }) => {
+    const row = createElement("span", "answer-row");
+    row.append(
+      createElement("bdi", "", inlineText(text)),
+      createTrack(after),
+      createElement("b", "", formatPercent(after)),
+    );
+    return row;
+  });
+  updateChildren(button, button.children[0], ...(rows.length ? rows : [createElement("span", "", "no prediction")]));
+}

@@ -1,0 +1,69 @@
+// Vectors as strips of colour: what enters the first layer for each token, and its position beside it.
+
+import { colour, PURPLE_ORANGE } from "../../../ui/frontend/charts/colours.js";
+import { context2d } from "../../../ui/frontend/dom/dom.js";
+import { remembered } from "../../../ui/frontend/state/memory.js";
+
+/** @import { ExplorePage, InputVectorsAnswer } from "../types.js" */
+/** @import { Found } from "../../../ui/frontend/types.js" */
+
+const SOON = 60; // milliseconds without a letter before vectors are asked for
+const LEVELS = 255;
+const PIXELS = Array.from({ length: LEVELS + 1 }, (_, level) => colour(level / LEVELS, PURPLE_ORANGE));
+
+/** Numbers as rows, with the canvas that shows each as a pixel. @typedef {{ rows: number, width: number, numbers: Float32Array, most: number, canvas: HTMLCanvasElement }} Strips */
+/** @typedef {Pick<InputVectorsAnswer, "first" | "title" | "places"> & { embedding: Strips, positions: Strips }} InputVectors */
+
+/** Cut out of an answer once. */
+const known = remembered((/** @type {Found<InputVectorsAnswer>} */ { meta, numbers }) => {
+  const [tokens, channels] = meta.shapes.embedding;
+  const [, width] = meta.shapes.positions;
+  const { first, title, places } = meta;
+  const embedding = createStrips(numbers.subarray(0, tokens * channels), tokens, channels);
+  return {
+    first,
+    title,
+    places,
+    embedding,
+    positions: createStrips(numbers.subarray(tokens * channels), tokens, width),
+  };
+});
+
+/** The vectors of a stack, or null until they are here. @param {ExplorePage} page @param {string} stack @returns {InputVectors | null} */
+export function inputVectors(page, stack) {
+  const found = page.server.get("input_vectors", { stack }, SOON);
+  return found && !found.meta.error ? known(found) : null;
+}
+
+/** The largest that colours tell apart: three times the usual size. @param {Float32Array} numbers */
+export function colourLimit(numbers) {
+  const squares = numbers.reduce((sum, number) => sum + number * number, 0);
+  return 3 * Math.sqrt(squares / Math.max(numbers.length, 1)) || 1;
+}
+
+/** @param {Float32Array} numbers @param {number} rows @param {number} width @returns {Strips} */
+function createStrips(numbers, rows, width) {
+  const canvas = document.createElement("canvas");
+  const most = colourLimit(numbers);
+  if (!rows || !width) return { rows, width: 0, numbers, most, canvas };
+  [canvas.width, canvas.height] = [width, rows];
+  const context = context2d(canvas);
+  const image = context.createImageData(width, rows);
+  numbers.forEach((number, place) => {
+    const share = Math.min(Math.max(number / most, -1), 1);
+    image.data.set([...PIXELS[Math.round(((share + 1) / 2) * LEVELS)], 255], 4 * place);
+  });
+  context.putImageData(image, 0, 0);
+  return { rows, width, numbers, most, canvas };
+}
+
+/**
+ * Draws one row of the strips; where there are more channels than pixels, neighbours are averaged.
+ * @param {CanvasRenderingContext2D} context @param {Strips} strips @param {number} row
+ * @param {[x: number, y: number, width: number, height: number]} box
+ */
+export function drawStrip(context, { canvas, rows, width }, row, [x, y, wide, high]) {
+  if (!width || row < 0 || row >= rows) return;
+  context.imageSmoothingEnabled = width > wide;
+  context.drawImage(canvas, 0, row, width, 1, x, y, wide, high);
+}

@@ -1,0 +1,84 @@
+"""The pace at which one visitor may ask a shared server: what comes faster waits, and keeps nobody else waiting.
+
+All requests count, refused ones and messages over a WebSocket too. Requests without a valid cookie share the pace of
+their network address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from time import monotonic
+
+from cachetools import TTLCache
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from headlight_app.access.visitor import CURRENT_ADDRESS, CURRENT_VISITOR
+from headlight_app.server.hosts import POLICY_VIOLATION
+
+PER_SECOND = 50.0  # requests, for as long as one likes; a page that is opened takes about 250 at once
+BURST = 600.0
+SESSION_COST, MESSAGE_COST = 10.0, 5.0  # requests that a session of the page counts as, and what its browser tells it
+MAX_WAIT = 10.0  # seconds that a request may wait; what would wait longer is refused
+MAX_SESSIONS = 100  # of one visitor, or of all of an address without a cookie, that are open at a time
+MAX_REMEMBERED = 10_000  # visitors and addresses
+TOO_FAST = "You are asking faster than this server answers one person. Wait a moment, then try again."
+
+
+class Pace:
+    """Lets requests pass at a bounded pace, by the generic cell rate algorithm (ITU-T I.371)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        # For each visitor, when all that they have asked would be through at PER_SECOND.
+        self.through_at: TTLCache[str, float] = TTLCache(MAX_REMEMBERED, BURST / PER_SECOND + MAX_WAIT)
+        self.sessions: Counter[str] = Counter()  # that are open
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on once it is due, or answer 429."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        who = CURRENT_VISITOR.get() or f"at {CURRENT_ADDRESS.get()}"
+        is_session = scope["type"] == "websocket"
+        wait = self.wait(who, SESSION_COST if is_session else 1.0)
+        if wait > MAX_WAIT or (is_session and self.sessions[who] >= MAX_SESSIONS):
+            await _refuse(scope, receive, send)
+            return
+        if wait:
+            await asyncio.sleep(wait)
+        if is_session:
+            await self._hold_session(who, scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    def wait(self, who: str, cost: float) -> float:
+        """The seconds that a request must wait, which counts from now on; one that would wait too long does not."""
+        now = monotonic()
+        through_at = max(self.through_at.get(who, now), now) + cost / PER_SECOND
+        wait = max(0.0, through_at - now - BURST / PER_SECOND)
+        if wait <= MAX_WAIT:
+            self.through_at[who] = through_at
+        return wait
+
+    async def _hold_session(self, who: str, scope: Scope, receive: Receive, send: Send) -> None:
+        async def paced() -> Message:
+            message = await receive()
+            if message["type"] == "websocket.receive":
+                await asyncio.sleep(min(self.wait(who, MESSAGE_COST), MAX_WAIT))
+            return message
+
+        self.sessions[who] += 1
+        try:
+            await self.app(scope, paced, send)
+        finally:
+            self.sessions[who] -= 1
+            self.sessions += Counter()  # forgets who has none
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "http":
+        await PlainTextResponse(TOO_FAST, 429, {"Connection": "close"})(scope, receive, send)
+    else:
+        await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": TOO_FAST})

@@ -1,0 +1,37 @@
+// Terms explained where they stand: one line, and a link to the screen of the course that goes on.
+
+import { createElement } from "./dom/dom.js";
+
+/** @typedef {{ sentence: string, chapter: string, screen: string }} Term */
+
+/**
+ * A line that explains some terms. Each sentence leads to the course, with all that was chosen.
+ * @param {Term[]} terms @param {() => void} [beforeLeaving] @param {string} [token] that a sentence speaks of
+ */
+export function createTermLine(terms, beforeLeaving = () => {}, token = "") {
+  const line = createElement("p", "term");
+  line.append(...terms.flatMap((term) => [createTerm(term, beforeLeaving, token), " "]));
+  return line;
+}
+
+/** @param {Term} term @param {() => void} beforeLeaving @param {string} token */
+function createTerm({ sentence, chapter, screen }, beforeLeaving, token) {
+  const link = createElement("a");
+  const [before, after] = sentence.split("{token}");
+  link.append(before, ...(after === undefined ? [] : [createElement("bdi", "token", token), after]));
+  link.title = "How it works: a screen of the course";
+  link.href = courseAddress(location.search, chapter, screen);
+  link.onclick = () => {
+    beforeLeaving();
+    link.href = courseAddress(location.search, chapter, screen);
+  };
+  return link;
+}
+
+/** @param {string} search of the address @param {string} chapter @param {string} screen */
+export function courseAddress(search, chapter, screen) {
+  const query = new URLSearchParams(search);
+  query.set("chapter", chapter);
+  query.set("screen", screen);
+  return `course?${query}`;
+}

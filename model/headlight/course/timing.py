@@ -1,0 +1,29 @@
+"""Times that a screen measures while one waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from statistics import median
+from time import perf_counter
+from typing import TypeVar
+
+from headlight.cancellation import check_cancelled
+
+ROUNDS = 5
+Key = TypeVar("Key", bound=Hashable)
+
+
+def median_times(actions: Mapping[Key, Callable[[], object]]) -> dict[Key, float]:
+    """The median time of each action in ms. Raises Cancelled.
+
+    Each round runs all of them, so that a moment in which the machine is busy spoils one measurement of several
+    actions, and not most of one. A first round does not count: it is slower than all others.
+    """
+    times: dict[Key, list[float]] = {key: [] for key in actions}
+    for _ in range(1 + ROUNDS):
+        for key, action in actions.items():
+            check_cancelled()
+            begin = perf_counter()
+            action()
+            times[key].append(1000 * (perf_counter() - begin))
+    return {key: median(each[1:]) for key, each in times.items()}

@@ -1,0 +1,97 @@
+"""Whoever asks too fast waits, and keeps nobody else waiting."""
+
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from headlight_app.server import pace as subject
+from headlight_app.server.middleware import network_address
+from headlight_app.server.pace import BURST, MAX_WAIT, PER_SECOND, Pace
+
+
+async def text(request: Request) -> Response:
+    return PlainTextResponse("answered")
+
+
+async def echo(websocket: WebSocket) -> None:
+    await websocket.accept()
+    async for message in websocket.iter_text():
+        await websocket.send_text(message)
+
+
+APP = Starlette(routes=[Route("/", text), WebSocketRoute("/ws", echo)])
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long requests waited, on a clock that stands still."""
+    times: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        times.append(seconds)
+
+    monkeypatch.setattr(subject, "monotonic", lambda: 0.0)
+    monkeypatch.setattr("asyncio.sleep", sleep)
+    return times
+
+
+def test_what_comes_faster_than_a_person_asks_waits_and_others_do_not() -> None:
+    pace = Pace(APP)
+    assert all(pace.wait("anna", 1.0) == 0.0 for _ in range(int(BURST) - 50)), "a page that opens"
+    waits = [pace.wait("anna", 1.0) for _ in range(int(PER_SECOND))]
+    assert waits == sorted(waits) and waits[-1] < 1.0
+    while pace.wait("anna", 1.0) <= MAX_WAIT:
+        pass
+    refused = pace.wait("anna", 1.0)
+    assert refused - pace.wait("anna", 1.0) < 1 / PER_SECOND, "what is refused does not count"
+    assert pace.wait("ben", 1.0) == 0.0
+
+
+def test_whoever_asks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch, slept: list[float]) -> None:
+    monkeypatch.setattr(subject, "BURST", 2.0)
+    client = TestClient(Pace(APP))
+    answers = [client.get("/") for _ in range(3 + int(PER_SECOND * MAX_WAIT))]
+    assert {answer.status_code for answer in answers[:-1]} == {200}
+    assert answers[-1].status_code == 429 and "Wait a moment" in answers[-1].text
+    assert len(slept) == PER_SECOND * MAX_WAIT and slept[-1] == pytest.approx(MAX_WAIT)
+
+
+def test_messages_of_a_session_keep_the_pace(monkeypatch: pytest.MonkeyPatch, slept: list[float]) -> None:
+    monkeypatch.setattr(subject, "BURST", subject.SESSION_COST)
+    with TestClient(Pace(APP)).websocket_connect("/ws") as session:
+        for _ in range(3):
+            session.send_text("again")
+            assert session.receive_text() == "again"
+    assert slept == pytest.approx([subject.MESSAGE_COST / PER_SECOND * number for number in (1, 2, 3)])
+
+
+def test_one_visitor_holds_so_many_sessions_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject, "MAX_SESSIONS", 2)
+    client = TestClient(Pace(APP))
+    opened = client.websocket_connect
+    with opened("/ws"), opened("/ws"), pytest.raises(WebSocketDisconnect) as refused, opened("/ws"):
+        pass
+    assert refused.value.reason == subject.TOO_FAST
+    with client.websocket_connect("/ws") as session:
+        session.send_text("there is room again")
+        assert session.receive_text()
+
+
+@pytest.mark.parametrize(
+    "host, shared",
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8::1", "2001:db8::/64"),
+        ("2001:db8:0:0:9::2", "2001:db8::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+        ("no address", "no address"),
+    ],
+)
+def test_the_addresses_of_one_household_share_its_limits(host: str, shared: str) -> None:
+    assert network_address(host) == shared

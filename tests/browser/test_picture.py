@@ -1,0 +1,98 @@
+"""The picture from text to prediction: each of its parts is live, and opens what shows it closely."""
+
+from urllib.parse import quote
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.test_explore import instrument, say
+from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
+
+SENTENCE = "The girl had a red ball"
+
+
+def picture(visitor: Visitor, query: str = "") -> Page:
+    page = visitor.open(f"model=stories-causal&text={quote(SENTENCE)}{query}")
+    instrument(page, SENTENCE)
+    expect(page.get_by_test_id("picture")).to_be_visible()
+    return page
+
+
+def part(page: Page, name: str) -> Locator:
+    return page.get_by_test_id(f"part-{name}")
+
+
+def test_a_click_on_a_part_opens_it(visitor: Visitor) -> None:
+    page = picture(visitor, "&layer=1&head=2")
+    expect(part(page, "heads-decoder.self-1")).to_have_attribute("aria-current", "true")
+    part(page, "network-decoder-4").click()
+    expect(page.get_by_test_id("neurons-total")).to_contain_text("layer 4")
+    expect(part(page, "network-decoder-4")).to_have_attribute("aria-current", "true")
+    part(page, "prediction").click()
+    expect(page.get_by_test_id("lens-reading")).to_contain_text("The answer")
+    part(page, "heads-decoder.self-3").locator("canvas").click(position={"x": 4, "y": 4})
+    expect(page.get_by_test_id("head-title")).to_have_text("Layer 3 · Head 0")
+    page.get_by_test_id("inside-weights").click()
+    expect(page.get_by_test_id("stair-title")).to_contain_text("Weights")
+    part(page, "input-decoder").click()
+    expect(page.get_by_test_id("vectors-reading")).to_contain_text("channel 0 of 256")
+    page.get_by_test_id("vectors").press("ArrowDown")
+    expect(page.get_by_test_id("vectors-reading")).to_contain_text("The, vector")
+
+
+def test_the_keyboard_walks_through_the_parts_and_what_is_typed_changes_them(visitor: Visitor) -> None:
+    page = picture(visitor, "&layer=1&head=2")
+    part(page, "heads-decoder.self-1").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(part(page, "heads-decoder.self-0")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("head-title")).to_have_text("Layer 0 · Head 2")
+    tokens = page.get_by_test_id("tokens").locator("button").count()
+    expect(part(page, "input-decoder")).to_have_accessible_name(f"{tokens} tokens become vectors with positions")
+    likeliest = page.get_by_test_id("predictions").locator(".candidate .token").first
+    say(page, f"{SENTENCE} and")
+    expect(part(page, "input-decoder")).to_have_accessible_name(f"{tokens + 1} tokens become vectors with positions")
+    wait_until(
+        page, lambda: likeliest.inner_text().lstrip("·"), lambda word: word in part(page, "prediction").inner_text()
+    )
+
+
+def test_the_way_to_positions_keeps_what_was_chosen(visitor: Visitor) -> None:
+    page = picture(visitor, "&tab=tokens&positional_encoding=alibi")
+    expect(page.get_by_test_id("tokens-lesson")).to_contain_text("Positions (ALiBi) are added to the scores")
+    page.get_by_test_id("positions-link").click()
+    expect(page.get_by_text("How the model knows order")).to_be_visible()
+    wait_for_address(page, positional_encoding="alibi")
+
+
+def test_an_address_of_the_former_diagram_leads_to_the_picture(visitor: Visitor) -> None:
+    page = picture(visitor, "&tab=model&layer=4")
+    expect(page.get_by_test_id("head-title")).to_contain_text("Layer 4")
+
+
+def test_one_screen_has_the_picture_all_heads_the_map_and_the_prediction(visitor: Visitor) -> None:
+    page = visitor.open()
+    for name in ("picture", "grid", "head-canvas", "reading", "predictions"):
+        wait_until(
+            page,
+            page.get_by_test_id(name).bounding_box,
+            lambda box: box is not None and box["y"] >= 0 and min(box["y"] + box["height"], box["y"] + 60) <= 900,
+        )
+    box = page.get_by_test_id("head-canvas").bounding_box()
+    assert box and box["y"] + box["height"] <= 900
+
+
+def test_the_picture_is_a_column_on_a_phone_in_the_dark(visit: Visit) -> None:
+    page = picture(visit(dark=True, width=390, height=844))
+    expect_to_fit(page, "picture", "export-menu-button")
+    first, second = (part(page, f"heads-decoder.self-{layer}").bounding_box() for layer in (0, 1))
+    assert first and second and first["x"] == second["x"] and first["y"] < second["y"]
+
+
+def test_an_encoder_decoder_has_a_row_for_each_stack(visitor: Visitor) -> None:
+    page = visitor.open("model=dates&source=March+5+1987")
+    part(page, "heads-decoder.cross-0").click()
+    wait_for_address(page, attention="decoder.cross")
+    part(page, "input-encoder").click()
+    expect(page.get_by_test_id("vectors-reading")).to_contain_text("channel 0 of")

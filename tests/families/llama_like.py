@@ -1,0 +1,98 @@
+"""Tiny models of the families that differ from Llama in a part or two."""
+
+from __future__ import annotations
+
+from tests.families.decoders import LLAMA, rope
+from tests.families.reference import Case
+from tests.families.unusual import LABELS, SOME, TIED, UNTIED, WIDE
+
+SIX = {"num_attention_heads": 6, "num_key_value_heads": 2, "intermediate_size": 37}
+LAYERS = {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 4}
+EXPERTS = {"num_local_experts": 4, "num_experts_per_tok": 2}
+QWEN_EXPERTS = {"num_experts_per_tok": 2, "moe_intermediate_size": 20}
+HALVES = SIX | {"hidden_size": 48}  # heads of 8 channels, of which some are rotated
+
+LLAMA_LIKE: dict[str, list[Case]] = {
+    "olmo": [
+        Case("OlmoForCausalLM", LLAMA | {"clip_qkv": 0.5}),
+        Case("OlmoModel", LLAMA | SIX | {"attention_bias": True}),
+    ],
+    "olmo3": [
+        Case(
+            "Olmo3ForCausalLM",
+            LLAMA
+            | LAYERS
+            | {
+                "rope_parameters": {
+                    "full_attention": {"rope_type": "linear", "rope_theta": 500.0, "factor": 4.0},
+                    "sliding_attention": {"rope_type": "default", "rope_theta": 500.0},
+                }
+            },
+        ),
+        Case("Olmo3Model", LLAMA | SIX | {"num_hidden_layers": 4, "sliding_window": 3, "attention_bias": True}),
+    ],
+    "exaone4": [
+        Case("Exaone4ForCausalLM", LLAMA | LAYERS | SIX),
+        Case("Exaone4Model", LLAMA | {"sliding_window": None, "layer_types": ["full_attention"] * 2}),
+        Case("Exaone4ForTokenClassification", LLAMA | LABELS | {"num_hidden_layers": 4, "sliding_window": 3}),
+    ],
+    "granite": [
+        Case(
+            "GraniteForCausalLM",
+            LLAMA
+            | {
+                "embedding_multiplier": 3.0,
+                "logits_scaling": 4.0,
+                "residual_multiplier": 0.3,
+                "attention_multiplier": 0.2,
+            },
+        ),
+        Case("GraniteModel", LLAMA | WIDE | {"attention_bias": True, "mlp_bias": True}),
+    ],
+    "stablelm": [
+        Case("StableLmForCausalLM", LLAMA | {"hidden_size": 48, "use_qkv_bias": True, "layer_norm_eps": 0.1}),
+        Case("StableLmForCausalLM", LLAMA | HALVES | TIED | {"qk_layernorm": True, "use_parallel_residual": True}),
+        Case("StableLmForSequenceClassification", LLAMA | LABELS | rope("default", partial_rotary_factor=0.5)),
+    ],
+    "cohere": [
+        Case("CohereForCausalLM", LLAMA | {"logit_scale": 0.7, "attention_bias": True}),
+        Case("CohereForCausalLM", LLAMA | SIX | UNTIED | {"use_qk_norm": True, "layer_norm_eps": 0.1}),
+    ],
+    "cohere2": [
+        Case("Cohere2ForCausalLM", LLAMA | LAYERS | {"logit_scale": 0.7}),
+        Case("Cohere2Model", LLAMA | SIX | {"num_hidden_layers": 4, "sliding_window": 3, "attention_bias": True}),
+    ],
+    "glm": [
+        Case("GlmForCausalLM", LLAMA | {"head_dim": 8}),
+        Case("GlmForTokenClassification", LLAMA | WIDE | LABELS | {"attention_bias": False}),
+    ],
+    "glm4": [
+        Case("Glm4ForCausalLM", LLAMA | WIDE | TIED),
+        Case("Glm4Model", LLAMA | {"head_dim": 8} | rope("default", partial_rotary_factor=1.0)),
+    ],
+    "starcoder2": [
+        Case("Starcoder2ForCausalLM", LLAMA | {"sliding_window": 4, "norm_epsilon": 0.1}),
+        Case("Starcoder2ForCausalLM", LLAMA | SOME | UNTIED | {"use_bias": False, "hidden_act": "relu"}),
+        Case("Starcoder2ForSequenceClassification", LLAMA | LABELS),
+    ],
+    "nanochat": [
+        Case("NanoChatForCausalLM", LLAMA | SIX | {"final_logit_softcapping": 2.0}),
+        Case("NanoChatModel", LLAMA | {"attention_bias": True, "hidden_act": "gelu"} | rope("default")),
+    ],
+    "mixtral": [
+        Case("MixtralForCausalLM", LLAMA | EXPERTS | {"sliding_window": 4}),
+        Case("MixtralModel", LLAMA | WIDE | {"num_local_experts": 3, "num_experts_per_tok": 3}),
+    ],
+    "qwen3_moe": [
+        Case("Qwen3MoeForCausalLM", LLAMA | QWEN_EXPERTS | {"num_experts": 4, "head_dim": 8}),
+        Case("Qwen3MoeForCausalLM", LLAMA | SIX | QWEN_EXPERTS | {"num_experts": 3, "norm_topk_prob": True}),
+    ],
+    "olmoe": [
+        Case("OlmoeForCausalLM", LLAMA | {"num_experts": 4, "num_experts_per_tok": 2, "clip_qkv": 0.9}),
+        Case("OlmoeModel", LLAMA | SIX | {"num_experts": 3, "num_experts_per_tok": 1, "norm_topk_prob": True}),
+    ],
+    "granitemoe": [
+        Case("GraniteMoeForCausalLM", LLAMA | EXPERTS | {"residual_multiplier": 0.3, "attention_multiplier": 0.2}),
+        Case("GraniteMoeModel", LLAMA | SIX | {"num_local_experts": 3, "num_experts_per_tok": 1}),
+    ],
+}

@@ -1,0 +1,166 @@
+"""Sentences and formulas of the course that once said what is not so, each held against what is computed."""
+
+import re
+from typing import Any
+
+import pytest
+import torch
+
+from headlight.checkpoints.load import Checkpoint
+from headlight.course import timing
+from headlight.course.architectures.configurations import CHOICES
+from headlight.course.architectures.families import well_known_configs
+from headlight.course.architectures.which_task import which_task
+from headlight.course.block.recurrence.path_length import PATH_LENGTH, accuracy, train
+from headlight.course.block.recurrence.recall_models import NETWORKS
+from headlight.course.block.residual import residual
+from headlight.course.chapters import CHAPTERS
+from headlight.course.pictures import MatrixPicture, Picture, TablePicture, Verdict, plain
+from headlight.course.questions import ask_best, right_answer
+from headlight.course.screen import Answer, Screen
+from headlight.course.tokens.learning_screens import NEXT_WORD
+from headlight.course.variants.in_a_model import temperature_in_model
+from headlight.nn.positional_encodings import Alibi
+from headlight.tracing.run import run
+from tests.model import toys
+
+ALL = {f"{chapter}/{name}": screen for chapter, row in CHAPTERS.items() for name, screen in row.screens.items()}
+
+
+def shown(screen: Screen, **inputs: str) -> Answer:
+    return screen.compute(**screen.parse(inputs))
+
+
+def pictures(answer: Answer, kind: type[Picture]) -> list[Any]:
+    return [picture for row in answer for picture in row.pictures if isinstance(picture, kind)]
+
+
+@pytest.mark.parametrize(
+    ("placement", "title"),
+    [("pre", "x + f(x)"), ("post", "norm(x + f(x))"), ("post-sublayer", "x + norm(f(x))")],
+)
+def test_what_the_stream_becomes_is_named_as_the_model_computes_it(placement: str, title: str) -> None:
+    model = Checkpoint(toys.decoder(norm_placement=placement), toys.causal(), "")
+    x, added, after = pictures(residual(model, toys.SENTENCE, 0, 1), MatrixPicture)
+    assert after.title == title
+    is_sum = torch.allclose(x.values + added.values, after.values, atol=1e-4)
+    assert is_sum == (title == "x + f(x)") == (after.before == "=")
+    trace = run(model.model, model.tokenizer, toys.SENTENCE)
+    assert after.values[0].tolist() == pytest.approx(trace["decoder.0.residual_after_self"][1][:6].tolist())
+
+
+@pytest.mark.parametrize("path", ["architectures/three-shapes", "architectures/changed-word"])
+def test_a_token_of_a_decoder_sees_itself(path: str) -> None:
+    lesson = ALL[path].lesson
+    assert "itself" in lesson or "their own token" in lesson
+
+
+def test_a_letter_of_the_sinusoid_has_one_meaning() -> None:
+    for chapter in ("positions", "errors"):
+        for screen in CHAPTERS[chapter].screens.values():
+            if not screen.model_controls:
+                said = [*screen.formulas, screen.lesson, str(plain(shown(screen)))]
+                assert not [text for text in said if re.search(r"2i|\bi (counts|taken)", text)]
+
+
+def test_models_are_said_to_do_what_they_do() -> None:
+    configs = well_known_configs()
+    answers = {name: CHOICES["answers"](config) for name, config in configs.items()}
+    assert answers["ViT"] == "Labels images"
+    assert answers["T5"] == answers["Transformer"] == "Writes a target from a source"
+    biases = {name: CHOICES["biases"](config) for name, config in configs.items()}
+    assert biases == {"Transformer": "yes", "BERT": "yes", "GPT-2": "yes", "T5": "no", "ViT": "yes"}
+
+
+def test_a_decoder_without_a_mask_is_not_listed_under_those_that_see_only_what_was_written() -> None:
+    listed = [row[-1] for table in pictures(which_task(), TablePicture) for row in table.rows]
+    assert "ladder-5-mask" in listed and not [name for name in listed if name.startswith(("ladder-1", "ladder-4"))]
+
+
+def test_alibi_says_which_slopes_the_formula_does_not_give() -> None:
+    screen = ALL["positions/alibi"]
+    (said,) = pictures(shown(screen, heads="6"), Verdict)
+    assert "first 4 heads have the slopes of 4" in said.text and "other 2 every second slope of 8" in said.text
+    slopes = Alibi(toys.decoder(heads=6, d_model=24).config).slopes()
+    assert slopes.tolist() == pytest.approx([2 ** (-2 * head) for head in (1, 2, 3, 4)] + [2**-1, 2**-3])
+    assert not pictures(shown(screen, heads="8"), Verdict)
+
+
+def test_a_difference_within_the_noise_decides_nothing() -> None:
+    losses = {"a": 3.702, "b": 3.698, "c": 4.2}
+    assert ask_best("?", losses, 0.017).answer == 3 and ask_best("?", losses, 0.001).answer == 1
+    question = next(row.question for row in shown(ALL["positions/measured"]) if row.question)
+    assert "noise" in right_answer(question)
+
+
+def test_one_head_becomes_as_many_as_there_are_examples() -> None:
+    answer = shown(ALL["masks/broadcast"], batch="3", heads="1")
+    assert len(pictures(answer, MatrixPicture)[1].values) == 3
+    (said,) = pictures(answer, Verdict)
+    assert "The 1 head has become 3" in said.text and said.good is False
+    assert "RuntimeError" not in pictures(shown(ALL["masks/broadcast"], batch="1", heads="4"), Verdict)[0].text
+
+
+@pytest.mark.parametrize("path", ["attention/content", "attention/position",
+                                  "beyond-text/sequences", "beyond-text/protein", "beyond-text/graph"])  # fmt: skip
+def test_scores_that_are_not_scaled_are_said_to_be_so(path: str) -> None:
+    assert any(r"1 / \sqrt{d_k}" in formula for formula in ALL[path].formulas)
+
+
+@pytest.mark.parametrize(("dim", "times"), [("512", "98.2"), ("16", "56.2")])
+def test_how_much_shorter_the_slowest_wave_is_depends_on_the_width(dim: str, times: str) -> None:
+    assert f"{times} times shorter" in pictures(shown(ALL["positions/waves"], dim=dim), Verdict)[0].text
+
+
+def test_byte_pairs_begin_with_characters_or_bytes() -> None:
+    assert "characters (Sennrich" in ALL["tokens/merges"].lesson
+
+
+def test_averaging_with_one_matrix_is_said_to_be_so() -> None:
+    assert "with the same weights" in ALL["block/averages"].lesson
+
+
+def test_recurrence_learns_what_is_near_and_loses_what_is_far() -> None:
+    distance, steps = (int(PATH_LENGTH.controls[name].default) for name in ("distance", "steps"))
+    found = {}
+    for name in ("recurrent", "recurrent with gates"):
+        torch.manual_seed(1)
+        network = NETWORKS[name].make(1)
+        train(network, distance, steps, 1)
+        found[name] = [accuracy(network, each, 1) for each in (1, distance)]
+    assert found["recurrent"][0] > 0.9 > 0.5 > found["recurrent"][1]
+    assert min(found["recurrent with gates"]) > 0.9
+
+
+def test_a_busy_moment_does_not_change_a_measured_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, readings = [0.0], [0]
+
+    def read() -> float:
+        """Actions take 1 and 2 ms, except in the third round, in which the machine is busy."""
+        number, begins = divmod(readings[0], 2)
+        readings[0] += 1
+        if begins:
+            clock[0] += (1 + number % 2) * (0.05 if number // 2 == 2 else 0.001)
+        return clock[0]
+
+    monkeypatch.setattr(timing, "perf_counter", read)
+    assert timing.median_times({"short": list, "long": list}) == pytest.approx({"short": 1.0, "long": 2.0})
+
+
+def test_the_word_nearest_to_cat_is_an_animal() -> None:
+    nearest = pictures(shown(NEXT_WORD), TablePicture)[0]
+    assert {row[0]: row[2].split()[0] for row in nearest.rows}["cat"] in ("dog", "horse", "mouse", "bird")
+
+
+def test_one_thing_is_not_called_several() -> None:
+    for path, inputs in {"heads/cut": {"tokens": "1", "d_model": "4", "heads": "1"}}.items():
+        titles = str(plain(shown(ALL[path], **inputs)))
+        assert not re.search(r"\b1 (tokens|heads)\b", titles)
+
+
+def test_the_temperature_of_a_head_is_asked_where_the_answer_is_not_noise() -> None:
+    checkpoint = Checkpoint(toys.decoder(), toys.causal(), "")
+    for temperature, answer in ((0.05, "lower"), (20.0, "higher"), (1.0, "nearly the same")):
+        rows = temperature_in_model(checkpoint, toys.SENTENCE, 0, 0, temperature)
+        question = next(row.question for row in rows if row.question)
+        assert right_answer(question) == answer
