@@ -269,7 +269,8 @@ def _metrics(one: Subject) -> Pairs:
             rows = weights[layer, head]
             for name, is_counted in counts.items():
                 cells = [[k for k in range(q + 1 if causal else n) if is_counted(q, k)] for q in range(n)]
-                shares = [sum(rows[q, k] for k in keys) for q, keys in enumerate(cells) if keys]
+                choosing = range(1 if causal else 0, n)  # the first query of a causal mask has one key alone
+                shares = [sum(rows[q, k] for k in cells[q]) for q in choosing if cells[q]]
                 yield theirs[name][layer, head], sum(shares) / len(shares) if shares else math.nan
             entropies = [-sum(w * math.log2(w) for w in row if w > 0) for row in rows]
             distances = [sum(w * abs(q - k) for k, w in enumerate(row)) for q, row in enumerate(rows)]
