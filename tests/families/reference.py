@@ -1,7 +1,5 @@
 """Reference checkpoints: tiny random models of `transformers`, saved as folders, and their outputs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Each field and tensor of a checkpoint changes the trace, is listed as not loaded, or is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path

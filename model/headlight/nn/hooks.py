@@ -50,7 +50,9 @@ class PrefixedHook:
 
 
 def with_prefix(hook: Hook, prefix: str) -> Hook:
-    """The same hook for the values of one module."""
+    """The same hook for the values of one module; a module within a module costs no call more."""
+    if isinstance(hook, PrefixedHook):
+        return PrefixedHook(hook.hook, f"{hook.prefix}.{prefix}")
     return hook if hook is no_hook else PrefixedHook(hook, prefix)
 
 

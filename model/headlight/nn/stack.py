@@ -251,12 +251,17 @@ class Stack(nn.Module):
         full_text = (
             extra_mask is None and positions.padding_mask is None and len(positions.queries) == len(positions.keys)
         )
+        encoded = encoding_positions or positions
+        rotations = {
+            encoding: encoding.rotation(encoded.queries) for encoding in dict.fromkeys(self.layer_positional_encodings)
+        }
         return [
             AttentionContext(
                 encoding,
-                encoding_positions or positions,
+                encoded,
                 allowed[mask] if extra_mask is None else allowed[mask] & extra_mask,
                 is_causal=full_text and (*self.config.masks, *parse_masks(mask)) == ("causal",),
+                rotation=rotations[encoding],
             )
             for encoding, mask in zip(self.layer_positional_encodings, layer_masks, strict=True)
         ]
