@@ -1,12 +1,10 @@
 """`python -m tests.bench [SECTION ...]`: tables of times; `python -m tests.bench ngrams`: see ngrams/report.py;
-`python -m tests.bench attack`, `hostile` and `soak`: see the files of those names.
+`python -m tests.bench answer`, `attack`, `hostile` and `soak`: see the files of those names.
 
 Times swing from hour to hour; ratios within one run do not.
 
 On a machine that is busy with other work, OMP_NUM_THREADS=1 keeps threads from waiting for each other.
 """
-
-from __future__ import annotations
 
 import argparse
 import sys
@@ -15,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import torch
 
 from tests.bench import (
+    answer,
     attack,
     classroom,
     cold_start,
@@ -61,6 +60,7 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
     "why": _tabled(why.ratios),
 }
 WITH_OPTIONS: Mapping[str, Callable[[Sequence[str]], None]] = {
+    "answer": answer.main,
     "attack": attack.main,
     "ngrams": report.main,
     "hostile": hostile.main,

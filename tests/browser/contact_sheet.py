@@ -3,8 +3,6 @@
 `python -m tests.browser.contact_sheet FOLDER [WORD]` writes them and the sheets; with a word, those named so.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

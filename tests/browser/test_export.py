@@ -1,13 +1,11 @@
 """What a person takes away from the page is downloaded, opened and read."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 from xml.etree import ElementTree
 
 import numpy as np
@@ -112,16 +110,15 @@ def test_figures_are_at_print_size_with_title_and_labels(visitor: Visitor, tmp_p
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     assert root.attrib["width"] == "85mm" and root.attrib["height"].endswith("mm")
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {'Two <heads> & "more"', "Layer 1 · Head 1", "Layer 2 · Head 4", "cat", "mat"} <= set(texts)
+    assert {'Two <heads> & "more"', "cat", "mat"} <= set(texts)
+    assert "Mean of 2 heads: Layer 1 · Head 1, Layer 2 · Head 4" in " ".join(map(str, texts))
     cells = [group for group in root.iter("{http://www.w3.org/2000/svg}g")]
-    assert [len(list(group)) for group in cells] == [tokens * (tokens + 1) // 2] * 2, (
-        "a rectangle for each allowed cell"
-    )
+    assert [len(list(group)) for group in cells] == [tokens * (tokens + 1) // 2], "a rectangle for each allowed cell"
     picture = Image.open(download(page, "export-png", tmp_path)).convert("RGB")
     assert picture.width == round(85 / 25.4 * 300) and len(picture.getcolors(1 << 24) or ()) > 20
     (paper,) = PdfReader(io.BytesIO(download(page, "export-pdf", tmp_path).read_bytes())).pages
     assert float(paper.mediabox.width) == pytest.approx(85 / 25.4 * 72, abs=0.1)
-    assert "Layer 2 · Head 4" in paper.extract_text() and "Two <heads>" in paper.extract_text()
+    assert "Mean of 2 heads" in paper.extract_text() and "Two <heads>" in paper.extract_text()
 
 
 def test_figures_say_where_they_are_from_also_without_the_line_at_their_foot(visitor: Visitor, tmp_path: Path) -> None:
@@ -146,6 +143,10 @@ def test_figures_say_where_they_are_from_also_without_the_line_at_their_foot(vis
     assert "stories-causal" not in foot() and root.findtext(f"{svg}desc") == line
     about = PdfReader(io.BytesIO(download(page, "export-pdf", tmp_path).read_bytes())).metadata
     assert about and about.subject == line and json.loads(str(about["/Keywords"]))["text"] == SENTENCE
+    page.keyboard.press("Escape")
+    open_charts(page)
+    expect(page.locator('.modebar-btn[data-title="Zoom in"]').first).to_be_attached()
+    expect(page.locator('.modebar-btn[data-title^="Download"]')).to_have_count(0)
 
 
 def test_lines_are_a_figure_too_and_any_script_is_drawn(visitor: Visitor, tmp_path: Path) -> None:
@@ -159,13 +160,36 @@ def test_lines_are_a_figure_too_and_any_script_is_drawn(visitor: Visitor, tmp_pa
     assert len(paper.images) > 0, "what the font lacks comes as a picture"
 
 
-def test_the_menu_says_where_the_figure_is_not_what_stands_on_the_page(visitor: Visitor) -> None:
-    page = menu(visitor, asked(), SENTENCE)
-    picture = page.get_by_test_id("figure-subject").locator("[value=picture]")
-    expect(picture).to_have_text("this picture")
-    for shown in ({"plot": "table"}, {"tab": "layers", "analysis": "head_ablation"}):
+def test_what_stands_on_the_page_is_what_is_drawn_or_the_menu_says_why_not(visitor: Visitor, tmp_path: Path) -> None:
+    for shown, said in (
+        ({"plot": "table"}, ".000"),
+        ({"plot": "text"}, "What “mat” looks at"),
+        ({"tab": "layers", "analysis": "logit_lens"}, "what really comes"),
+        ({"tab": "layers", "analysis": "logit_attribution"}, "Together: the logit"),
+        ({"tab": "layers", "analysis": "information_flow"}, "emb."),
+    ):
         page = menu(visitor, asked(**shown), SENTENCE)
-        expect(picture).to_have_text("the map of the current heads (what stands here cannot be drawn)")
+        expect(page.get_by_test_id("figure-subject")).to_have_value("this picture")
+        root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+        assert said in {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}, shown
+    for shown, why in (
+        ({"tab": "layers", "analysis": "head_ablation"}, "No head is turned off yet"),
+        ({"tab": "walkthrough"}, "no picture"),
+    ):
+        page = menu(visitor, asked(**shown), SENTENCE)
+        expect(page.get_by_test_id("export-status")).to_contain_text(why)
+        expect(page.get_by_test_id("figure-subject")).to_have_value("the map of the chosen heads")
+
+
+def test_a_figure_has_the_address_of_its_page_and_the_part_that_is_zoomed_to(visitor: Visitor, tmp_path: Path) -> None:
+    page = menu(visitor, asked(layer=2, head=3, zoom="2-6/0-5"), SENTENCE)
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    svg = "{http://www.w3.org/2000/svg}"
+    fields = json.loads(root.findtext(f"{svg}metadata") or "")
+    query = dict(parse_qsl(urlsplit(fields["address"]).query))
+    assert query == {"model": "stories-causal", "text": SENTENCE, "layer": "2", "head": "3", "zoom": "2-6/0-5"}
+    drawn = "".join(element.text or "" for element in root.iter(f"{svg}text"))
+    assert fields["address"] in drawn and "queries 2 to 5, keys 0 to 4" in drawn
 
 
 def test_all_heads_with_the_numbers_of_their_layers_are_one_figure(visitor: Visitor, tmp_path: Path) -> None:
@@ -174,7 +198,7 @@ def test_all_heads_with_the_numbers_of_their_layers_are_one_figure(visitor: Visi
     trace = run(loaded.model, loaded.tokenizer, SENTENCE, [edit])
     norms = [f"{np.linalg.norm(trace[f'decoder.{layer}.residual'][-1]):.3g}" for layer in (1, 2)]
     page = menu(visitor, asked(edits=edit), SENTENCE)
-    page.get_by_test_id("figure-subject").select_option("heads")
+    page.get_by_test_id("figure-subject").select_option("all heads, with each layer's numbers")
     page.get_by_test_id("figure-width").select_option("180")
     page.get_by_test_id("figure-title").fill("All heads")
     svg = "{http://www.w3.org/2000/svg}"
@@ -202,7 +226,9 @@ def test_all_heads_with_the_numbers_of_their_layers_are_one_figure(visitor: Visi
     assert "embedding" in paper.extract_text() and norms[0] in paper.extract_text()
 
 
-def test_numbers_of_the_picture_and_of_any_path(visitor: Visitor, tmp_path: Path) -> None:
+def test_numbers_of_the_picture_and_of_any_path_and_the_program_that_makes_them(
+    visitor: Visitor, tmp_path: Path
+) -> None:
     loaded = load(find_checkpoint("stories-causal"))
     trace = run(loaded.model, loaded.tokenizer, SENTENCE)
     page = menu(visitor, asked(layer=2, head=3, quantity="scores"), SENTENCE)
@@ -215,10 +241,6 @@ def test_numbers_of_the_picture_and_of_any_path(visitor: Visitor, tmp_path: Path
     page.get_by_test_id("export-path").fill("decoder.9.self.q")
     page.get_by_test_id("export-csv").click()
     expect(page.get_by_test_id("export-status")).to_contain_text("no value decoder.9.self.q")
-
-
-def test_the_program_is_the_one_that_the_server_wrote(visitor: Visitor) -> None:
-    page = menu(visitor, asked(layer=1), SENTENCE)
     assert f"run(model, loaded.tokenizer, '{SENTENCE}')" in copied(page, "export-python")
     assert copied(page, "export-shell").startswith("headlight trace --model stories-causal")
 
@@ -441,7 +463,6 @@ def test_presenter_mode_keeps_order_examples_undo_and_export_in_one_menu(visitor
 
 @pytest.mark.parametrize("path", ["/compare", "/generate", "/positions", "/models"])
 def test_p_and_leave_work_on_every_page(visitor: Visitor, path: str) -> None:
-    visitor.provoked = "404"  # Streamlit first asks a page's own address for its health
     page = visitor.open("model=stories-causal", path)
     leave = page.get_by_test_id("leave-presenter")
     expect(leave).to_have_attribute("aria-keyshortcuts", "p")
@@ -453,24 +474,16 @@ def test_p_and_leave_work_on_every_page(visitor: Visitor, path: str) -> None:
     expect(leave).to_be_hidden()
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720), (1024, 768), (390, 844)])
-def test_presenter_mode_fits_the_projector(visit: Visit, width: int, height: int) -> None:
-    page = visit(dark=True, width=width, height=height).open(asked(presenter=1))
+def test_presenter_mode_fits_the_projector(visit: Visit) -> None:
+    page = visit(dark=True).open(asked(presenter=1))
     instrument(page, SENTENCE)
-    expect_to_fit(page)
-    if width > 1000:  # all of the chosen head is on the screen
-        wait_until(
-            page,
-            page.get_by_test_id("reading").bounding_box,
-            lambda box: box is not None and box["y"] + box["height"] <= height,
-        )
-    page.get_by_test_id("plot-lines").click()
-    expect(page.get_by_test_id("head-canvas")).to_be_visible()
-    wait_for_address(page, presenter="1", plot="lines")
-
-
-def test_charts_have_no_camera_whose_picture_would_not_say_where_it_is_from(visitor: Visitor) -> None:
-    page = visitor.open(asked(layer=1, head=2))
-    open_charts(page)
-    expect(page.locator('.modebar-btn[data-title="Zoom in"]').first).to_be_attached()
-    expect(page.locator('.modebar-btn[data-title^="Download"]')).to_have_count(0)
+    reading, below = page.get_by_test_id("reading"), "reading => reading.getBoundingClientRect().bottom - innerHeight"
+    for width, height in ((1440, 900), (1280, 720), (1024, 768), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        expect_to_fit(page)
+        if width > 1000:  # all of the chosen head is on the screen
+            wait_until(page, lambda: reading.evaluate(below), lambda pixels: pixels <= 0)
+        for plot in ("lines", "heatmap"):
+            page.get_by_test_id(f"plot-{plot}").click()
+            expect(page.get_by_test_id("head-canvas")).to_be_visible()
+    wait_for_address(page, presenter="1")

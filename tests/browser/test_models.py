@@ -1,7 +1,5 @@
 """The Models page as a person uses it: what is here, what they bring themselves, and what is refused."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator
@@ -42,9 +40,8 @@ def files(tiny: Path) -> Zip:
 
 
 def models(visitor: Visitor, query: str = "") -> Page:
-    """The Models page, reached as a person does."""
-    page = visitor.open(query)
-    page.get_by_role("link", name="Models").click()
+    """The Models page at an address."""
+    page = visitor.open(query, "/models")
     expect(page.get_by_role("heading", name="Models", exact=True)).to_be_visible()
     return visitor.settle()
 
@@ -65,31 +62,16 @@ def card(page: Page, title: str) -> Locator:
     return page.locator("[class*=st-key-card]").filter(has=page.get_by_role("heading", name=title, exact=True))
 
 
-def test_a_page_opens_at_its_own_address_without_an_error_in_the_console(visitor: Visitor) -> None:
-    page = visitor.open(path="/models")
-    expect(page.get_by_test_id("stSidebar").get_by_role("link", name="Explore")).to_be_visible()
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Positions").click()
-    expect(page).to_have_url(re.compile(re.escape(visitor.url) + r"/positions(\?|$)"))
-
-
 def test_beside_the_sidebar_of_a_tablet_cards_charts_and_columns_keep_their_width(visit: Visit) -> None:
     visitor = visit(width=820, height=1180)
     told = card(models(visitor), "stories-causal").locator("dd")
     for words in told.all():
         wait_until(visitor.page, words.bounding_box, lambda box: box is not None and box["height"] < 40)
     page = visitor.open(path="/positions")
-    plots = page.locator(".js-plotly-plot .nsewdrag")
+    plots = page.locator(".chart svg")
     expect(plots.nth(3)).to_be_attached()
     for plot in plots.all():
         wait_until(page, plot.bounding_box, lambda box: box is not None and box["width"] > 250)
-
-
-def test_on_touch_nothing_lies_on_a_chart(browser: Browser, server: Server) -> None:
-    page = browser.new_context(has_touch=True, is_mobile=True).new_page()
-    Visitor(page, server.url).open(path="/positions")
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    expect(page.locator(".modebar-container:visible")).to_have_count(0)
-    page.context.close()
 
 
 def test_the_shipped_models_are_told_and_open(visitor: Visitor) -> None:

@@ -1,7 +1,5 @@
 """Tiny models of the encoder and encoder-decoder families."""
 
-from __future__ import annotations
-
 from tests.families.decoders import NEOX
 from tests.families.reference import Case
 

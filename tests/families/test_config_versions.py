@@ -1,7 +1,5 @@
 """Config files of old and new versions of transformers, with other field names and without defaults, mean the same."""
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Good folders, damaged at random: each opens or is refused with one sentence."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Tokenizers of every layout give the ids of transformers, on difficult texts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

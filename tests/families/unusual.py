@@ -1,7 +1,5 @@
 """More tiny models of each family: grouped key/value heads, other output heads, none, tied or untied embeddings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.families.decoders import BLOOM, FALCON, GEMMA, GPTJ, LLAMA, NEO, NEOX, OPT, rope

@@ -44,16 +44,12 @@ def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndar
     if not has_weights(traced, attention_group):
         rows, columns = (min(length, MAX_THUMBNAIL_SIDE) for length in sequence_lengths(traced, attention_group))
         return np.zeros((attention_group.layers, attention_group.heads, rows, columns), dtype=np.uint8)
-    quantized_layers = []
-    for layer in range(attention_group.layers):
-        path = attention_group.path(layer)
-        weights = traced[f"{path}.weights"]
-        allowed = traced[f"{path}.mask"]
-        allowed = allowed if allowed.strides[0] else allowed[:1]  # the heads of most models share one mask
-        quantized_layers.append(
-            quantize_weights(max_pool(weights, MAX_THUMBNAIL_SIDE), max_pool(allowed > 0, MAX_THUMBNAIL_SIDE))
-        )
-    return np.stack(quantized_layers)
+    paths = [attention_group.path(layer) for layer in range(attention_group.layers)]
+    weights = np.stack([max_pool(traced[f"{path}.weights"], MAX_THUMBNAIL_SIDE) for path in paths])
+    masks = [traced[f"{path}.mask"] for path in paths]
+    if not any(mask.strides[0] for mask in masks):  # the heads of most models share one mask
+        masks = [mask[:1] for mask in masks]
+    return quantize_weights(weights, np.stack([max_pool(mask > 0, MAX_THUMBNAIL_SIDE) for mask in masks]))
 
 
 def quantized_layer_weights(resolved: ResolvedQuestion, attention_group: AttentionGroup, layer: int) -> np.ndarray:

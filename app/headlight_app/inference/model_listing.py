@@ -65,8 +65,18 @@ def list_folder(name: str, title: str, folder: Path, *, shipped: bool = False, o
 
 def modification_time(folder: Path) -> int:
     """When a file of a folder was last written: a model trained anew is not the one that was opened."""
-    files = folder.iterdir() if folder.is_dir() else (folder,)
-    return max((path.stat().st_mtime_ns for path in files if path.exists()), default=0)  # a link may lead to nothing
+    try:
+        with os.scandir(folder) as files:
+            return max(map(_written, files), default=0)
+    except (NotADirectoryError, FileNotFoundError):
+        return _written(folder)
+
+
+def _written(file: os.DirEntry[str] | Path) -> int:
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:  # a link may lead to nothing
+        return 0
 
 
 @lru_cache(maxsize=2)

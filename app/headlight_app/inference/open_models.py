@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from cachetools import LRUCache, cached
@@ -108,12 +109,13 @@ def open_checkpoint(model: str, device: str = "auto") -> Checkpoint:
 def _find_folder(model: str) -> tuple[Path, str]:
     """The folder and title of a model that this visitor may open: one that is offered, or one they brought."""
     for refresh in (False, True):  # a model trained a moment ago is there, and one removed is not
-        offered = {card.name: (card.folder, card.title) for card in listed_models(refresh=refresh)}
-        own = {each.name: (Path(each.folder), each.title) for each in current_request().checkpoints}
-        found = offered.get(model) or own.get(model)
-        if found and found[0].exists():
-            return found
-    raise CheckpointError(f"There is no model {model[:200]!r}. Known: {', '.join(offered) or 'none'}.")
+        offered = listed_models(refresh=refresh)
+        own = ((each.name, Path(each.folder), each.title) for each in current_request().checkpoints)
+        for name, folder, title in chain(((card.name, card.folder, card.title) for card in offered), own):
+            if name == model and folder.exists():
+                return folder, title
+    known = ", ".join(card.name for card in offered)
+    raise CheckpointError(f"There is no model {model[:200]!r}. Known: {known or 'none'}.")
 
 
 def nonfinite_warning(model: str, device: str = "auto") -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -151,9 +152,14 @@ def _punctuation_keys(text: Encoded) -> QueryKeyMask:
 
 def _is_punctuation(text: Encoded) -> Bool[np.ndarray, " key"]:
     """Which tokens consist of punctuation alone."""
-    categories = [{unicodedata.category(character)[0] for character in piece.strip()} for piece in text.token_texts]
-    special = zip(categories, text.special_mask, strict=True)
-    return np.array([kind == {"P"} and not is_special for kind, is_special in special], dtype=bool)
+    marks = np.array([*map(_consists_of_punctuation, text.token_texts)], dtype=bool)
+    marks &= np.logical_not(text.special_mask)
+    return marks
+
+
+@lru_cache(maxsize=8_192)  # three metrics ask it of each token of each text
+def _consists_of_punctuation(piece: str) -> bool:
+    return {unicodedata.category(character)[0] for character in piece.strip()} == {"P"}
 
 
 def _special_keys(text: Encoded) -> QueryKeyMask:

@@ -15,7 +15,7 @@ from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_for_rows, hook_scope
 from headlight.nn.layers import make_norm, soft_cap
 from headlight.nn.masks import QueryKeyPositions
-from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding, Rotation
 from headlight.registry import Registry
 
 UpdateCache = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -34,13 +34,15 @@ CELLS_AT_ONCE = 1 << 22  # head x query x key cells (or logits) that are compute
 class AttentionContext:
     """What attention needs besides q, k and v: positional encoding, positions for it, and allowed cells.
 
-    `is_causal` says that `allowed` is exactly the causal mask of a whole text.
+    `is_causal` says that `allowed` is exactly the causal mask of a whole text. `rotation` is that of the positions of
+    all queries, and so of the keys that are new, where somebody has computed it for several layers.
     """
 
     positional_encoding: PositionalEncoding
     positions: QueryKeyPositions
     allowed: Bool[Tensor, "#batch #head query key"]
     is_causal: bool = False
+    rotation: Rotation | None = None
 
     def for_queries(self, queries: slice) -> AttentionContext:
         """The context of some of the queries."""
@@ -144,11 +146,12 @@ class Attention(nn.Module):
         """Queries, keys and values, split into heads, with the rotary embedding applied."""
         key_value_input = x if memory is None else memory
         limited, key_value_heads = self._limited, self.heads // self.group_size
-        q = hook("q", self.query_norm(split_heads(limited(self.query(x)), self.heads)))
-        k = hook("k", self.key_norm(split_heads(limited(self.key(key_value_input)), key_value_heads)))
-        v = hook("v", split_heads(limited(self.value(key_value_input)), key_value_heads))
-        q = hook("rotated_q", context.positional_encoding.rotate(q, context.positions.queries))
-        return q, hook("rotated_k", context.positional_encoding.rotate(k, context.positions.keys[-k.shape[2] :])), v
+        q = hook("q", limited(self.query_norm(split_heads(self.query(x), self.heads))))
+        k = hook("k", limited(self.key_norm(split_heads(self.key(key_value_input), key_value_heads))))
+        v = hook("v", limited(split_heads(self.value(key_value_input), key_value_heads)))
+        rotate, positions, rotation = context.positional_encoding.rotate, context.positions, context.rotation
+        q = hook("rotated_q", rotate(q, positions.queries, rotation))
+        return q, hook("rotated_k", rotate(k, positions.keys[-k.shape[2] :], rotation)), v
 
     def _limited(self, x: Tensor) -> Tensor:
         return x.clamp(-self.qkv_limit, self.qkv_limit) if self.qkv_limit else x

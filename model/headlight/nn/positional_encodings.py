@@ -28,6 +28,7 @@ SINUSOIDAL_BASE = 10_000.0  # of the wavelengths (Vaswani et al. 2017)
 MAX_POSITION = 1 << 24  # float32 represents every integer up to here
 Positions = Shaped[Tensor, " pos"]
 HeadVectors = Float[Tensor, "batch head pos head_dim"]
+Rotation = tuple[Float[Tensor, "pos pair"], Float[Tensor, "pos pair"]]  # cosine and sine
 _IN_ATTENTION = ("rotate", "bias", "content_bias")
 
 
@@ -58,8 +59,12 @@ class PositionalEncoding(nn.Module):
         # One zero, expanded: it takes no memory.
         return torch.zeros((), device=position_ids.device).expand(len(position_ids), self.dim)
 
-    def rotate(self, x: HeadVectors, position_ids: Positions) -> HeadVectors:
-        """Queries or keys at `position_ids`, rotated."""
+    def rotation(self, position_ids: Positions) -> Rotation | None:
+        """By what queries and keys at `position_ids` are rotated; None where they are not."""
+        return None
+
+    def rotate(self, x: HeadVectors, position_ids: Positions, rotation: Rotation | None = None) -> HeadVectors:
+        """Queries or keys at `position_ids`, rotated; `rotation` is that of these positions, where it is known."""
         return x
 
     def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
@@ -233,18 +238,22 @@ class Rope(PositionalEncoding):
     def _frequencies(self, get_length: GetLength) -> Float[Tensor, " pair"]:
         return ROPE_SCALINGS[self.rope_config.scaling](self.rope_config, self.rotary_dim, get_length)
 
-    def rotate(self, x: HeadVectors, position_ids: Positions) -> HeadVectors:
+    def rotation(self, position_ids: Positions) -> Rotation:
+        """Cosine and sine of the angles, times the attention factor."""
+        angles, factor = self.angles(position_ids), self.rope_config.attention_factor
+        return angles.cos() * factor, angles.sin() * factor
+
+    def rotate(self, x: HeadVectors, position_ids: Positions, rotation: Rotation | None = None) -> HeadVectors:
         """(a, b) -> (a cos - b sin, b cos + a sin) for each pair; channels beyond `rotary_dim` stay."""
-        angles = self.angles(position_ids)
-        cos, sin = ((wave * self.rope_config.attention_factor).to(x.dtype) for wave in (angles.cos(), angles.sin()))
-        rotary_channels, rest = x[..., : 2 * angles.shape[1]], x[..., 2 * angles.shape[1] :]
+        cos, sin = (wave.to(x.dtype) for wave in rotation or self.rotation(position_ids))
+        rotary_channels, rest = x[..., : 2 * cos.shape[1]], x[..., 2 * cos.shape[1] :]
         if self.rope_config.interleaved:
             a, b = rotary_channels[..., ::2], rotary_channels[..., 1::2]
             rotated = torch.stack((a * cos - b * sin, b * cos + a * sin), dim=-1).flatten(-2)
         else:
             a, b = rotary_channels.chunk(2, dim=-1)
             rotated = torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
-        return torch.cat((rotated, rest), dim=-1)
+        return torch.cat((rotated, rest), dim=-1) if rest.shape[-1] else rotated
 
 
 class Alibi(PositionalEncoding):

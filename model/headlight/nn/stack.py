@@ -13,8 +13,9 @@ from headlight.array_types import Bool, Float, Int, Shaped
 from headlight.config import Config
 from headlight.errors import ConfigError, EditError
 from headlight.nn.attention import Attention, AttentionContext, KVCache, UpdateCache, no_cache
+from headlight.nn.experts import make_feed_forward
 from headlight.nn.hooks import Hook, HookScope, hook_scope, with_prefix
-from headlight.nn.layers import FEED_FORWARDS, make_norm
+from headlight.nn.layers import make_norm
 from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
 from headlight.registry import Registry
@@ -131,7 +132,7 @@ class Block(nn.Module):
         # Source and text have no distance, so cross-attention has no positional encoding.
         self.cross_attention = Attention(config.replace(positional_encoding="none"), layer) if cross else None
         self.feed_forward_residual = ResidualConnection(config) if config.has_feed_forward else None
-        self.feed_forward = FEED_FORWARDS[config.feed_forward].make(config)
+        self.feed_forward = make_feed_forward(config)
 
     def forward(
         self,
@@ -250,12 +251,17 @@ class Stack(nn.Module):
         full_text = (
             extra_mask is None and positions.padding_mask is None and len(positions.queries) == len(positions.keys)
         )
+        encoded = encoding_positions or positions
+        rotations = {
+            encoding: encoding.rotation(encoded.queries) for encoding in dict.fromkeys(self.layer_positional_encodings)
+        }
         return [
             AttentionContext(
                 encoding,
-                encoding_positions or positions,
+                encoded,
                 allowed[mask] if extra_mask is None else allowed[mask] & extra_mask,
                 is_causal=full_text and (*self.config.masks, *parse_masks(mask)) == ("causal",),
+                rotation=rotations[encoding],
             )
             for encoding, mask in zip(self.layer_positional_encodings, layer_masks, strict=True)
         ]

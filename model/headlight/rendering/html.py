@@ -45,8 +45,9 @@ MAX_THUMBNAIL_SIDE = 80  # cells; more than a thumbnail has pixels to show
 
 def quantize_weights(weights: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Weights as one byte each: 0 where attending is forbidden, else 1 to 255 for the square root of 0 to 1."""
-    roots = np.sqrt(np.clip(np.nan_to_num(weights), 0.0, 1.0))
-    return np.where(allowed, 1 + np.rint(254 * roots), 0).astype(np.uint8)
+    roots = np.sqrt(np.fmin(np.fmax(weights, 0.0), 1.0))  # of a NaN fmax takes the 0
+    codes: np.ndarray = (1 + np.rint(254 * roots)).astype(np.uint8) * allowed
+    return codes
 
 
 SCRIPT = Path(__file__).parent / "standalone.bundle.js"  # made of the page's modules; see tests/javascript

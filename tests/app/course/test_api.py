@@ -1,7 +1,5 @@
 """What the Course asks the server."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -90,6 +88,16 @@ def test_nothing_that_tells_the_answer_is_sent_before_it_is_given(client: TestCl
     wrong = next((each for each in question.options if each != right_answer(question)), "987654")
     assert not tried(wrong)["question"]["is_right"]
     assert len(tried(GIVE_UP)["rows"]) == len(rows)
+
+
+def test_a_try_does_not_run_long_work_again_and_a_new_run_does(client: TestClient) -> None:
+    def asked(*tries: str) -> Any:
+        fields = {"chapter": "variants", "screen": "cost", "inputs": {"longest": "512", "head_dim": "4"}, "asks": True}
+        return ask(client, "course_run", tries=tries, **fields)["rows"]
+
+    measured = asked(GIVE_UP)  # the times of this very run
+    assert asked("2", "4") == measured
+    assert asked() == [] and asked("4") != measured
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Exports over the routes, as the browser asks for them."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """A program that reproduces the view is run as it stands, and must find the numbers of the view."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Every route with all that a visitor may name: the right lane, the right answer, and nothing for a stranger."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
@@ -66,7 +64,6 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "beam_search": {"source": "the dog lay"},
     "generate": {},
     "position_profile": {"length": 8},
-    "export_positions": {"length": 8},
 }
 SIDES: dict[str, dict[str, Any]] = {
     "compare": {},

@@ -1,7 +1,5 @@
 """The Tasks page as Streamlit runs it."""
 
-from __future__ import annotations
-
 import pytest
 
 from headlight_app.contract.state import State

@@ -1,7 +1,5 @@
 """`python -m tests.bench ngrams`: a model's measurements beside those of n-gram models of its training texts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

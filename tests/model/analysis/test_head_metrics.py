@@ -1,7 +1,5 @@
 """Head metrics, against rows small enough to work out by hand and against traces."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

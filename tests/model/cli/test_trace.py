@@ -1,7 +1,5 @@
 """`headlight trace`: the names, shapes and types that other programs rely on."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from pathlib import Path

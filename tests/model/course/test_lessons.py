@@ -1,7 +1,5 @@
 """The screens of the chapters on tokens, positions and heads: they run as they open, and bad values get a sentence."""
 
-from __future__ import annotations
-
 import pytest
 
 from headlight import find_checkpoint, load

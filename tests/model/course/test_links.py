@@ -1,7 +1,5 @@
 """Where a screen leads: a link to another page carries the learner's own model and text, and their mask."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from urllib.parse import parse_qsl
 

@@ -1,7 +1,5 @@
 """Every screen of the course, as its row says it: its defaults work, and bad values get a sentence."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

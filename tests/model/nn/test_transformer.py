@@ -1,7 +1,5 @@
 """Whole models: architectures, norms, feed-forwards, shared heads, padding."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

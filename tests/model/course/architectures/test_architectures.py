@@ -1,7 +1,5 @@
 """Encoder, decoder and both: what the screens say is what the modules do."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import pytest

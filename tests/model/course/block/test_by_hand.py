@@ -1,7 +1,5 @@
 """Norms, feed-forward and averages on typed numbers, against sums done another way."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import erf, sqrt
 

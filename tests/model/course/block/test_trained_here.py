@@ -1,7 +1,5 @@
 """What is trained and counted on the spot. Times are shown as they are measured, and asserted nowhere."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """The list of claims leads to screens that are there, with inputs that they take."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from headlight.course.chapters import CHAPTERS, find_screen

@@ -1,7 +1,5 @@
 """The numbers of the claims, against sums done another way."""
 
-from __future__ import annotations
-
 from math import cos, exp, pi, sin, sqrt
 
 import pytest

@@ -1,7 +1,5 @@
 """Other functions from scores to weights, against sums over the pairs of tokens."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,0 +1,121 @@
+"""Where the time of an answer goes: one letter more each time, in a worker's own process, stage by stage.
+
+`python -m tests.bench answer [--beside CHECKOUT]`, another checkout of this program, whose worker answers the same in
+turn. Counted is what the process computes, not what it waits for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from pathlib import Path
+from statistics import median
+from time import process_time
+from typing import Any
+
+from tests.bench.classroom import MODEL, STORY
+
+Seconds = dict[str, float]  # by stage
+LETTERS, ROUNDS = range(70, 100), 15
+WHOLE = "an answer"
+# The stages by the module and the name under which each is called.
+STAGES = {
+    "forward: the tokens that are new": ("headlight_app.inference.resolved_question", "continue_run"),
+    "prediction: logits and candidates": ("headlight_app.explore.answers.heads", "predictions"),
+    "head metrics": ("headlight_app.explore.answers.heads", "group_metrics"),
+    "weights as bytes": ("headlight_app.explore.answers.heads", "group_answers"),
+    "question to model": ("headlight_app.explore.answers.heads", "resolve"),
+    "tokens": ("headlight_app.explore.answers.heads", "token_answers"),
+}
+REST = "JSON both ways, notes, and the rest"
+
+
+def lines(beside: str) -> Iterator[str]:
+    """The table: milliseconds of each stage, here and in the other checkout, and their ratio."""
+    folders = {"now": str(Path(__file__).parents[2])} | ({"before": str(Path(beside).resolve())} if beside else {})
+    workers = {name: _start(folder) for name, folder in folders.items()}
+    rounds: dict[str, list[Seconds]] = {name: [] for name in workers}
+    for number in range(ROUNDS):
+        for name, worker in workers.items():
+            rounds[name].append(_round(worker, number))
+    for worker in workers.values():
+        worker.kill()
+        worker.wait()
+    yield f"| {' | '.join(['', *(f'{name}, ms' for name in workers), *(['ratio'] if beside else [])])} |"
+    yield "|---|" + "---:|" * (len(workers) + bool(beside))
+    for stage in (*STAGES, REST, WHOLE):
+        times = {name: [each[stage] for each in found[1:]] for name, found in rounds.items()}  # the first opens
+        cells = [f"{1e3 * median(seconds):.2f}" for seconds in times.values()]
+        if beside:
+            pairs = zip(times["now"], times["before"], strict=True)
+            cells.append(f"{median(now / before for now, before in pairs if before):.2f}")
+        yield f"| {stage} | {' | '.join(cells)} |"
+
+
+def _start(folder: str) -> subprocess.Popen[str]:
+    """A process that answers as the worker of a checkout."""
+    path = os.pathsep.join(str(Path(folder, part)) for part in ("model", "app", "."))
+    environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-P", __file__]
+    return subprocess.Popen(command, cwd=folder, env=environment, stdin=-1, stdout=-1, text=True)
+
+
+def _round(worker: subprocess.Popen[str], number: int) -> Seconds:
+    """The seconds of each stage for one letter of a round, on average."""
+    assert worker.stdin is not None and worker.stdout is not None
+    worker.stdin.write(f"{number}\n")
+    worker.stdin.flush()
+    answered: Seconds = json.loads(worker.stdout.readline())
+    return answered
+
+
+def serve() -> None:
+    """Answer a round of letters for each number that comes."""
+    from importlib import import_module
+
+    from headlight_app.engine.job import EngineRequest
+    from headlight_app.worker.serve import outcome
+    from tests.app.asking import body
+
+    spent: Seconds = defaultdict(float)
+
+    def timed(stage: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(work)
+        def clocked(*arguments: Any, **named: Any) -> Any:
+            began, inner = process_time(), sum(spent.values())
+            try:
+                return work(*arguments, **named)
+            finally:
+                spent[stage] += process_time() - began - (sum(spent.values()) - inner)
+
+        return clocked
+
+    for stage, (module, name) in STAGES.items():
+        place = import_module(module)
+        setattr(place, name, timed(stage, getattr(place, name)))
+    answer = timed(REST, outcome)
+    for line in sys.stdin:
+        spent.clear()
+        for letter in LETTERS:
+            asked = json.dumps(body("trace", model=MODEL, text=f"{line.strip()} {STORY}"[:letter])).encode()
+            answer(EngineRequest("trace", asked, visitor="v"))
+        spent[WHOLE] = sum(spent.values())
+        print(json.dumps({stage: seconds / len(LETTERS) for stage, seconds in spent.items()}), flush=True)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """`python -m tests.bench answer [--beside CHECKOUT]`."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench answer", description=__doc__)
+    parser.add_argument("--beside", default="", metavar="CHECKOUT")
+    for line in lines(parser.parse_args(arguments).beside):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    serve()
