@@ -1,6 +1,5 @@
 """Whoever asks too fast waits, and keeps nobody else waiting."""
 
-
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
