@@ -20,6 +20,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 # Workers of pytest-xdist share the cores, and threads that wait for each other make tiny models slow.
 torch.set_num_threads(1)
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # in the processes that tests start
 
 # Nothing is judged by the clock: the first forward of a process is slow, a busy machine slower, and neither means much.
 settings.register_profile(

@@ -1,7 +1,5 @@
 """`import headlight` in a folder with somebody's own `model.py` and `app.py`, from a wheel and an editable install."""
 
-from __future__ import annotations
-
 import json
 import os
 import site

@@ -19,6 +19,7 @@ from .nn.masks import MASKS
 from .nn.positional_encodings import POSITIONAL_ENCODINGS
 from .nn.transformer import Transformer, variant
 from .rendering.notebook import Trace, run
+from .rendering.show import show
 from .text.tokenizer import Encoded, Tokenizer
 from .text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer
 from .tracing.interventions import EDIT_OPERATIONS, Intervention
@@ -74,6 +75,7 @@ __all__ = [
     "read_image",
     "run",
     "save",
+    "show",
     "train_tokenizer",
     "variant",
 ]

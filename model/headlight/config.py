@@ -14,6 +14,7 @@ from headlight.config_groups import (
     PerLayerConfig,
     RelativePositionConfig,
     RopeConfig,
+    SinusoidalConfig,
 )
 from headlight.errors import ConfigError
 from headlight.validation import check_choices, from_plain
@@ -61,6 +62,7 @@ class Config:
     image: ImageConfig = ImageConfig()
     positional_encoding: str = "rope"
     rope: RopeConfig = RopeConfig()
+    sinusoidal: SinusoidalConfig = SinusoidalConfig()
     relative_position: RelativePositionConfig = RelativePositionConfig()
     alibi: AlibiConfig = AlibiConfig()
     attention_function: str = "softmax"

@@ -39,6 +39,17 @@ class RopeConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SinusoidalConfig:
+    """Sinusoids: the number of a text's first position, and whether the slowest wave's length reaches the base.
+
+    Otherwise it falls short of it by one step (Vaswani et al. 2017, section 3.5).
+    """
+
+    first_position: int = 0
+    reaches_base: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class RelativePositionConfig:
     """Relative positions: distances in `buckets`, the last of which begins at `max_distance` tokens.
 

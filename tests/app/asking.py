@@ -1,7 +1,5 @@
 """Requests in the words of a test: each field goes to the part of the request that has it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -34,8 +34,12 @@ def alone(name: str, **query: str) -> AppTest:
 
 
 def scripted(page: Callable[[], None], **query: str) -> AppTest:
-    """A script that imports what it needs, at an address."""
-    return _at(AppTest.from_function(page, default_timeout=TIMEOUT), query)
+    """A function as a page, at an address."""
+
+    def call(page: "Callable[[], None]") -> None:  # in the script, which imports nothing
+        page()
+
+    return _at(AppTest.from_function(call, default_timeout=TIMEOUT, args=(page,)), query)
 
 
 def unfolded(at: AppTest, *expanders: str) -> AppTest:

@@ -1,7 +1,5 @@
 """README's "How to add", to the letter: one temporary row of each registry, and it is wherever people choose."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """A learner's code runs on the learner's machine: nothing that a server imports can load or grade it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which process imports what: the one that serves people holds no model, and reads nothing that a stranger wrote."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

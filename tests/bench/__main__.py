@@ -6,8 +6,6 @@ Times swing from hour to hour; ratios within one run do not.
 On a machine that is busy with other work, OMP_NUM_THREADS=1 keeps threads from waiting for each other.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@
 Each row is a server of its own; the first has no attacker. What counts is how long the others wait for a letter.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -5,8 +5,6 @@ page's component does. Every answer is checked to be one's own. Thirty visitors,
 is slow, and a hundred. `python -m tests.bench classroom`
 """
 
-from __future__ import annotations
-
 import json
 import random
 import threading

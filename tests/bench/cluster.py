@@ -4,8 +4,6 @@ Each asks the engine as the route does; every answer is checked to be one's own.
 servers whose workers are here and there. `python -m tests.bench cluster`
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

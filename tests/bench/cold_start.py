@@ -4,8 +4,6 @@ Each time it is a new process on files that were read before. A browser is open 
 answers, as the one that `headlight` opens. Every clock starts with the process. `python -m tests.bench cold_start`
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterable, Iterator

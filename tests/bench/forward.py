@@ -1,7 +1,5 @@
 """What it costs to see everything: a traced forward next to one that uses torch's fused attention and keeps nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -3,8 +3,6 @@
 The worker's own function answers in this process. `python -m tests.bench growth`
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from random import Random

@@ -4,8 +4,6 @@ A case is a number, the seed of everything in it. Cases run one after the other 
 takes too long, or more memory than is allowed, and started anew. `python -m tests.bench hostile --checkpoints 10000`
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import multiprocessing

@@ -1,7 +1,5 @@
 """What opening costs: a folder shaped like GPT-2 small, next to safetensors' own load and one plain forward of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import partial

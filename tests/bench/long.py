@@ -1,7 +1,5 @@
 """What 4,096 tokens cost: the traced forward next to the fused one, in time and memory, and one head after it."""
 
-from __future__ import annotations
-
 import multiprocessing
 from collections.abc import Callable, Iterator
 from functools import partial

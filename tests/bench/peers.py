@@ -5,8 +5,6 @@ scripts from the network; here they come from the packages mpld3 and nbclassic w
 them only the making of its HTML is measured.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Iterator

@@ -5,8 +5,6 @@ is slow, one asks every route, and one brings a checkpoint in a browser.
 `python -m tests.bench soak [--minutes 60] [--visitors 6] [--settled 10]`
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -4,8 +4,6 @@ The clock of a letter starts at its input event and ends with the frame after to
 text that it made. The shipped model first, then one of GPT-2's size. `python -m tests.bench typing`
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,17 +1,15 @@
-"""The figures that the pages save, at both widths, on one sheet to be looked at.
+"""The figures that the pages save, at both widths, on sheets to be looked at.
 
-`python -m tests.browser.contact_sheet FOLDER` writes them and the sheet.
+`python -m tests.browser.contact_sheet FOLDER [WORD]` writes them and the sheets; with a word, those named so.
 """
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.chromium import ARGUMENTS
@@ -20,6 +18,7 @@ from tests.browser.visitor import Visitor
 
 WIDTHS = ("85", "180")  # millimetres
 MOST_SECONDS = 60
+PER_SHEET = 12  # figures
 TEXTS = {
     "sentence": "The cat sat on the mat",
     "chinese": "猫坐在垫子上。",
@@ -28,44 +27,70 @@ TEXTS = {
     "sixty": "One day a little girl named Lily went to the park with her mother and saw a big dog. " * 3,
     "one": "cat",
 }
+PLOTS = ("heatmap", "lines", "text", "table", "qk_projection")
+ANALYSES = ("logit_lens", "logit_attribution", "information_flow", "head_ablation", "head_search")
+
+
+def _press(test_id: str, seconds: float) -> Callable[[Page], None]:
+    def act(page: Page) -> None:
+        page.get_by_test_id(test_id).click()
+        page.wait_for_timeout(1_000 * seconds)
+
+    return act
+
+
+def _generate(page: Page) -> None:
+    for _ in range(4):
+        _press("step", 0.4)(page)
 
 
 @dataclass(frozen=True)
 class Case:
-    """Figures of one page: its name, its address, and what is chosen in the menu by the name of each control."""
+    """Figures of one page: its name, its address, what is done there first, and what is chosen for the figure."""
 
     name: str
     path: str
     choices: dict[str, str]
-    chosen: dict[str, str] = field(default_factory=dict)
+    act: Callable[[Page], None] = field(default=lambda page: None)
+    subject: str = ""
+
+
+def _explore(name: str, text: str, subject: str = "", **choices: str) -> Case:
+    asked = {"model": "stories-causal", "text": TEXTS[text], **choices}
+    act = {"head_ablation": _press("ablate", 8), "head_search": _press("search", 8)}.get(choices.get("analysis", ""))
+    return Case(f"{name}, {text}", "/", asked, act or (lambda page: None), subject)
 
 
 CASES = (
-    *(
-        Case(f"{plot}, {name}", "/", {"model": "stories-causal", "text": text, "plot": plot})
-        for name, text in TEXTS.items()
-        for plot in ("heatmap", "lines")
-    ),
-    Case("all heads", "/", {"model": "stories-causal", "text": TEXTS["sentence"]}, {"figure-subject": "heads"}),
-    Case("three heads", "/", {"model": "stories-causal", "text": TEXTS["sentence"], "heads": "0.1;1.3;2.0"}),
-    Case("labels", "/tasks", {"model": "sentiment"}),
-    Case("translation", "/tasks", {"model": "translate"}),
-    Case("caption", "/tasks", {"model": "caption"}),
+    *(_explore(plot, text, plot=plot) for text in TEXTS for plot in PLOTS),
+    *(_explore(each, text, tab="layers", analysis=each) for text in ("sentence", "sixty") for each in ANALYSES),
+    *(_explore("logit_lens", text, tab="layers") for text in ("chinese", "emoji", "arabic", "one")),
+    _explore("model", "sentence", tab="model"),
+    Case("model of two stacks", "/", {"model": "translate", "tab": "model"}),
+    _explore("all heads", "sentence", "all heads, with each layer's numbers"),
+    _explore("three heads", "sentence", heads="0.1;1.3;2.0"),
+    _explore("three heads as lines", "sentence", heads="0.1;1.3;2.0", plot="lines"),
+    _explore("a part", "sixty", zoom="10-20/0-20"),
+    Case("image", "/", {"model": "caption"}),
+    *(Case(task, "/tasks", {"model": task}) for task in ("sentiment", "translate", "caption", "sort")),
     Case("compare", "/compare", {"model": "stories-causal"}),
-    Case("generate", "/generate", {"model": "stories-causal"}),
-    Case("positions", "/positions", {"model": "stories-causal"}),
+    Case("compare sixty", "/compare", {"model": "stories-causal", "text": TEXTS["sixty"]}),
+    Case("generate", "/generate", {"model": "stories-causal"}, _generate),
+    *(
+        Case(f"positions {encoding}", "/positions", {"model": "stories-causal", "positional_encoding": encoding})
+        for encoding in ("rope", "alibi", "sinusoidal")
+    ),
+    Case("losses", "/positions", {"model": "stories-causal"}, subject="Loss of decoders over the length of the text"),
 )
 
 
 def save_figures(page: Page, case: Case, folder: Path) -> Iterator[tuple[str, Path]]:
     """The figure of a page at each width, with what it is called."""
-    if case.path == "/generate":
-        for _ in range(4):
-            page.get_by_test_id("step").click()
-            page.wait_for_timeout(400)
+    case.act(page)
     page.get_by_test_id("export-menu-button").click()
-    for control, choice in case.chosen.items():
-        page.get_by_test_id(control).select_option(choice)
+    page.wait_for_timeout(1_000)  # what there is to choose is listed
+    if case.subject:
+        page.get_by_test_id("figure-subject").select_option(case.subject)
     for width in WIDTHS:
         page.get_by_test_id("figure-width").select_option(width)
         with page.expect_download() as caught:
@@ -85,29 +110,40 @@ def contact_sheet(figures: list[tuple[str, Path]]) -> str:
     return f"<!doctype html><meta charset=utf-8><style>{style}figure{{margin:0}}</style>{''.join(tiles)}"
 
 
-def main(folder: Path) -> None:
-    """Save all figures and the sheet into a folder."""
+def _figures(browser: Browser, address: str, cases: list[Case], folder: Path) -> list[tuple[str, Path]]:
+    figures: list[tuple[str, Path]] = []
+    for case in cases:
+        page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+        try:
+            Visitor(page, address).open(urlencode(case.choices), case.path)
+            expect(page.get_by_test_id("export-menu-button")).to_be_visible(timeout=1_000 * MOST_SECONDS)
+            page.wait_for_timeout(2_000)
+            figures += save_figures(page, case, folder)
+        except Exception as problem:
+            print(f"{case.name}: {problem} {page.get_by_test_id('export-status').all_inner_texts()}")
+        page.close()
+    return figures
+
+
+def main(folder: Path, word: str = "") -> None:
+    """Save all figures and the sheets into a folder."""
     path = chromium.find()
     if path is None:
         sys.exit(chromium.MISSING)
     folder.mkdir(parents=True, exist_ok=True)
-    figures: list[tuple[str, Path]] = []
     with serve(folder) as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
-        for case in CASES:
-            page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
-            Visitor(page, server.url).open(urlencode(case.choices), case.path)
-            expect(page.get_by_test_id("export-menu-button")).to_be_visible(timeout=1_000 * MOST_SECONDS)
-            page.wait_for_timeout(2_000)
-            figures += save_figures(page, case, folder)
-            page.close()
-        (folder / "sheet.html").write_text(contact_sheet(figures), encoding="utf-8")
-        sheet = browser.new_page(viewport={"width": 1800, "height": 1000})
-        sheet.goto((folder / "sheet.html").absolute().as_uri())
-        sheet.screenshot(path=str(folder / "sheet.png"), full_page=True)
+        figures = _figures(browser, server.url, [case for case in CASES if word in case.name], folder)
+        for first in range(0, len(figures), PER_SHEET):
+            file = folder / f"sheet-{first // PER_SHEET}.html"
+            file.write_text(contact_sheet(figures[first : first + PER_SHEET]), encoding="utf-8")
+            sheet = browser.new_page(viewport={"width": 1600, "height": 1000})
+            sheet.goto(file.absolute().as_uri())
+            sheet.screenshot(path=str(file.with_suffix(".png")), full_page=True)
+            sheet.close()
         browser.close()
-    print(folder / "sheet.html")
+    print(folder)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -1,7 +1,5 @@
 """The README's pictures, taken of the page as it is: `python -m tests.browser.screenshots`"""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Callable, Iterator

@@ -16,10 +16,8 @@ TEXT = TASKS["language-model"].examples[3].text  # what Compare begins with: a w
 
 
 def compare(visitor: Visitor, **query: str) -> Page:
-    """The Compare page, reached by its link."""
-    page = visitor.open(urlencode({"model": "stories-causal", **query}, quote_via=quote))
-    page.get_by_role("link", name="Compare").click()
-    return painted(page)
+    """The Compare page at an address."""
+    return painted(visitor.open(urlencode({"model": "stories-causal", **query}, quote_via=quote), "/compare"))
 
 
 def painted(page: Page, *texts: str) -> Page:
@@ -38,7 +36,7 @@ def pictures(page: Page) -> dict[str, str]:
     return {name: page.get_by_test_id(name).evaluate("canvas => canvas.toDataURL()") for name in MAPS}
 
 
-def test_it_begins_with_a_difference_and_the_head_that_differs_most(visitor: Visitor) -> None:
+def test_it_begins_with_a_difference_and_the_pointer_marks_the_same_cell_on_all_three_maps(visitor: Visitor) -> None:
     page = painted(compare(visitor), TEXT, TEXT)
     expect(page.get_by_test_id("notes")).to_contain_text("B – Positional encoding: None instead of RoPE (rotary)")
     first = page.get_by_test_id("ranked").get_by_role("button").first
@@ -47,6 +45,12 @@ def test_it_begins_with_a_difference_and_the_head_that_differs_most(visitor: Vis
     expect(page.get_by_test_id("head-title")).to_have_text(f"Layer {layer} · Head {head}")
     expect(page.get_by_test_id("predictions")).to_contain_text("Jensen–Shannon distance")
     wait_until(page, lambda: pictures(page), lambda shown: shown["map-a"] != shown["map-b"])
+    before = pictures(page)
+    box = page.get_by_test_id("map-b").bounding_box()
+    assert box is not None
+    page.get_by_test_id("map-b").hover(position={"x": box["width"] * 0.5, "y": box["height"] * 0.85})
+    expect(page.get_by_test_id("reading")).to_contain_text("→")
+    wait_until(page, lambda: pictures(page), lambda after: all(after[name] != before[name] for name in MAPS))
 
 
 def test_both_texts_are_typed_and_words_find_their_partners(visitor: Visitor) -> None:
@@ -66,16 +70,6 @@ def test_both_texts_are_typed_and_words_find_their_partners(visitor: Visitor) ->
     expect(page.get_by_test_id("tokens-b").locator(".chip.alone")).to_contain_text(".")
     page.get_by_test_id("as-a").click()
     painted(page, "The cat sat on the mat.", "The cat sat on the mat.")
-
-
-def test_the_pointer_marks_the_same_cell_on_all_three_maps(visitor: Visitor) -> None:
-    page = painted(compare(visitor), TEXT, TEXT)
-    before = pictures(page)
-    box = page.get_by_test_id("map-b").bounding_box()
-    assert box is not None
-    page.get_by_test_id("map-b").hover(position={"x": box["width"] * 0.5, "y": box["height"] * 0.85})
-    expect(page.get_by_test_id("reading")).to_contain_text("→")
-    wait_until(page, lambda: pictures(page), lambda after: all(after[name] != before[name] for name in MAPS))
 
 
 def test_another_model_beside_the_first(visitor: Visitor) -> None:
@@ -105,15 +99,6 @@ def test_a_head_of_one_side_off_and_a_copied_link(visit: Visit) -> None:
     expect(theirs.get_by_test_id("switch-a")).to_have_attribute("aria-checked", "true")
 
 
-def test_two_heads_beside_each_other(visitor: Visitor) -> None:
-    page = compare(visitor, side_b=".")
-    page.get_by_test_id("linked").uncheck()
-    page.get_by_test_id("grid-b-4-1").click()
-    expect(page.get_by_test_id("head-title")).to_have_text("Two heads")
-    expect(page.get_by_test_id("map-title-b")).to_have_text("B · layer 4, head 1")
-    expect(page.get_by_test_id("map-title-a")).to_have_text("A · layer 0, head 0")
-
-
 def test_sides_are_swapped_with_all_that_sets_them_apart(visitor: Visitor) -> None:
     page = compare(visitor, text="We eat", side_b="text=We+drink&positional_encoding=alibi")
     page.get_by_test_id("swap").click()
@@ -123,7 +108,7 @@ def test_sides_are_swapped_with_all_that_sets_them_apart(visitor: Visitor) -> No
     wait_for_address(page, positional_encoding="alibi")
 
 
-def test_by_keyboard_alone(visitor: Visitor) -> None:
+def test_heads_are_chosen_by_keyboard_alone_and_two_stand_beside_each_other(visitor: Visitor) -> None:
     page = compare(visitor, side_b=".")
     page.get_by_test_id("apart-0-0").focus()
     page.keyboard.press("ArrowDown")
@@ -133,18 +118,19 @@ def test_by_keyboard_alone(visitor: Visitor) -> None:
     page.keyboard.press("ArrowUp")
     painted(page)
     expect(page.get_by_test_id("predictions")).to_contain_text("after Anna (position 11)")
+    page.get_by_test_id("linked").uncheck()
+    page.get_by_test_id("grid-b-4-1").click()
+    expect(page.get_by_test_id("head-title")).to_have_text("Two heads")
+    expect(page.get_by_test_id("map-title-b")).to_have_text("B · layer 4, head 1")
+    expect(page.get_by_test_id("map-title-a")).to_have_text("A · layer 1, head 1")
 
 
-def test_what_one_side_cannot_be_asked_is_said_with_its_name(visitor: Visitor) -> None:
+def test_the_sides_are_named_by_what_sets_them_apart_and_what_one_cannot_be_asked_is_said(visitor: Visitor) -> None:
     page = compare(visitor)
     page.get_by_test_id("text-b").fill("   ")
     expect(page.get_by_test_id("problem")).to_contain_text("B: The text is empty")
     page.get_by_test_id("as-a").click()
     expect(page.get_by_test_id("problem")).to_be_hidden()
-
-
-def test_the_sides_are_named_by_what_sets_them_apart(visitor: Visitor) -> None:
-    page = compare(visitor)
     expect(page.get_by_test_id("leave-presenter")).to_have_attribute("aria-keyshortcuts", "p")
     page.keyboard.press("p")
     for side, name in (("a", "RoPE (rotary)"), ("b", "None")):
@@ -157,9 +143,7 @@ def test_the_sides_are_named_by_what_sets_them_apart(visitor: Visitor) -> None:
 
 def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit) -> None:
     visitor = visit(width=390, height=844)
-    visitor.provoked = "404"  # Streamlit first asks a page's own address for its health
-    page = visitor.open("model=stories-causal", "/compare")
-    painted(page, TEXT, TEXT)
+    page = painted(compare(visitor), TEXT, TEXT)
     expect_to_fit(page, "apart", *MAPS)
 
 

@@ -1,10 +1,8 @@
-"""Each control of the Course in a browser: it is changed, and its screen's pictures with it.
+"""Each screen of the Course in a browser: a control of each kind is changed, and the screen's pictures with it.
 
-What runs for seconds (as "pretraining" does for each change, which labels 120 reviews twice) and files of one's own are
-left to tests/model/course/test_screens.py, which needs no browser.
+That every control changes what is computed, tests/model/course/test_screens.py says without a browser, as it does of
+what runs for seconds ("pretraining" labels 120 reviews twice for each change) and of files of one's own.
 """
-
-from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
@@ -58,17 +56,17 @@ CHANGE_CONTROLS = """async (screens, [name, changes]) => {
 
 
 def changes(path: str) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
-    """Each control of a screen, what is chosen before, and the values to try."""
-    found = []
+    """A control of each kind of a screen, what is chosen before, and the values to try."""
+    found = {}
     for place, (_, name, control) in CONTROLS.items():
         if place == f"{path}.{name}" and has_another_value(control):
             texts = [text for text in (*others(place, control), *ends(control)) if text != control.default]
-            found.append((name, [BEFORE[place]] if place in BEFORE else [], texts))
-    return found
+            found.setdefault(type(control), (name, [BEFORE[place]] if place in BEFORE else [], texts))
+    return list(found.values())
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_each_control_changes_the_pictures_of_its_screen(visitor: Visitor, chapter: str) -> None:
+def test_a_control_of_each_kind_changes_the_pictures_of_its_screen(visitor: Visitor, chapter: str) -> None:
     page, row = course(visitor, chapter=chapter), CHAPTERS[chapter]
     expect(page.get_by_test_id("chapter-title")).to_have_text(row.title)
     screens = page.get_by_test_id("screens")

@@ -1,7 +1,5 @@
 """The chapters on tokens, positions and heads: what a person changes changes the picture."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import Page, expect

@@ -111,8 +111,15 @@ def test_the_list_is_read_switched_and_shared(visit: Visit) -> None:
     changes(page, 1)
 
 
-def test_the_list_is_text_that_can_be_written_and_what_is_no_edit_can_be_taken_back(visitor: Visitor) -> None:
+def test_a_slider_is_one_change_and_the_list_is_text_that_can_be_written(visitor: Visitor) -> None:
     page = opened(visitor)
+    page.get_by_test_id("change-head").click()
+    slider = menu(page).get_by_test_id("make-heat")
+    slider.evaluate("e => { for (e.value = 0.25; e.value < 2; e.stepUp()) e.oninput(); e.oninput(); e.onchange(); }")
+    expect(page.get_by_test_id("latest")).to_have_text("Head 3 of layer 2: softmax temperature ×\u00a04")
+    wait_for_address(page, edits="decoder.2.self.scores[3]=scale:0.25")
+    page.get_by_test_id("undo").click()
+    changes(page, 0)
     listed(page)
     page.get_by_test_id("edits-as-text").click()
     box = page.get_by_test_id("edit-text")
@@ -128,14 +135,3 @@ def test_the_list_is_text_that_can_be_written_and_what_is_no_edit_can_be_taken_b
     changes(page, 1)
     page.get_by_test_id("sentence").press("Control+z")  # belongs to the text
     changes(page, 1)
-
-
-def test_a_slider_is_one_change_however_far_it_goes(visitor: Visitor) -> None:
-    page = opened(visitor)
-    page.get_by_test_id("change-head").click()
-    slider = menu(page).get_by_test_id("make-heat")
-    slider.evaluate("e => { for (e.value = 0.25; e.value < 2; e.stepUp()) e.oninput(); e.oninput(); e.onchange(); }")
-    expect(page.get_by_test_id("latest")).to_have_text("Head 3 of layer 2: softmax temperature ×\u00a04")
-    wait_for_address(page, edits="decoder.2.self.scores[3]=scale:0.25")
-    page.get_by_test_id("undo").click()
-    changes(page, 0)

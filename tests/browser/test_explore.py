@@ -63,7 +63,7 @@ def chips(page: Page) -> Locator:
     return page.get_by_test_id("tokens").locator("button")
 
 
-def test_typing_repaints_the_heads_and_the_prediction(visitor: Visitor) -> None:
+def test_typing_repaints_every_head_of_every_layer_and_the_prediction(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
     say(page, "The dog ran to the")
     before, predictions = pixels(page, 0, 0), page.get_by_test_id("predictions")
@@ -74,6 +74,10 @@ def test_typing_repaints_the_heads_and_the_prediction(visitor: Visitor) -> None:
     wait_until(page, lambda: pixels(page, 0, 0), lambda now: now != before)
     expect(predictions).not_to_have_text(said, use_inner_text=True)
     expect(chips(page).last).to_contain_text("because")
+    say(page, "The boy and the girl went home.")
+    heads = [(layer, head) for layer in range(6) for head in range(8)]
+    # Different heads look at different things.
+    wait_until(page, lambda: {pixels(page, *head) for head in heads}, lambda pictures: len(pictures) > 40)
 
 
 def test_tokens_that_read_as_before_keep_their_chips(visitor: Visitor) -> None:
@@ -102,7 +106,7 @@ def test_in_other_tabs_no_token_stays_marked_that_is_no_longer_asked(visitor: Vi
     expect(chips(page).nth(2)).to_have_class("chip")
 
 
-def test_an_answer_leaves_the_focus_of_the_keyboard_where_it_was(visitor: Visitor) -> None:
+def test_the_keyboard_chooses_tokens_and_heads_and_an_answer_leaves_its_focus_where_it_was(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
     say(page, "The dog saw the cat")
     chips(page).nth(2).focus()
@@ -111,6 +115,15 @@ def test_an_answer_leaves_the_focus_of_the_keyboard_where_it_was(visitor: Visito
     expect(chips(page).nth(2)).to_be_focused()
     page.keyboard.press("ArrowRight")
     expect(chips(page).nth(3)).to_be_focused()
+    say(page, "She looked at the")
+    page.get_by_test_id("head-0-0").click()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 1")
+    page.keyboard.press("o")
+    expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "false")
+    page.keyboard.press("o")
+    expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "true")
 
 
 def test_a_sentence_of_ours_says_what_to_look_at(visitor: Visitor) -> None:
@@ -138,24 +151,6 @@ def test_an_example_chooses_the_head_that_its_line_speaks_of(visitor: Visitor) -
     wait_for_address(page, sort="induction", layer=layer, head=head)
 
 
-def test_every_head_of_every_layer_is_painted(visitor: Visitor) -> None:
-    page = visitor.open("model=stories-causal")
-    say(page, "The boy and the girl went home.")
-    heads = [(layer, head) for layer in range(6) for head in range(8)]
-    # Different heads look at different things.
-    wait_until(page, lambda: {pixels(page, *head) for head in heads}, lambda pictures: len(pictures) > 40)
-
-
-def test_the_exact_chart_follows_the_sentence(visitor: Visitor) -> None:
-    page = visitor.open("model=stories-causal")
-    say(page, "A green bird")
-    open_charts(page)
-    chart = page.locator(".js-plotly-plot").first
-    expect(chart).to_contain_text("bird")
-    say(page, "A green lamp")
-    expect(chart).to_contain_text("lamp")
-
-
 def test_back_brings_the_sentence_that_was_there_before(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal&text=A+green+bird")
     instrument(page, "A green bird")
@@ -165,9 +160,11 @@ def test_back_brings_the_sentence_that_was_there_before(visitor: Visitor) -> Non
     instrument(page, "A green bird")
     say(page, "A green lamp")
     open_charts(page)  # what is used next may be sent with the older address
-    expect(page.locator(".js-plotly-plot").first).to_contain_text("lamp")
+    chart = page.locator(".js-plotly-plot").first
+    expect(chart).to_contain_text("lamp")
     page.go_back()
     instrument(page, "A green bird")
+    expect(chart).to_contain_text("bird")
     page.go_forward()
     instrument(page, "A green lamp")
 
@@ -283,33 +280,9 @@ def test_what_cannot_be_run_gets_a_sentence_and_the_page_stays(visitor: Visitor)
     expect(problem).to_be_hidden()
 
 
-def test_the_keyboard_chooses_and_switches_heads(visitor: Visitor) -> None:
-    page = visitor.open("model=stories-causal")
-    say(page, "She looked at the")
-    page.get_by_test_id("head-0-0").click()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowRight")
-    expect(page.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 1")
-    page.keyboard.press("o")
-    expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "false")
-    page.keyboard.press("o")
-    expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "true")
-
-
-def test_another_mask_lets_tokens_look_ahead(visitor: Visitor) -> None:
-    page = visitor.open("model=stories-causal")
-    say(page, "He went to the")
-    causal = pixels(page, 0, 0)
-    visitor.open("model=stories-causal&masks=none&text=He+went+to+the")
-    instrument(page, "He went to the")
-    expect(page.get_by_test_id("notes")).to_contain_text("not trained this way")
-    wait_until(page, lambda: pixels(page, 0, 0), lambda now: now != causal)
-
-
 def test_a_text_too_long_for_a_link_is_said_so(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
-    long = " ".join(["another"] * 220)
-    say(page, long)
+    say(page, " ".join(["another"] * 220))
     expect(page.get_by_text("too long for an address")).to_be_visible()
     wait_for_address(page, text=None)
 
@@ -319,22 +292,3 @@ def test_it_fits_a_phone_in_the_dark(visit: Visit) -> None:
     say(page, "The little duck swam in the")
     expect(page.get_by_test_id("predictions")).to_be_visible()
     expect_to_fit(page, "head-0-7")
-
-
-def positions(visitor: Visitor, scheme: str) -> Page:
-    """The Positions page, reached by its link, for a scheme put into the trained model."""
-    page = visitor.open(f"model=stories-causal&positional_encoding={scheme}")
-    page.get_by_role("link", name="Positions").click()
-    expect(page).to_have_url(re.compile("/positions"))
-    return page
-
-
-def test_every_position_scheme_without_weights_has_a_picture(visitor: Visitor) -> None:
-    for scheme in ("rope", "sinusoidal", "alibi"):
-        page = positions(visitor, scheme)
-        expect(page.locator(".js-plotly-plot").first).to_be_visible()
-
-
-def test_a_table_that_the_model_lacks_is_said_to_be_zero(visitor: Visitor) -> None:
-    for scheme in ("learned", "relative"):
-        expect(positions(visitor, scheme).get_by_text("they are zero, and all numbers are those of no")).to_be_visible()

@@ -1,7 +1,5 @@
 """What a person takes away from the page is downloaded, opened and read."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
@@ -146,6 +144,10 @@ def test_figures_say_where_they_are_from_also_without_the_line_at_their_foot(vis
     assert "stories-causal" not in foot() and root.findtext(f"{svg}desc") == line
     about = PdfReader(io.BytesIO(download(page, "export-pdf", tmp_path).read_bytes())).metadata
     assert about and about.subject == line and json.loads(str(about["/Keywords"]))["text"] == SENTENCE
+    page.keyboard.press("Escape")
+    open_charts(page)
+    expect(page.locator('.modebar-btn[data-title="Zoom in"]').first).to_be_attached()
+    expect(page.locator('.modebar-btn[data-title^="Download"]')).to_have_count(0)
 
 
 def test_lines_are_a_figure_too_and_any_script_is_drawn(visitor: Visitor, tmp_path: Path) -> None:
@@ -202,7 +204,9 @@ def test_all_heads_with_the_numbers_of_their_layers_are_one_figure(visitor: Visi
     assert "embedding" in paper.extract_text() and norms[0] in paper.extract_text()
 
 
-def test_numbers_of_the_picture_and_of_any_path(visitor: Visitor, tmp_path: Path) -> None:
+def test_numbers_of_the_picture_and_of_any_path_and_the_program_that_makes_them(
+    visitor: Visitor, tmp_path: Path
+) -> None:
     loaded = load(find_checkpoint("stories-causal"))
     trace = run(loaded.model, loaded.tokenizer, SENTENCE)
     page = menu(visitor, asked(layer=2, head=3, quantity="scores"), SENTENCE)
@@ -215,10 +219,6 @@ def test_numbers_of_the_picture_and_of_any_path(visitor: Visitor, tmp_path: Path
     page.get_by_test_id("export-path").fill("decoder.9.self.q")
     page.get_by_test_id("export-csv").click()
     expect(page.get_by_test_id("export-status")).to_contain_text("no value decoder.9.self.q")
-
-
-def test_the_program_is_the_one_that_the_server_wrote(visitor: Visitor) -> None:
-    page = menu(visitor, asked(layer=1), SENTENCE)
     assert f"run(model, loaded.tokenizer, '{SENTENCE}')" in copied(page, "export-python")
     assert copied(page, "export-shell").startswith("headlight trace --model stories-causal")
 
@@ -441,7 +441,6 @@ def test_presenter_mode_keeps_order_examples_undo_and_export_in_one_menu(visitor
 
 @pytest.mark.parametrize("path", ["/compare", "/generate", "/positions", "/models"])
 def test_p_and_leave_work_on_every_page(visitor: Visitor, path: str) -> None:
-    visitor.provoked = "404"  # Streamlit first asks a page's own address for its health
     page = visitor.open("model=stories-causal", path)
     leave = page.get_by_test_id("leave-presenter")
     expect(leave).to_have_attribute("aria-keyshortcuts", "p")
@@ -453,24 +452,16 @@ def test_p_and_leave_work_on_every_page(visitor: Visitor, path: str) -> None:
     expect(leave).to_be_hidden()
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720), (1024, 768), (390, 844)])
-def test_presenter_mode_fits_the_projector(visit: Visit, width: int, height: int) -> None:
-    page = visit(dark=True, width=width, height=height).open(asked(presenter=1))
+def test_presenter_mode_fits_the_projector(visit: Visit) -> None:
+    page = visit(dark=True).open(asked(presenter=1))
     instrument(page, SENTENCE)
-    expect_to_fit(page)
-    if width > 1000:  # all of the chosen head is on the screen
-        wait_until(
-            page,
-            page.get_by_test_id("reading").bounding_box,
-            lambda box: box is not None and box["y"] + box["height"] <= height,
-        )
-    page.get_by_test_id("plot-lines").click()
-    expect(page.get_by_test_id("head-canvas")).to_be_visible()
-    wait_for_address(page, presenter="1", plot="lines")
-
-
-def test_charts_have_no_camera_whose_picture_would_not_say_where_it_is_from(visitor: Visitor) -> None:
-    page = visitor.open(asked(layer=1, head=2))
-    open_charts(page)
-    expect(page.locator('.modebar-btn[data-title="Zoom in"]').first).to_be_attached()
-    expect(page.locator('.modebar-btn[data-title^="Download"]')).to_have_count(0)
+    reading, below = page.get_by_test_id("reading"), "reading => reading.getBoundingClientRect().bottom - innerHeight"
+    for width, height in ((1440, 900), (1280, 720), (1024, 768), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        expect_to_fit(page)
+        if width > 1000:  # all of the chosen head is on the screen
+            wait_until(page, lambda: reading.evaluate(below), lambda pixels: pixels <= 0)
+        for plot in ("lines", "heatmap"):
+            page.get_by_test_id(f"plot-{plot}").click()
+            expect(page.get_by_test_id("head-canvas")).to_be_visible()
+    wait_for_address(page, presenter="1")

@@ -12,10 +12,8 @@ PROMPT = "Once upon a time there was a little"
 
 
 def generate(visitor: Visitor, query: str) -> Page:
-    """The Generate page, reached by its link, once it knows what comes next."""
-    page = visitor.open(query)
-    page.get_by_role("link", name="Generate").click()
-    return ready(page)
+    """The Generate page at an address, once it knows what comes next."""
+    return ready(visitor.open(query, "/generate"))
 
 
 def ready(page: Page, generated: int | None = None) -> Page:
@@ -98,19 +96,27 @@ def test_a_copied_link_shows_somebody_else_the_same_text(visit: Visit) -> None:
     places = [word.get_attribute("data-place") for word in words(page).all()]
     steps = r"\.".join(rf"{place}-\d+" for place in places)
     link = wait_for_address(page, generated=re.compile(rf"[0-9a-f]{{4}}:{steps}"))
-    theirs = ready(generate(ben, link), 3)
+    theirs = ben.open(link)
+    theirs.get_by_role("link", name="Generate").click()
+    ready(theirs, 3)
     expect(words(theirs)).to_have_text(told, use_inner_text=True)
     expect(theirs.get_by_test_id("candidates")).to_have_text(candidates, use_inner_text=True)
     expect(theirs.get_by_test_id("top-k")).to_have_value("50")
 
 
-def test_sampling_settings_filter_candidates(visitor: Visitor) -> None:
+def test_settings_filter_candidates_and_a_prompt_that_cannot_be_read_gets_a_sentence(visitor: Visitor) -> None:
     page = generate(visitor, f"model=stories-causal&sampling=t1,k3&text={quote(PROMPT)}")
     listed = page.get_by_test_id("candidates").get_by_role("button")
     expect(listed.filter(has_text="filtered out")).to_have_count(9)
     page.get_by_test_id("temperature").fill("0")
     expect(page.get_by_test_id("sample")).to_contain_text("nothing is random")
     expect(listed.filter(has_text="filtered out")).to_have_count(11)
+    page.get_by_test_id("prompt").fill("")
+    expect(page.get_by_test_id("problem")).to_contain_text("empty")
+    page.get_by_test_id("prompt").fill("</script><b>x</b> 😀")
+    expect(page.get_by_test_id("problem")).to_be_hidden()
+    expect(page.get_by_test_id("page")).to_contain_text("</script>")
+    expect(page.get_by_test_id("page").locator("b")).to_have_count(0)
 
 
 def test_masks_are_filled_and_another_word_can_be_masked(visitor: Visitor) -> None:
@@ -143,21 +149,9 @@ def test_by_keyboard_alone(visitor: Visitor) -> None:
     ready(page, 3)
 
 
-def test_a_prompt_that_cannot_be_read_gets_a_sentence_and_the_page_stays(visitor: Visitor) -> None:
-    page = generate(visitor, f"model=stories-causal&text={quote(PROMPT)}")
-    page.get_by_test_id("prompt").fill("")
-    expect(page.get_by_test_id("problem")).to_contain_text("empty")
-    page.get_by_test_id("prompt").fill("</script><b>x</b> 😀")
-    expect(page.get_by_test_id("problem")).to_be_hidden()
-    expect(page.get_by_test_id("page")).to_contain_text("</script>")
-    expect(page.get_by_test_id("page").locator("b")).to_have_count(0)
-
-
 def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit) -> None:
     visitor = visit(width=390, height=844)
-    visitor.provoked = "404"  # Streamlit first asks a page's own address for its health
-    page = visitor.open(f"model=stories-causal&text={quote(PROMPT)}", "/generate")
-    step(ready(page), 2)
+    page = step(generate(visitor, f"model=stories-causal&text={quote(PROMPT)}"), 2)
     expect_to_fit(page, "candidates", "map", "cache-strips")
 
 

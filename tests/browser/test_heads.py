@@ -53,15 +53,6 @@ def largest_told(page: Page) -> float:
     return float(re.findall(r"([\d.]+) %", reading(page).inner_text())[0])
 
 
-def test_the_map_alone_has_a_colour_scale(visitor: Visitor) -> None:
-    page = opened(visitor)
-    scale = page.get_by_test_id("scale")
-    plot(page, "table")
-    expect(scale).to_be_hidden()
-    plot(page, "heatmap")
-    expect(scale).to_be_visible()
-
-
 def test_the_heads_can_be_put_in_the_order_of_what_they_do(visitor: Visitor) -> None:
     page = opened(visitor)
     expect(thumbs(page).first).to_have_attribute("data-testid", "head-0-0")
@@ -236,7 +227,7 @@ def test_what_is_locked_in_one_picture_is_marked_in_all(visitor: Visitor) -> Non
     expect(page.get_by_test_id("tokens").locator(".locked")).to_have_count(0)
 
 
-def test_the_table_is_saved_and_copied_with_all_its_numbers(visitor: Visitor) -> None:
+def test_the_table_is_saved_and_copied_with_all_its_numbers_and_says_its_rules(visitor: Visitor) -> None:
     page = opened(visitor, "&layer=1&head=1&plot=table")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     rows = numbers(page)
@@ -248,6 +239,32 @@ def test_the_table_is_saved_and_copied_with_all_its_numbers(visitor: Visitor) ->
     expect(page.get_by_test_id("copy-table")).to_have_text("Copied")
     copied: str = page.evaluate("navigator.clipboard.readText()")
     assert [line.split("\t")[1:3] for line in copied.splitlines()][2] == [f"{rows[1][0]:.8g}", f"{rows[1][1]:.8g}"]
+    page.get_by_test_id("options-button").click()
+    for name, told in (
+        ("hide-first", "first token hidden, rows not renormalised"),
+        ("renormalize", "rows renormalised"),
+    ):
+        page.get_by_test_id(name).check()
+        expect(rules(page)).to_contain_text(told)
+    page.keyboard.press("Escape")
+    wait_until(
+        page,
+        lambda: [sum(row[: place + 1]) for place, row in enumerate(numbers(page))],
+        lambda sums: all(abs(total - 1) < 1e-5 for total in sums),
+    )
+    page.get_by_test_id("options-button").click()
+    page.get_by_test_id("top-mass").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    expect(rules(page)).to_contain_text("the largest of each row that make 80 %")
+    page.get_by_test_id("unit").select_option("words")
+    expect(rules(page)).to_contain_text("sum over keys, mean over queries")
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("options")).to_be_hidden()
+    wait_for_address(page, top_mass="80")
+    page.get_by_test_id("options-button").click()
+    page.get_by_test_id("reset-options").click()
+    expect(rules(page)).to_have_text("attention weight")
 
 
 def test_heads_and_pictures_change_without_the_server(visitor: Visitor) -> None:
@@ -345,36 +362,6 @@ def test_a_difference_that_cannot_be_shown_leaves_no_words_of_the_picture_before
     wait_for_address(page, quantity="minus_text")
 
 
-def test_the_rules_of_a_picture_are_said_under_it(visitor: Visitor) -> None:
-    page = opened(visitor, "&layer=2&head=3&plot=table")
-    page.get_by_test_id("options-button").click()
-    for name, told in (
-        ("hide-first", "first token hidden, rows not renormalised"),
-        ("renormalize", "rows renormalised"),
-    ):
-        page.get_by_test_id(name).check()
-        expect(rules(page)).to_contain_text(told)
-    page.keyboard.press("Escape")
-    wait_until(
-        page,
-        lambda: [sum(row[: place + 1]) for place, row in enumerate(numbers(page))],
-        lambda sums: all(abs(total - 1) < 1e-5 for total in sums),
-    )
-    page.get_by_test_id("options-button").click()
-    page.get_by_test_id("top-mass").focus()
-    for _ in range(4):
-        page.keyboard.press("ArrowLeft")
-    expect(rules(page)).to_contain_text("the largest of each row that make 80 %")
-    page.get_by_test_id("unit").select_option("words")
-    expect(rules(page)).to_contain_text("sum over keys, mean over queries")
-    page.keyboard.press("Escape")
-    expect(page.get_by_test_id("options")).to_be_hidden()
-    wait_for_address(page, top_mass="80")
-    page.get_by_test_id("options-button").click()
-    page.get_by_test_id("reset-options").click()
-    expect(rules(page)).to_have_text("attention weight")
-
-
 def test_a_pair_of_sentences_has_four_parts(visitor: Visitor) -> None:
     text = "The dog ran. [SEP] The cat slept."
     page = visitor.open("model=stories-masked&plot=table&text=" + text.replace(" ", "+"))
@@ -424,19 +411,18 @@ def test_a_long_text_stays_readable_and_turns_its_pages(visitor: Visitor) -> Non
     expect(reading(page)).to_contain_text("looks at")
 
 
-def test_pointing_at_a_key_marks_its_chip_and_moves_nothing(visitor: Visitor) -> None:
+def test_pointing_marks_a_chip_and_moves_nothing_and_shift_click_selects_no_text(visitor: Visitor) -> None:
     page = opened(visitor)
     plot(page, "table")
+    expect(page.get_by_test_id("scale")).to_be_hidden()
     chip = page.get_by_test_id("tokens").locator("button").nth(1)
     expect(chip).to_be_visible()
     before = chip.bounding_box()
     page.get_by_test_id("sheet").locator("td[data-col='1']").nth(2).hover()
     expect(chip).to_contain_class("key")
     assert chip.bounding_box() == before
-
-
-def test_shift_click_chooses_and_selects_no_text(visitor: Visitor) -> None:
-    page = opened(visitor)
+    plot(page, "heatmap")
+    expect(page.get_by_test_id("scale")).to_be_visible()
     plot(page, "text")
     words = page.get_by_test_id("prose").locator(".word")
     words.nth(1).click()

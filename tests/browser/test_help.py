@@ -1,40 +1,38 @@
 """What cannot be found by looking is told: by a sheet, and on a touch screen by titles. An outline before all."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.visitor import Visitor
 
 
-@pytest.mark.parametrize(("title", "part"), [("Explore", "instrument"), ("Models", "stFileUploader")])
-def test_a_key_opens_the_sheet_on_every_page(visitor: Visitor, title: str, part: str) -> None:
+def test_on_every_page_a_key_opens_the_sheet_and_the_outline_leaves_the_document(visitor: Visitor) -> None:
     page = visitor.open()
-    page.get_by_test_id("stSidebar").get_by_role("link", name=title).click()
-    expect(page.get_by_test_id(part).first).to_be_visible()
-    visitor.settle()
     sheet = page.get_by_test_id("help-sheet")
-    expect(sheet).to_be_hidden()
-    expect(page.get_by_test_id("help-button")).to_be_visible()
-    page.locator("body").press("?")
-    expect(sheet).to_be_visible()
-    expect(sheet).to_contain_text("Right click")
-    page.keyboard.press("Escape")
-    expect(sheet).to_be_hidden()
-    page.get_by_test_id("help-button").click()
-    page.get_by_test_id("help-close").click()
-    expect(sheet).to_be_hidden()
+    for title, part in (("Explore", "instrument"), ("Models", "stFileUploader")):
+        page.get_by_test_id("stSidebar").get_by_role("link", name=title).click()
+        expect(page.get_by_test_id(part).first).to_be_visible()
+        visitor.settle()
+        expect(page.locator(".headlight-skeleton")).to_have_count(0)
+        expect(sheet).to_be_hidden()
+        expect(page.get_by_test_id("help-button")).to_be_visible()
+        page.locator("body").press("?")
+        expect(sheet).to_be_visible()
+        expect(sheet).to_contain_text("Right click")
+        page.keyboard.press("Escape")
+        expect(sheet).to_be_hidden()
+        page.get_by_test_id("help-button").click()
+        page.get_by_test_id("help-close").click()
+        expect(sheet).to_be_hidden()
 
 
-def test_a_question_mark_in_a_sentence_is_one(visitor: Visitor) -> None:
+def test_a_page_at_rest_animates_nothing_reads_titles_to_a_finger_and_leaves_question_marks_to_a_sentence(
+    visitor: Visitor,
+) -> None:
     page = visitor.open("model=stories-causal")
-    page.get_by_test_id("sentence").fill("Who")
-    page.get_by_test_id("sentence").press("?")
-    expect(page.get_by_test_id("sentence")).to_have_value("Who?")
-    expect(page.get_by_test_id("help-sheet")).to_be_hidden()
-
-
-def test_a_finger_that_rests_reads_what_a_pointer_would(visitor: Visitor) -> None:
-    page = visitor.open("model=stories-causal")
+    # Whatever is animated for ever costs every letter some frames, although nobody sees it.
+    page.wait_for_function(
+        "() => document.getAnimations().every((each) => each.effect.getComputedTiming().endTime < Infinity)"
+    )
     metric = page.get_by_test_id("metrics").locator("[title]").first
     title = metric.get_attribute("title")
     assert title
@@ -45,19 +43,7 @@ def test_a_finger_that_rests_reads_what_a_pointer_would(visitor: Visitor) -> Non
     expect(hint).to_be_visible()
     page.get_by_test_id("instrument").dispatch_event("pointerdown", finger)
     expect(hint).to_be_hidden()
-
-
-def test_the_outline_of_a_page_leaves_the_document(visitor: Visitor) -> None:
-    page = visitor.open()
-    expect(page.locator(".headlight-skeleton")).to_have_count(0)
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Positions").click()
-    expect(page.get_by_role("heading", name="How the model knows order")).to_be_visible()
-    expect(page.locator(".headlight-skeleton")).to_have_count(0)
-
-
-def test_a_page_at_rest_animates_nothing(visitor: Visitor) -> None:
-    # Whatever is animated for ever costs every letter some frames, although nobody sees it.
-    page = visitor.open("model=stories-causal")
-    page.wait_for_function(
-        "() => document.getAnimations().every((each) => each.effect.getComputedTiming().endTime < Infinity)"
-    )
+    page.get_by_test_id("sentence").fill("Who")
+    page.get_by_test_id("sentence").press("?")
+    expect(page.get_by_test_id("sentence")).to_have_value("Who?")
+    expect(page.get_by_test_id("help-sheet")).to_be_hidden()

@@ -1,7 +1,5 @@
 """A model that reads pictures, as a person uses it: choose one, click a patch, bring one's own."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import FilePayload, Locator, Page, expect
@@ -47,14 +45,6 @@ def test_a_drawn_picture_is_chosen_and_a_patch_asked(visitor: Visitor) -> None:
     wait_until_repainted(page, after)
     wait_for_address(page, image="house", query=re.compile("9|1[0-9]"))
     expect(page.get_by_test_id("reading")).to_contain_text("3,")
-
-
-def test_a_head_switched_off_changes_what_the_picture_is_taken_for(visitor: Visitor) -> None:
-    page = visitor.open("model=seer&image=chess")
-    instrument(page, "chess")
-    page.get_by_test_id("head-switch").click()
-    expect(page.get_by_test_id("predictions")).to_contain_text("as trained")
-    expect(page.get_by_test_id("reading")).to_contain_text("switched off")
 
 
 def test_the_logit_lens_ends_with_the_label_and_reads_single_patches(visitor: Visitor) -> None:
@@ -103,7 +93,7 @@ def test_ones_own_picture_is_looked_at_and_nobody_elses(visit: Visit) -> None:
     assert other.request.get(f"{ben.url}/api/image/{name}").status == 404
 
 
-def test_what_is_no_picture_is_refused_by_a_sentence(visitor: Visitor) -> None:
+def test_what_is_no_picture_is_refused_and_a_head_that_is_off_changes_what_one_is_taken_for(visitor: Visitor) -> None:
     page = visitor.open("model=seer")
     instrument(page, "")
     for sent in (file(b"no picture"), file(bytes(9 << 20)), file(b"<svg/>", "x.svg", "image/svg+xml")):
@@ -113,6 +103,9 @@ def test_what_is_no_picture_is_refused_by_a_sentence(visitor: Visitor) -> None:
     page.get_by_test_id("picture-chess").click()
     instrument(page, "chess")
     expect(page.get_by_test_id("problem")).to_be_hidden()
+    page.get_by_test_id("head-switch").click()
+    expect(page.get_by_test_id("predictions")).to_contain_text("as trained")
+    expect(page.get_by_test_id("reading")).to_contain_text("switched off")
 
 
 def test_a_phone_shows_the_picture_too(visit: Visit) -> None:

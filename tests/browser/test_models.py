@@ -1,7 +1,5 @@
 """The Models page as a person uses it: what is here, what they bring themselves, and what is refused."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator
@@ -42,9 +40,8 @@ def files(tiny: Path) -> Zip:
 
 
 def models(visitor: Visitor, query: str = "") -> Page:
-    """The Models page, reached as a person does."""
-    page = visitor.open(query)
-    page.get_by_role("link", name="Models").click()
+    """The Models page at an address."""
+    page = visitor.open(query, "/models")
     expect(page.get_by_role("heading", name="Models", exact=True)).to_be_visible()
     return visitor.settle()
 
@@ -63,13 +60,6 @@ def cards(page: Page) -> Locator:
 def card(page: Page, title: str) -> Locator:
     """The container of a card with its buttons."""
     return page.locator("[class*=st-key-card]").filter(has=page.get_by_role("heading", name=title, exact=True))
-
-
-def test_a_page_opens_at_its_own_address_without_an_error_in_the_console(visitor: Visitor) -> None:
-    page = visitor.open(path="/models")
-    expect(page.get_by_test_id("stSidebar").get_by_role("link", name="Explore")).to_be_visible()
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Positions").click()
-    expect(page).to_have_url(re.compile(re.escape(visitor.url) + r"/positions(\?|$)"))
 
 
 def test_beside_the_sidebar_of_a_tablet_cards_charts_and_columns_keep_their_width(visit: Visit) -> None:

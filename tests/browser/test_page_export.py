@@ -1,7 +1,5 @@
 """What a person exports from Compare, Generate and Positions is downloaded, opened and read."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path
@@ -93,7 +91,6 @@ def test_generate_exports_its_steps(visitor: Visitor, tmp_path: Path) -> None:
 
 
 def test_positions_export_their_charts_and_the_numbers_behind_them(visitor: Visitor, tmp_path: Path) -> None:
-    visitor.provoked = "404"  # Streamlit first asks a page's own address for its health
     page = visitor.open("model=stories-causal&positional_encoding=alibi", "/positions")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     expect(page.locator('.modebar-btn[data-title^="Download"]')).to_have_count(0)
@@ -114,7 +111,6 @@ def test_positions_export_their_charts_and_the_numbers_behind_them(visitor: Visi
 
 
 def test_losses_say_of_which_models_they_are(visitor: Visitor, tmp_path: Path) -> None:
-    visitor.provoked = "404"  # Streamlit first asks a page's own address for its health
     page = visitor.open("model=stories-causal&positional_encoding=alibi", "/positions")
     table = page.get_by_test_id("losses").first
     expect(table).to_be_visible()
@@ -135,7 +131,6 @@ def test_losses_say_of_which_models_they_are(visitor: Visitor, tmp_path: Path) -
 
 def test_the_menus_fit_a_phone(visit: Visit) -> None:
     visitor = visit(width=390, height=844)
-    visitor.provoked = "404"  # Streamlit first asks a page's own address for its health
     page = step(ready(visitor.open(f"model=stories-causal&text={quote(PROMPT)}", "/generate")))
     open_menu(page, "Attention of each step")
     expect_to_fit(page, "export-menu")

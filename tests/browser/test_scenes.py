@@ -1,7 +1,5 @@
 """Scenes as a teacher uses them: collected on several pages, put in order, and shown by the arrow keys."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -53,7 +51,7 @@ def scenes_of_two_pages(visitor: Visitor) -> Page:
     return page
 
 
-def test_arrow_keys_go_through_scenes_of_several_pages_also_after_a_reload(visitor: Visitor) -> None:
+def test_arrow_keys_go_through_scenes_also_after_a_reload_and_stay_with_whoever_uses_them(visitor: Visitor) -> None:
     page = scenes_of_two_pages(visitor)
     page.reload()
     painted(page, SENTENCE, SENTENCE)
@@ -75,14 +73,8 @@ def test_arrow_keys_go_through_scenes_of_several_pages_also_after_a_reload(visit
     page.get_by_test_id("scene-back").click()
     instrument(page, SENTENCE)
     expect(counter).to_have_text("1 / 2")
-
-
-def test_arrows_stay_with_whoever_uses_them(visitor: Visitor) -> None:
-    page = scenes_of_two_pages(visitor)
-    expect(page.get_by_test_id("leave-presenter")).to_have_attribute("aria-keyshortcuts", "p")
-    page.keyboard.press("p")
-    counter = scenes_counter(page)
-    expect(counter).to_have_text("2 / 2")
+    page.keyboard.press("ArrowRight")
+    painted(page, SENTENCE, SENTENCE)
     page.get_by_test_id("text-a").click()
     page.keyboard.press("ArrowLeft")
     cell = page.get_by_test_id("grid-a").get_by_role("gridcell").first

@@ -129,15 +129,11 @@ def test_a_table_drawn_anew_under_a_resting_mouse_does_not_take_the_reading_from
     expect(reading).to_contain_text("After layer 3")
 
 
-def test_nine_tokens_fit_into_the_logit_lens(visitor: Visitor) -> None:
+def test_nine_tokens_fit_into_the_logit_lens_and_a_longer_text_is_read_a_window_at_a_time(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal&tab=layers&text=Once+upon+a+time+there+was+a+little")
     expect(page.get_by_test_id("lens-6-8")).to_be_visible()
     too_wide = "table => table.parentElement.scrollWidth - table.parentElement.clientWidth"
     wait_until(page, lambda: page.get_by_test_id("lens").evaluate(too_wide), lambda pixels: pixels <= 0)
-
-
-def test_a_longer_text_is_read_a_window_at_a_time(visitor: Visitor) -> None:
-    page = visitor.open("model=stories-causal&tab=layers")
     say(page, "One two three. " * 20)
     shown = page.get_by_test_id("lens-windows")
     expect(shown).to_contain_text(re.compile(r"tokens \d\d to \d\d of \d\d"))
@@ -206,23 +202,7 @@ def test_the_flow_graph_is_read_and_a_head_chosen_by_keyboard(visitor: Visitor) 
     expect(page.get_by_test_id("steps-head")).to_have_value(found[2])
 
 
-def test_all_heads_are_turned_off_in_turn(visitor: Visitor) -> None:
-    page = enter(visitor, "tab=layers&analysis=head_ablation")
-    page.get_by_test_id("ablate").click()
-    expect(page.get_by_test_id("ablate-status")).to_contain_text("48 of 48 heads")
-    expect(page.get_by_test_id("ablation-ranked").locator("li")).to_have_count(10)
-    page.get_by_test_id("ablation-5-2").hover()
-    expect(page.get_by_test_id("ablation-reading")).to_contain_text("Layer 5, head 2")
-    told = re.search(r"from ([\d.]+) % to ([\d.]+) %", page.get_by_test_id("ablation-reading").inner_text())
-    assert told
-    page.get_by_test_id("ablation-5-2").click()
-    page.get_by_test_id("part-heads-decoder.self-5").press("Enter")
-    page.get_by_test_id("head-switch").click()
-    likeliest = page.get_by_test_id("predictions").locator(".candidate").filter(has_text=f"{told[2]} %")
-    expect(likeliest.first).to_be_visible()
-
-
-def test_turning_heads_off_can_be_stopped_and_gone_on_with(visitor: Visitor) -> None:
+def test_all_heads_are_turned_off_in_turn_stopped_and_gone_on_with(visitor: Visitor) -> None:
     page = enter(visitor, "tab=layers&analysis=head_ablation")
     asked: list[Route] = []
 
@@ -240,6 +220,17 @@ def test_turning_heads_off_can_be_stopped_and_gone_on_with(visitor: Visitor) -> 
     button.click()
     expect(button).to_have_text("Done")
     assert len(asked) == 7  # what was known was not asked again; only what was stopped
+    expect(page.get_by_test_id("ablate-status")).to_contain_text("48 of 48 heads")
+    expect(page.get_by_test_id("ablation-ranked").locator("li")).to_have_count(10)
+    page.get_by_test_id("ablation-5-2").hover()
+    expect(page.get_by_test_id("ablation-reading")).to_contain_text("Layer 5, head 2")
+    told = re.search(r"from ([\d.]+) % to ([\d.]+) %", page.get_by_test_id("ablation-reading").inner_text())
+    assert told
+    page.get_by_test_id("ablation-5-2").click()
+    page.get_by_test_id("part-heads-decoder.self-5").press("Enter")
+    page.get_by_test_id("head-switch").click()
+    likeliest = page.get_by_test_id("predictions").locator(".candidate").filter(has_text=f"{told[2]} %")
+    expect(likeliest.first).to_be_visible()
 
 
 def test_the_tokens_show_which_one_is_the_query_and_which_the_key(visitor: Visitor) -> None:
@@ -263,13 +254,20 @@ def test_the_tokens_show_which_one_is_the_query_and_which_the_key(visitor: Visit
     expect(query).to_have_attribute("data-position", "7")
 
 
-def test_heads_are_switched_off_until_the_answer_changes(visitor: Visitor) -> None:
+def test_heads_are_searched_until_the_answer_changes_stopped_and_gone_on_with(visitor: Visitor) -> None:
     page = enter(visitor, "tab=layers&analysis=head_search")
     best = page.get_by_test_id("predictions").locator(".candidate .token").first
     before = best.inner_text()
-    page.get_by_test_id("search").click()
-    outcome, rows = page.get_by_test_id("search-outcome"), page.get_by_test_id("search-found").locator("li")
-    expect(outcome).to_contain_text("the answer is")
+    page.route("**/api/head_search", lambda route: None, times=1)  # never answered
+    button = page.get_by_test_id("search")
+    button.click()
+    expect(button).to_have_text("Stop")
+    button.click()
+    expect(button).to_have_text("Find the heads")
+    button.click()
+    expect(page.get_by_test_id("search-outcome")).to_contain_text("the answer is")
+    expect(button).to_be_hidden()
+    rows = page.get_by_test_id("search-found").locator("li")
     told = re.findall(r"([\d.]+) %", rows.last.inner_text())
     steps = rows.count()
     page.get_by_test_id("search-apply").click()
@@ -283,26 +281,6 @@ def test_heads_are_switched_off_until_the_answer_changes(visitor: Visitor) -> No
     page.get_by_test_id("undo").click()
     expect(best).to_have_text(before)
     expect(page.get_by_test_id("search-apply")).to_be_visible()
-
-
-def test_a_search_can_be_stopped_and_gone_on_with(visitor: Visitor) -> None:
-    page = enter(visitor, "tab=layers&analysis=head_search")
-    asked: list[Route] = []
-
-    def answer_but_the_first(route: Route) -> None:
-        asked.append(route)
-        if len(asked) != 1:
-            route.continue_()
-
-    page.route("**/api/head_search", answer_but_the_first)
-    button = page.get_by_test_id("search")
-    button.click()
-    expect(button).to_have_text("Stop")
-    button.click()
-    expect(button).to_have_text("Find the heads")
-    button.click()
-    expect(page.get_by_test_id("search-outcome")).to_contain_text("the answer is")
-    expect(button).to_be_hidden()
 
 
 def test_a_masked_model_has_the_tabs_too(visitor: Visitor) -> None:

@@ -1,7 +1,5 @@
 """Tasks as a person uses it: type, see the answer, and see what it was read from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,6 +7,7 @@ import numpy as np
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
+from tests.browser.test_explore import say
 from tests.browser.test_export import download
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
 
@@ -151,3 +150,13 @@ def test_a_page_that_cannot_show_a_model_opens_another_and_says_so(visitor: Visi
     page.go_back()
     expect(page).to_have_url(f"{visitor.url}/?model=sort")
     expect(page.get_by_test_id("sentence")).to_be_visible()
+
+
+def test_the_text_of_one_task_does_not_become_that_of_the_next(visitor: Visitor) -> None:
+    page = tasks(visitor, "task=sort")
+    say(page, "1.5 0.2")
+    page.get_by_text("Translate", exact=True).click()
+    expect(page.get_by_test_id("source")).to_be_visible()
+    expect(page.get_by_test_id("sentence")).not_to_have_value("1.5 0.2")
+    page.wait_for_timeout(1_000)  # a report that comes late would bring the text back
+    expect(page.get_by_test_id("sentence")).not_to_have_value("1.5 0.2")

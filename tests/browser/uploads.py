@@ -1,7 +1,5 @@
 """Uploads for the tests of the page: a tiny checkpoint as a zip, and zips that nobody should open."""
 
-from __future__ import annotations
-
 import stat
 import zipfile
 from collections.abc import Mapping

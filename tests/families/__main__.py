@@ -1,7 +1,5 @@
 """`python -m tests.families [FAMILY ...]`: the largest difference of each family from transformers, as a table."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

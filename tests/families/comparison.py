@@ -1,7 +1,5 @@
 """A case compared with transformers, through `headlight trace`."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

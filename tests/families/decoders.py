@@ -1,7 +1,5 @@
 """Tiny models of the decoder families."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.families.reference import Case

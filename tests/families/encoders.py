@@ -1,7 +1,5 @@
 """Tiny models of the encoder and encoder-decoder families."""
 
-from __future__ import annotations
-
 from tests.families.decoders import NEOX
 from tests.families.reference import Case
 
@@ -35,6 +33,8 @@ BART = {
     "max_position_embeddings": 20,
     "decoder_start_token_id": 2,
 }
+M2M = BART | {"pad_token_id": 25}  # no token of the text is the padding
+SLANTED = {"decoder_layers": 3, "encoder_layers": 1, "decoder_ffn_dim": 19, "decoder_attention_heads": 4}
 CLASSIFIER = {"num_labels": 3, "eos_token_id": 2, "pad_token_id": 0}  # the text ends with [SEP], which is number 2
 
 ENCODERS: dict[str, list[Case]] = {
@@ -217,5 +217,27 @@ ENCODERS: dict[str, list[Case]] = {
             },
         ),
         Case("MarianModel", BART | {"pad_token_id": 0, "decoder_start_token_id": 0}),
+    ],
+    "mt5": [
+        Case("MT5ForConditionalGeneration", T5),
+        Case("MT5ForConditionalGeneration", T5 | {"num_decoder_layers": 1, "feed_forward_proj": "relu"}),
+        Case("MT5EncoderModel", T5 | {"d_kv": 5}),
+    ],
+    "mbart": [
+        Case("MBartForConditionalGeneration", BART | {"scale_embedding": True}),
+        Case("MBartModel", BART | SLANTED),
+        Case("MBartForSequenceClassification", BART | CLASSIFIER, special=True),
+    ],
+    "m2m_100": [
+        Case("M2M100ForConditionalGeneration", BART | {"scale_embedding": False}),
+        Case("M2M100Model", BART | SLANTED | {"pad_token_id": 0}),
+    ],
+    "pegasus": [
+        Case("PegasusForConditionalGeneration", M2M | {"activation_function": "relu"}),
+        Case("PegasusModel", M2M | SLANTED | {"scale_embedding": True}),
+    ],
+    "blenderbot": [
+        Case("BlenderbotForConditionalGeneration", M2M | {"scale_embedding": True}),
+        Case("BlenderbotModel", M2M | SLANTED),
     ],
 }

@@ -1,7 +1,5 @@
 """Tiny models that read images."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.families.reference import Case

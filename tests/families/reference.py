@@ -1,7 +1,5 @@
 """Reference checkpoints: tiny random models of `transformers`, saved as folders, and their outputs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -47,7 +45,7 @@ def build(case: Case, folder: Path) -> Any:
     """Save the case's model as a folder, with a tokenizer; returns the model."""
     kind = getattr(transformers, case.kind)
     torch.manual_seed(0)
-    config = kind.config_class(**({} if case.image else {"vocab_size": VOCABULARY}), **case.config)
+    config = kind.config_class(**with_vocabulary(case))
     model = kind._from_config(config, attn_implementation=case.implementation).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -62,6 +60,15 @@ def build(case: Case, folder: Path) -> Any:
     if case.prepare:
         (folder / "preprocessor_config.json").write_text(json.dumps(case.prepare))
     return _cast(model, torch.float32)
+
+
+def with_vocabulary(case: Case) -> dict[str, Any]:
+    """The config's fields with the size of the vocabulary, which a text stack inside a model has for itself."""
+    if case.image:
+        return case.config
+    if "text_config" in case.config:
+        return case.config | {"text_config": {"vocab_size": VOCABULARY, **case.config["text_config"]}}
+    return {"vocab_size": VOCABULARY, **case.config}
 
 
 def change_config(folder: Path, **fields: Any) -> None:
@@ -138,7 +145,9 @@ def tokenizer(special: bool) -> tokenizers.Tokenizer:
 
 def has_decoder(case: Case, model: Any) -> bool:
     """Whether the case is an encoder-decoder."""
-    return bool(model.config.is_encoder_decoder) and case.kind not in ("T5EncoderModel", "T5ForTokenClassification")
+    return bool(model.config.is_encoder_decoder) and not case.kind.endswith(
+        ("T5EncoderModel", "T5ForTokenClassification")
+    )
 
 
 def has_target(case: Case, model: Any) -> bool:

@@ -1,7 +1,5 @@
 """Checkpoints of any layout in folders and in the Hub's cache are listed and found by name."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 from pathlib import Path

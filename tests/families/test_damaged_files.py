@@ -1,7 +1,5 @@
 """Old vocabularies, pickles, shards and adapters, damaged at random: each opens or is refused with one sentence."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

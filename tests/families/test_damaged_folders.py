@@ -1,7 +1,5 @@
 """Good folders, damaged at random: each opens or is refused with one sentence."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -21,11 +19,12 @@ from headlight.vision.image import process_image
 from tests.families.cases import CASES
 from tests.families.reference import TARGET, TEXT, build
 
-VICTIMS = ("gpt2", "llama", "gemma3_text", "deberta-v2", "t5", "albert", "falcon", "vit")
+VICTIMS = ("gpt2", "llama", "gemma3_text")
 PHOTO = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
-TIMES = int(os.environ.get("HEADLIGHT_DAMAGE", "100"))  # for each victim and kind of damage
+TIMES = int(os.environ.get("HEADLIGHT_DAMAGE", "100"))  # for each victim and kind of damage to its bytes
 LIMIT = 100_000_000
 many = settings(max_examples=TIMES)
+some = settings(max_examples=max(TIMES // 8, 1))  # for each family
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -77,14 +76,14 @@ def field_paths(values: Any) -> list[tuple[str, ...]]:
     ]
 
 
-@pytest.mark.parametrize("family", VICTIMS)
+@pytest.mark.parametrize("family", CASES)
 def test_a_field_dropped_retyped_or_grown(family: str, good: Callable[[str], Path], tmp_path: Path) -> None:
     folder = tmp_path / "victim"
     shutil.copytree(good(family), folder)
     text = (folder / "config.json").read_text()
     paths = field_paths(json.loads(text))
 
-    @many
+    @some
     @given(st.sampled_from(paths), JSON, st.booleans())
     def damaged(path: tuple[str, ...], value: Any, dropped: bool) -> None:
         values = json.loads(text)
@@ -102,7 +101,7 @@ def test_a_field_dropped_retyped_or_grown(family: str, good: Callable[[str], Pat
 
 
 @pytest.mark.parametrize("file", ["config.json", "model.safetensors", "tokenizer.json"])
-@pytest.mark.parametrize("family", VICTIMS[:3])
+@pytest.mark.parametrize("family", VICTIMS)
 def test_bytes_flipped_or_cut_off(family: str, file: str, good: Callable[[str], Path], tmp_path: Path) -> None:
     folder = tmp_path / "victim"
     shutil.copytree(good(family), folder)

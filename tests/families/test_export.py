@@ -1,7 +1,5 @@
 """Exported models open in transformers with the same outputs."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The same weights in every kind of file; what is not a checkpoint is refused with a sentence."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import struct

@@ -1,7 +1,5 @@
 """A few of the cases of `python -m tests.bench hostile`, and that its runner sees what goes wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random

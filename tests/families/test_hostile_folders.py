@@ -1,7 +1,5 @@
 """Folders made to break whoever lists or opens them: each stays listed, with one short sentence."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

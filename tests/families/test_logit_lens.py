@@ -1,7 +1,5 @@
 """The logit lens of classifiers: at every layer what transformers' own head makes of its own hidden state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The output head is found where the config names no class, or tensors have the names of modules."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

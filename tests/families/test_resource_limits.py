@@ -1,7 +1,5 @@
 """Small files that ask for much memory or time are refused before any is spent."""
 
-from __future__ import annotations
-
 import struct
 import zipfile
 from pathlib import Path

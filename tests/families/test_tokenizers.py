@@ -1,7 +1,5 @@
 """Tokenizers of every layout give the ids of transformers, on difficult texts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -89,6 +87,7 @@ LAYOUTS: dict[str, tuple[str, Make, dict[str, Any]]] = {
     "gptj": ("gptj", gpt2, {}),
     "gpt_neox": ("gpt_neox", gpt2, {}),
     "phi": ("phi", gpt2, {}),
+    **{kind: (kind, gpt2, {}) for kind in ("codegen", "starcoder2", "olmo", "mpt")},
     "qwen2": ("qwen2", gpt2, {}),
     "qwen3": ("qwen3", gpt2, {}),
     "opt": (
@@ -117,6 +116,8 @@ LAYOUTS: dict[str, tuple[str, Make, dict[str, Any]]] = {
     "distilbert": ("distilbert", words, {}),
     "electra": ("electra", words, {}),
     "t5": ("t5", spm("spiece.model", T5), {}),
+    "mt5": ("mt5", spm("spiece.model", T5), {"extra_ids": 0}),
+    "pegasus": ("pegasus", spm("spiece.model", T5), {}),
     "t5 with fewer sentinels": ("t5", spm("spiece.model", T5), {"extra_ids": 5}),
     "gemma": ("gemma", spm("tokenizer.model", GEMMA), {"tokenizer_class": "GemmaTokenizer", "add_bos_token": True}),
     "gemma3_text": ("gemma3_text", spm("tokenizer.model", GEMMA),

@@ -1,7 +1,5 @@
 """Image preprocessing settings: every form as transformers reads it, and the rest refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Difficult texts, and small vocabularies of every layout trained on them."""
 
-from __future__ import annotations
-
 import io
 import json
 import warnings

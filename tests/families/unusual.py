@@ -1,11 +1,9 @@
 """More tiny models of each family: grouped key/value heads, other output heads, none, tied or untied embeddings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.families.decoders import BLOOM, FALCON, GEMMA, GPTJ, LLAMA, NEO, NEOX, OPT, rope
-from tests.families.encoders import BART, DEBERTA, DISTIL, MODERN, ROBERTA, T5
+from tests.families.encoders import BART, DEBERTA, DISTIL, MODERN, ROBERTA, SLANTED, T5
 from tests.families.reference import Case
 
 SOME = {"num_attention_heads": 6, "num_key_value_heads": 2, "intermediate_size": 37}
@@ -15,7 +13,6 @@ ENDED = LABELS | {"pad_token_id": 2}  # [SEP], with which the text ends
 UNTIED = {"tie_word_embeddings": False}
 TIED = {"tie_word_embeddings": True}
 MARIAN = BART | {"pad_token_id": 0, "decoder_start_token_id": 0}
-SLANTED = {"decoder_layers": 3, "encoder_layers": 1, "decoder_ffn_dim": 19, "decoder_attention_heads": 4}
 
 UNUSUAL: dict[str, list[Case]] = {
     "llama": [
@@ -73,6 +70,7 @@ UNUSUAL: dict[str, list[Case]] = {
         Case("Gemma2ForSequenceClassification", GEMMA | LABELS | {"sliding_window": 4}),
     ],
     "gemma3_text": [
+        Case("Gemma3TextModel", GEMMA | {"sliding_window": 4, "use_bidirectional_attention": True}, special=True),
         Case(
             "Gemma3TextModel",
             GEMMA | WIDE | {"sliding_window": 3, "attention_bias": True, "hidden_activation": "gelu"},

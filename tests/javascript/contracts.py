@@ -1,7 +1,5 @@
 """The types of the contracts for the browser; `python -m tests.javascript.contracts` writes them beside its modules."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import re

@@ -3,8 +3,6 @@
 `python -m tests.javascript.node` installs what package-lock.json names, where that has not happened yet.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Attention and positions written again, slowly and in NumPy, from the papers alone."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The backend runs on a bare machine: torch, numpy, tokenizers and safetensors, nothing of the page or the tests."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

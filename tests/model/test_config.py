@@ -1,7 +1,5 @@
 """Config: sizes filled in, and a sentence for what does not go together."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

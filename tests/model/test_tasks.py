@@ -1,7 +1,5 @@
 """Every output head has a task, and the task says what can be asked of it."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Small models and tokenizers to test with. Weights are drawn from a stated seed and large enough to matter."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -13,6 +13,7 @@ from headlight_app.contract.difference import Difference
 from headlight_app.contract.state import MAX_ADDRESS_LENGTH, State
 from headlight_app.engine.client import ask
 from headlight_app.engine.models import AvailableModel, available_models, own_titles, trained_with
+from headlight_app.export.page import shared_state
 from headlight_app.state.session import apply_reports, report_serial
 from headlight_app.state.url import decode_side_b, encode_side_b
 from headlight_app.state.variants import trained_variant
@@ -53,6 +54,7 @@ def show(state: State, entry: AvailableModel) -> None:
         "settings": {name: getattr(question, name) for name in QUESTION_FIELDS},
         "serial": report_serial(),
         "presenter": state.presenter,
+        "shared": shared_state(PATH, state),
     }
     apply_reports(COMPONENT.key, example.text, example.source, partial(_read_report, known.default_side_b))
     COMPONENT.mount(msgspec.to_builtins(data))

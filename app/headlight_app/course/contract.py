@@ -122,10 +122,13 @@ class ScreenRow(Struct, frozen=True, kw_only=True):
 
 
 class ScreenTitle(Struct, frozen=True, kw_only=True):
-    """A screen in the contents."""
+    """A screen in the contents: what it is about, how long it takes, and its number on the core path (0: not on it)."""
 
     name: str
     title: str
+    about: str
+    minutes: int
+    core: int
 
 
 class ContentsEntry(Struct, frozen=True, kw_only=True):
@@ -153,8 +156,28 @@ class ChapterRequest(PageRequest[ChapterAnswer], frozen=True, kw_only=True):
     chapter: Label = ""
 
 
+class AskedQuestion(Struct, frozen=True, kw_only=True):
+    """A screen's question, and what became of the tries so far; without options a number is typed.
+
+    It stands before the row of the number `place`. Until it is settled the answer is not in it.
+    """
+
+    place: int
+    text: str
+    options: tuple[str, ...]
+    ruled_out: tuple[str, ...]
+    hints: tuple[str, ...]
+    more_hints: bool
+    said: str
+    is_settled: bool
+    is_right: bool
+
+
 class ScreenAnswer(Answer, frozen=True, kw_only=True):
     """Rows of pictures, and the parameters of a link to each page where one can go on.
+
+    Where the learner is asked first, `question` is there, and the rows that would tell the answer are not. `can_ask`
+    says whether the screen has a question.
 
     `headlight.course.pictures` has a dataclass for each kind of picture, which nothing between it and the module that
     draws that kind reads: the rows pass here as they are.
@@ -162,12 +185,16 @@ class ScreenAnswer(Answer, frozen=True, kw_only=True):
 
     rows: tuple[Fields, ...]
     links: dict[str, dict[str, str]]
+    can_ask: bool
+    question: AskedQuestion | None
 
 
 class ScreenRequest(PageRequest[ScreenAnswer], frozen=True, kw_only=True):
     """What a screen shows for its inputs, texts by the names of its controls.
 
     `model_inputs` are the names of those that name a model, `file_inputs` of those that name a file of the learner's.
+    Where it `asks`, the question of the screen comes before what it shows; `tries` are what the learner has answered so
+    far, with "?" for a hint and "!" for giving up.
     """
 
     route: ClassVar[str] = "course_screen"
@@ -180,6 +207,8 @@ class ScreenRequest(PageRequest[ScreenAnswer], frozen=True, kw_only=True):
     model_inputs: Annotated[tuple[Name, ...], Meta(max_length=MAX_INPUTS)] = ()
     file_inputs: Annotated[tuple[Name, ...], Meta(max_length=MAX_INPUTS)] = ()
     device: Device = "auto"
+    asks: bool = False
+    tries: Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=20)] = ()
 
     def models(self) -> tuple[str, ...]:
         """The names of the models among the inputs."""

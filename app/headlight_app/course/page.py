@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headlight.course.moved import follow
 from headlight.course.requirements import PARTS, REQUIREMENTS
 from headlight_app.contract.state import State
 from headlight_app.engine.models import AvailableModel, available_models, own_titles
@@ -32,10 +33,11 @@ def show(state: State, entry: AvailableModel) -> None:
 
 def _component_data(state: State) -> Data:
     titles = own_titles()
+    place = follow(*(getattr(state, name) for name in STATE_FIELDS))
     return {
         "api": api_address(),
         "pages": f"{base_path()}/",
-        "state": {name: getattr(state, name) for name in STATE_FIELDS},
+        "state": dict(zip(STATE_FIELDS, place, strict=True)),
         "models": [
             {
                 "name": each.name,

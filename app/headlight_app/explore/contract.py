@@ -12,7 +12,6 @@ from headlight_app.contract.parts import (
     Catalogue,
     CodeSection,
     ExampleAnswer,
-    Fields,
     LayerHead,
     Metrics,
     Patches,
@@ -21,8 +20,9 @@ from headlight_app.contract.parts import (
 )
 from headlight_app.contract.question import Index, NumberOrUnset, Position, Question
 from headlight_app.contract.reply import FileAnswer
-from headlight_app.contract.request import Answer, Lane, OpenedRequest, PageRequest, QuestionRequest
+from headlight_app.contract.request import Answer, Lane, OpenedRequest, QuestionRequest
 from headlight_app.contract.state import HeadChoice, Label, State
+from headlight_app.export.contract import ProgramAnswer
 
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
@@ -49,11 +49,20 @@ class TargetRequest(QueryRequest[A_co], Generic[A_co], frozen=True, kw_only=True
 # --- all heads -------------------------------------------------------------------------------------------------------
 
 
+class PartDifference(Struct, frozen=True, kw_only=True):
+    """A part of the model that is not as trained: its field of a Variant, its title, what it was and what it is."""
+
+    field: str
+    title: str
+    was: str
+    now: str
+
+
 class TraceAnswer(Answer, frozen=True, kw_only=True):
     """All that Explore paints at each letter; the numbers are the byte codes of each attention group in turn.
 
-    It is `changed` where there is a before and an after. A token is `maskable` where the model has a mask token.
-    `context` is how many tokens the model reads at most.
+    It is `changed` where there is a before and an after; `differences` are the replaced parts. A token is `maskable`
+    where the model has a mask token. `context` is how many tokens the model reads at most.
     """
 
     tokens: tuple[Token, ...]
@@ -64,6 +73,7 @@ class TraceAnswer(Answer, frozen=True, kw_only=True):
     attention_groups: tuple[AttentionGroupAnswer, ...]
     predictions: tuple[Prediction, ...]
     changed: bool
+    differences: tuple[PartDifference, ...]
     no_prediction_reason: str
     notes: tuple[str, ...]
     question: Question
@@ -634,21 +644,6 @@ class SourceCodeRequest(QuestionRequest[SourceCodeAnswer], frozen=True, kw_only=
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
-class LinkAnswer(Answer, frozen=True, kw_only=True):
-    """The parameters of an address, and the names of what is too long to stand in one."""
-
-    query: str
-    omitted: tuple[str, ...]
-
-
-class LinkRequest(PageRequest[LinkAnswer], frozen=True, kw_only=True):
-    """The address of a state."""
-
-    route: ClassVar[str] = "link"
-
-    state: State
-
-
 class StateRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
     """A request about what is on the screen: the question, and the state in which its answer is looked at."""
 
@@ -705,29 +700,7 @@ class ExportWorksheetRequest(StateRequest[FileAnswer], frozen=True, kw_only=True
     omitted: Annotated[str, Meta(max_length=1_000)] = ""
 
 
-class ProvenanceAnswer(Answer, frozen=True, kw_only=True):
-    """Where a figure is from, as fields for its file, and in words."""
-
-    provenance: Fields
-    provenance_parts: tuple[str, ...]
-
-
-class ExportProvenanceRequest(StateRequest[ProvenanceAnswer], frozen=True, kw_only=True):
-    """Where a figure is from: that of the chosen heads, or of `all_heads`."""
-
-    route: ClassVar[str] = "export_provenance"
-
-    all_heads: bool = False
-
-
-class CodeAnswer(Answer, frozen=True, kw_only=True):
-    """A program that computes the same, in Python and for a shell."""
-
-    python: str
-    shell: str
-
-
-class ExportCodeRequest(StateRequest[CodeAnswer], frozen=True, kw_only=True):
+class ExportCodeRequest(StateRequest[ProgramAnswer], frozen=True, kw_only=True):
     """The view as Python and as lines for a shell."""
 
     route: ClassVar[str] = "export_code"

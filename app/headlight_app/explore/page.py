@@ -12,12 +12,11 @@ import streamlit as st
 from msgspec import to_builtins
 
 from headlight.errors import HeadlightError
-from headlight_app.access.addresses import current_room_address
 from headlight_app.access.page_turns import without_turn
-from headlight_app.contract.question import OWN_IMAGE_PREFIX, Question
+from headlight_app.contract.question import Question
 from headlight_app.contract.state import DEFAULT_STATE, MAX_ADDRESS_LENGTH, HeadChoice, State
 from headlight_app.engine.client import ask, ask_shared
-from headlight_app.engine.models import AvailableModel, own_titles
+from headlight_app.engine.models import AvailableModel
 from headlight_app.explore.contract import (
     ExploreChartsAnswer,
     ExploreChartsRequest,
@@ -27,6 +26,7 @@ from headlight_app.explore.contract import (
     SourceCodeRequest,
 )
 from headlight_app.explore.tabs import ANALYSES, TABS, analysis_section, tab_panel, tabs_json
+from headlight_app.export.page import shared_page
 from headlight_app.state.session import (
     apply_reports,
     current_state,
@@ -61,7 +61,7 @@ def instrument(
         export_menu.STYLE,
         "ui/frontend/styles/presenter.css",
     )
-    export_parts = (read(f"{FRONTEND}/export/{name}.html") for name in ("numbers", "share", "programs", "subject"))
+    export_parts = (read(f"{FRONTEND}/export/{name}.html") for name in ("numbers", "pages", "shell"))
     panels = "".join(tab_panel(name, read(tab.html)) for name, tab in TABS.items())
     sections = "".join(analysis_section(name, row, read(row.html)) for name, row in ANALYSES.items())
     return Component(
@@ -94,7 +94,7 @@ def show_instrument(component: Component, state: State, known: ExplorePageAnswer
     state = state.with_default_head(known.default_head)
     state = state.change(attention=state.attention or known.default_attention)
     apply_reports(component.key, opening.text, opening.source, default_head=known.default_head)
-    component.mount(_component_data(state, question, known.writes_target) | _known_data(known) | more)
+    component.mount(_component_data(component.key, state, question, known.writes_target) | _known_data(known) | more)
     if state.embedded:
         return
     if state.too_long:
@@ -132,7 +132,7 @@ def _known_data(known: ExplorePageAnswer) -> Data:
     }
 
 
-def _component_data(state: State, question: Question, writes_target: bool) -> Data:
+def _component_data(path: str, state: State, question: Question, writes_target: bool) -> Data:
     """What the component needs to know from Streamlit besides what the engine knows.
 
     A text that is None stays so where the model writes it, so that it follows the source.
@@ -149,9 +149,7 @@ def _component_data(state: State, question: Question, writes_target: bool) -> Da
         "link_defaults": to_builtins(DEFAULT_STATE),
         "question_fields": Question.__struct_fields__,
         "longest_link": MAX_ADDRESS_LENGTH,
-        "room_address": current_room_address(),
-        "own_model": own_titles().get(question.model, ""),
-        "own_image_prefix": OWN_IMAGE_PREFIX,
+        **shared_page(path, question.model),
         "pause": CHARTS_PAUSE if st.session_state.get("numbers") else LONG_PAUSE,
     }
 

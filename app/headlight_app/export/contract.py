@@ -6,11 +6,13 @@ from typing import Annotated, ClassVar, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
+from headlight_app.contract.difference import Difference
 from headlight_app.contract.parts import EditOperationRow, Fields, HookPointRow
-from headlight_app.contract.question import Position, Question
+from headlight_app.contract.question import Index, Position, Question
 from headlight_app.contract.reply import FileAnswer
 from headlight_app.contract.request import Answer, Lane, PageRequest, Request
-from headlight_app.contract.state import MAX_HEADS
+from headlight_app.contract.sampling import GeneratedTokens, Sampling
+from headlight_app.contract.state import MAX_HEADS, Label, State
 
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
 
@@ -92,6 +94,47 @@ class ExportTableRequest(SidesRequest[FileAnswer], frozen=True, kw_only=True):
     format: Annotated[str, Meta(max_length=20, description="the name of a file format")]
 
 
+class ProgramAnswer(Answer, frozen=True, kw_only=True):
+    """A program that computes the same, in Python and, where `headlight` has a command for it, for a shell."""
+
+    python: str
+    shell: str = ""
+
+
+class ExportProgramRequest(SidesRequest[ProgramAnswer], frozen=True, kw_only=True):
+    """What a page shows as Python: the weights of each side's heads.
+
+    With `sampling` it is the step after those in `generated`, and with a `length` the positional encoding of a stack.
+    """
+
+    route: ClassVar[str] = "export_program"
+
+    sampling: Sampling | None = None
+    generated: GeneratedTokens = ()
+    length: Index = 0
+    stack: Label = ""
+    layer: Index | None = None
+
+
+class LinkAnswer(Answer, frozen=True, kw_only=True):
+    """The parameters of an address, the names of what cannot stand in one, and the whole state for a file."""
+
+    query: str
+    omitted: tuple[str, ...]
+    state: State
+
+
+class LinkRequest(PageRequest[LinkAnswer], frozen=True, kw_only=True):
+    """The address of a state; what a page knows better than the state says takes its place there."""
+
+    route: ClassVar[str] = "link"
+
+    state: State
+    side_b: Difference | None = None
+    sampling: Sampling | None = None
+    generated: GeneratedTokens = ()
+
+
 # --- figures ---------------------------------------------------------------------------------------------------------
 
 Length = Annotated[float, Meta(ge=-MAX_COORDINATE, le=MAX_COORDINATE, description="a number of millimetres")]
@@ -126,6 +169,17 @@ class Box(Shape, frozen=True, kw_only=True):
 class Rectangle(Box, frozen=True, kw_only=True, tag="rectangle"):
     """A rectangle that is filled, framed or both."""
 
+    fill: ColourOrNone = ""
+    stroke: ColourOrNone = ""
+    stroke_width: Length = 0.2
+
+
+class Circle(Shape, frozen=True, kw_only=True, tag="circle"):
+    """A circle around a point that is filled, framed or both."""
+
+    x: Length
+    y: Length
+    radius: Length
     fill: ColourOrNone = ""
     stroke: ColourOrNone = ""
     stroke_width: Length = 0.2
@@ -186,7 +240,7 @@ class Stamp(Box, frozen=True, kw_only=True, tag="image"):
     rotation: Length = 0.0
 
 
-AnyShape = Rectangle | Curve | Polyline | TextLine | Heatmap | Stamp
+AnyShape = Rectangle | Circle | Curve | Polyline | TextLine | Heatmap | Stamp
 
 
 class Figure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

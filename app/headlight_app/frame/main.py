@@ -31,7 +31,12 @@ from headlight_app.engine.models import (
 )
 from headlight_app.explore import page as explore
 from headlight_app.frame import sidebar
-from headlight_app.frame.suitable_model import chosen_entry, requirement, suitable_state, with_suitable_model
+from headlight_app.frame.suitable_model import (
+    chosen_entry,
+    requirement,
+    state_on_return,
+    suitable_state,
+)
 from headlight_app.generate import page as generate
 from headlight_app.models import page as checkpoints
 from headlight_app.models.contract import WeightReportRequest
@@ -116,7 +121,7 @@ def _draw_sidebar(
     with st.sidebar:
         st.html(_brand(), unsafe_allow_javascript=True)
         for page, link in pages.items():
-            query = encode_state(with_suitable_model(page, state, entries))
+            query = encode_state(state_on_return(page, open_page, state, entries))
             st.page_link(link, label=page.TITLE, icon=page.ICON, query_params=query)
         weights_slot = _draw_controls(open_page, state, entries) if entries else st.empty()
         sidebar.presenter_toggle(state)

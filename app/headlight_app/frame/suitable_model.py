@@ -12,7 +12,7 @@ from headlight_app.engine.models import AvailableModel
 from headlight_app.state.requirement import ANY_MODEL, Requirement
 from headlight_app.state.session import current_state, replace_state
 
-LAST_SHOWN, REPLACED = "_last_shown", "_replaced_model"
+LAST_SHOWN, REPLACED, KEPT = "_last_shown", "_replaced_model", "_kept_states"
 
 
 def chosen_entry(state: State, entries: Sequence[AvailableModel]) -> AvailableModel:
@@ -35,6 +35,22 @@ def with_suitable_model(page: ModuleType, state: State, entries: Sequence[Availa
     return state.change(model=other.name, **OPENING) if other else state
 
 
+def state_on_return(page: ModuleType, open_page: ModuleType, state: State, entries: Sequence[AvailableModel]) -> State:
+    """The state to which a link to a page leads.
+
+    A page that needs a certain model opens with one of its own. The model and the text that another page was left with
+    are there on return.
+    """
+    suited = with_suitable_model(page, state, entries)
+    kept: State | None = st.session_state.get(KEPT, {}).get(page.PATH)
+    needs_another = suited != state or requirement(open_page, state) is not ANY_MODEL
+    if kept is None or not needs_another or kept.model == state.model:
+        return suited
+    if with_suitable_model(page, kept, entries) != kept or kept.model not in {"", *(entry.name for entry in entries)}:
+        return suited
+    return kept.change(presenter=state.presenter, device=state.device)
+
+
 def suitable_state(page: ModuleType, state: State, entries: Sequence[AvailableModel]) -> tuple[State, str]:
     """The state of this run, with a model that the page can show, and what to say where that is another than before.
 
@@ -50,6 +66,7 @@ def suitable_state(page: ModuleType, state: State, entries: Sequence[AvailableMo
     elif last_path == page.PATH:
         left = ""
     st.session_state[LAST_SHOWN] = (page.PATH, state.model)
+    st.session_state[KEPT] = {**st.session_state.get(KEPT, {}), page.PATH: state}
     if left not in ("", state.model):
         st.session_state[REPLACED] = (page.PATH, state.model, _replacement(page, state, left, entries))
     path, model, words = st.session_state.get(REPLACED, ("", "", ""))

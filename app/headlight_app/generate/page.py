@@ -13,6 +13,7 @@ from headlight_app.contract.question import Question
 from headlight_app.contract.state import State
 from headlight_app.engine.client import ask
 from headlight_app.engine.models import AvailableModel
+from headlight_app.export.page import shared_state
 from headlight_app.generate.contract import GeneratePageAnswer, GeneratePageRequest, GenerateReport
 from headlight_app.state.requirement import Requirement
 from headlight_app.state.session import apply_reports, report_serial
@@ -70,6 +71,7 @@ def _component_data(state: State, entry: AvailableModel, question: Question, kno
             "writes_pdf": known.writes_pdf,
             "serial": report_serial(),
             "presenter": state.presenter,
+            "shared": shared_state(PATH, state),
         }
     )
     return data

@@ -225,19 +225,19 @@ def variant_notes(resolved: ResolvedQuestion) -> list[str]:
     """The replaced parts, in sentences, and their consequence."""
     trained, model = resolved.checkpoint.model.config, resolved.model
     differences = variant_differences(trained, model.config)
-    note_texts = [f"{part}: {now} instead of {was}." for part, was, now in differences]
+    note_texts = [f"{title}: {now} instead of {was}." for _, title, was, now in differences]
     if note_texts:
-        was = " and ".join(title for _, title, _ in differences)
+        was = " and ".join(was for _, _, was, _ in differences)
         note_texts.append(f"The model was trained with {was}, so expect worse answers.")
     missing = describe_missing_weights(model)
     return [*note_texts, missing] if missing else note_texts
 
 
-def variant_differences(trained: Config, variant_config: Config) -> list[tuple[str, str, str]]:
-    """Each part that differs from training: its title, and the titles of what it was and what it is."""
+def variant_differences(trained: Config, variant_config: Config) -> list[tuple[str, str, str, str]]:
+    """Each part that differs from training: its field, its title, and the titles of what it was and what it is."""
     was, now = trained_variant(trained), trained_variant(variant_config)
     return [
-        (title, _choice_title(names, getattr(was, part)), _choice_title(names, getattr(now, part)))
+        (part, title, _choice_title(names, getattr(was, part)), _choice_title(names, getattr(now, part)))
         for part, (title, names) in variant_choices().items()
         if getattr(was, part) != getattr(now, part)
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 from cachetools import LRUCache, cached
@@ -80,6 +81,13 @@ def zoom_ranges(choice: HeadChoice, queries: int, keys: int) -> tuple[range, ran
     numbers = [int(number) for number in match.groups()]
     ranges = (range(numbers[0], min(numbers[1], queries)), range(numbers[2], min(numbers[3], keys)))
     return ranges if all(ranges) else (range(queries), range(keys))
+
+
+def describe_zoom(queries: range, keys: range, lengths: Sequence[int]) -> tuple[str, ...]:
+    """Which part of a text is zoomed to, in words; nothing where all of it is shown."""
+    if [len(queries), len(keys)] == list(lengths):
+        return ()
+    return (f"queries {queries.start} to {queries.stop - 1}, keys {keys.start} to {keys.stop - 1}",)
 
 
 def parse_head(label: str, attention_group: AttentionGroup) -> tuple[int, int] | None:

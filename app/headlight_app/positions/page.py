@@ -15,6 +15,7 @@ from headlight.errors import HeadlightError
 from headlight_app.contract.state import State
 from headlight_app.engine.client import ask
 from headlight_app.engine.models import AvailableModel
+from headlight_app.export.page import shared_state
 from headlight_app.positions import losses
 from headlight_app.positions.contract import PositionProfileRequest
 from headlight_app.ui import charts, export_menu
@@ -60,6 +61,7 @@ def show(state: State, entry: AvailableModel) -> None:
     with heading:
         known = {"title": profile.title, "writes_pdf": profile.writes_pdf, "losses": to_builtins(tables)}
         asked = {"api": api_address(), "request": to_builtins(request), "presenter": state.presenter}
+        asked["shared"] = shared_state(PATH, state)
         EXPORT.mount(asked | known | chosen)
     losses.show(tables, entry, show_chart)
     with st.expander("The code that computes this", icon=":material/code:"):

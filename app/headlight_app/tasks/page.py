@@ -11,12 +11,13 @@ from headlight_app.engine.client import ask_shared
 from headlight_app.engine.models import AvailableModel, available_models
 from headlight_app.explore.page import instrument, show_instrument
 from headlight_app.state.requirement import Requirement
-from headlight_app.state.session import change_state
+from headlight_app.state.session import change_state, current_state
 from headlight_app.tasks.contract import TasksPageRequest
 from headlight_app.tasks.views import TASK_VIEWS, view_section, views_json, views_of
 from headlight_app.ui.component import read
 
 TITLE, ICON, PATH = "Tasks", ":material/task_alt:", "tasks"
+TEXTS = "_texts_of_tasks"  # what was typed for each task: the next one has an example of its own
 COMPONENT = instrument(
     "tasks",
     "tasks/frontend/main.js",
@@ -69,4 +70,7 @@ def _choose_task(entry: AvailableModel) -> None:
     task = st.session_state.task
     required = TASK_VIEWS[task].required
     other = None if required.suits(entry.config) else required.first_of(available_models())
-    change_state(task=task, **({**OPENING, "model": other.name} if other else {}))
+    left, kept = current_state(), st.session_state.setdefault(TEXTS, {})
+    kept[left.task or next(iter(views_of(entry.config)))] = {name: getattr(left, name) for name in ("text", "source")}
+    model = {**OPENING, "model": other.name} if other else {}
+    change_state(**{**model, "text": None, "source": None, **kept.get(task, {}), "task": task})

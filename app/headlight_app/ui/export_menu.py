@@ -1,4 +1,4 @@
-"""The menu Export as HTML: a figure and numbers on every page, and what a page has to offer besides."""
+"""The menu Export as HTML: what is handed on of every page, and what a page has to offer besides."""
 
 from __future__ import annotations
 
@@ -7,26 +7,11 @@ from headlight_app.ui.component import read
 FOLDER = "ui/frontend/export"
 STYLE = f"{FOLDER}/export_menu.css"
 PLACEHOLDER = "<!-- the export menu -->"
-WHICH_NUMBERS = '<select data-testid="export-which" aria-label="Which numbers" hidden></select>'
-
-WHICH_CHART = '<select data-testid="export-chart" aria-label="What the figure shows" hidden></select>'
 
 
-def export_menu(
-    numbers: str = WHICH_NUMBERS, before: str = "", after: str = "", subject: str = WHICH_CHART
-) -> tuple[str, str]:
-    """The placeholder in a page's HTML, and what takes its place.
-
-    `numbers` says whose they are, `subject` what the figure shows; sections of one page stand `before` the figure, and
-    `after` the numbers.
-    """
+def export_menu(numbers: str = "", sections: str = "", programs: str = "") -> tuple[str, str]:
+    """The placeholder in a page's HTML, and what takes its place, with more numbers, sections and programs."""
     html = read(f"{FOLDER}/export_menu.html")
-    parts = {
-        "before the figure": before,
-        "what the figure shows": subject,
-        "whose numbers": numbers,
-        "after the numbers": after,
-    }
-    for place, part in parts.items():
-        html = html.replace(f"<!-- {place} -->", part)
+    for kind, part in {"numbers": numbers, "sections": sections, "programs": programs}.items():
+        html = html.replace(f"<!-- more {kind} -->", part)
     return PLACEHOLDER, html

@@ -17,8 +17,14 @@ from headlight_app.explore import contract as explore
 from headlight_app.explore.answers import heads, input_vectors, layer_analysis, neurons, step_code, walkthrough
 from headlight_app.explore.answers import page as explore_page
 from headlight_app.explore.answers.export import files as explore_files
-from headlight_app.export.answers import files
-from headlight_app.export.contract import ExportOriginRequest, ExportPdfRequest, ExportTableRequest
+from headlight_app.export.answers import files, programs
+from headlight_app.export.contract import (
+    ExportOriginRequest,
+    ExportPdfRequest,
+    ExportProgramRequest,
+    ExportTableRequest,
+    LinkRequest,
+)
 from headlight_app.frame.answers.choices import answer_frame
 from headlight_app.frame.contract import FrameRequest
 from headlight_app.generate.answers import page as generate_page
@@ -70,12 +76,10 @@ _ROWS = (
     _row(explore.ExplorePageRequest, explore_page.answer_explore_page),
     _row(explore.ExploreChartsRequest, explore_page.answer_explore_charts),
     _row(explore.SourceCodeRequest, explore_page.answer_source_code),
-    _row(explore.LinkRequest, explore_files.answer_link),
     _row(explore.ExportNumbersRequest, explore_files.answer_export_numbers),
     _row(explore.ExportNeuronsRequest, explore_files.answer_export_neurons),
     _row(explore.ExportPageRequest, explore_files.answer_export_page),
     _row(explore.ExportWorksheetRequest, explore_files.answer_export_worksheet),
-    _row(explore.ExportProvenanceRequest, explore_files.answer_export_provenance),
     _row(explore.ExportCodeRequest, explore_files.answer_export_code),
     _row(TasksPageRequest, tasks_page.answer_tasks_page),
     _row(TokenLabelsRequest, labels.answer_token_labels),
@@ -94,6 +98,8 @@ _ROWS = (
     _row(ExportOriginRequest, files.answer_export_origin),
     _row(ExportTableRequest, files.answer_export_table),
     _row(ExportPdfRequest, files.answer_export_pdf),
+    _row(ExportProgramRequest, programs.answer_export_program),
+    _row(LinkRequest, files.answer_link),
     _row(FrameRequest, answer_frame),
     _row(ModelsRequest, cards.answer_models),
     _row(OwnModelsRequest, cards.answer_own_models),

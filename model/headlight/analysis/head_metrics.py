@@ -174,7 +174,8 @@ def attention_share(
 ) -> Float[np.ndarray, "*shape metric"]:
     """The share of its attention that a head gives to the cells of each metric.
 
-    The mean over queries with an allowed cell of the metric and a row that is not empty; NaN where there is none.
+    The mean over queries with an allowed cell of the metric, a choice of keys, and a row that is not empty; NaN where
+    there is none. A query that may attend to one key alone, such as the first under a causal mask, chooses nothing.
     """
     *shape, query, key = weights.shape
     targets = cells.astype(np.float32).transpose(1, 2, 0)  # query key metric
@@ -184,7 +185,8 @@ def attention_share(
         return np.asarray(by_query @ targets)  # query head metric
 
     may_attend = allowed.astype(np.float32)
-    counted_rows = (sum_over_keys(may_attend) > 0) & weights.any(-1).reshape(-1, query).T[:, :, None]
+    chooses = weights.any(-1) & (np.broadcast_to(allowed, weights.shape).sum(-1) > 1)
+    counted_rows = (sum_over_keys(may_attend) > 0) & chooses.reshape(-1, query).T[:, :, None]
     shares = _ratio_or_nan((sum_over_keys(weights * may_attend) * counted_rows).sum(0), counted_rows.sum(0))
     return shares.reshape(*shape, len(cells))
 

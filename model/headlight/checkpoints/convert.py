@@ -21,6 +21,7 @@ from headlight.checkpoints.families.common import USUAL_FIELDS
 from headlight.checkpoints.file_rules import CONFIG, IMAGE_PROCESSOR, SAFETENSORS_FILE
 from headlight.checkpoints.source import CheckpointSource
 from headlight.checkpoints.tensor_files import LazyTensors
+from headlight.checkpoints.text_stacks import TEXT_STACKS, find_family
 from headlight.checkpoints.weight_mapping import ConversionPlan, Family, WeightLoader, join_names, make_plan
 from headlight.config import Config
 from headlight.config_groups import ImageConfig, ImageProcessorConfig, ResamplingFilter
@@ -129,7 +130,9 @@ def inspect_foreign(source: CheckpointSource) -> ForeignCheckpoint:
 
 def plan_conversion(fields: ConfigReader, tensors: LazyTensors) -> ForeignCheckpoint:
     """How a config and its tensors convert, by the family that the config names."""
-    conversion = make_plan(FAMILIES[fields.string("model_type")], fields, tensors)
+    family, family_fields, notes = find_family(fields, tensors)
+    conversion = make_plan(family, family_fields, tensors)
+    conversion = replace(conversion, notes=(*notes, *conversion.notes))
     return ForeignCheckpoint(_untie_if_different(conversion, tensors), tensors)
 
 
@@ -139,7 +142,7 @@ def reject_unsupported(fields: ConfigReader, model_type: str) -> None:
     if quantised is not None:
         method = quantised.string("quant_method", "an unknown method")
         raise CheckpointError(f"{fields.name} is quantised ({shortened(method)}); open the original weights.")
-    if model_type in FAMILIES:
+    if model_type in FAMILIES or model_type in TEXT_STACKS:
         return
     expert_field = next((name for name in EXPERT_FIELDS if fields.has(name)), None)
     if expert_field or "moe" in model_type:

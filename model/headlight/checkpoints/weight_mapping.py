@@ -86,7 +86,7 @@ class Family:
     name_indices: Callable[[ConfigReader, int], dict[str, int]] = lambda fields, layer: {"i": layer}
     attribute_map: Mapping[str, str] = field(default_factory=dict)
     untied_weights: WeightRules = field(default_factory=dict)
-    defaults: Mapping[str, Any] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
     factors: Callable[[ConfigReader], Mapping[str, float]] = lambda fields: {}
 
 

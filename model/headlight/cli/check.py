@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from headlight.cli.common import make_parser, positive_int
+from headlight.cli.common import command, positive_int
 from headlight.code_exercises.diagnoses import Finding
 from headlight.code_exercises.exercises import CODE_EXERCISES, write_exercises
 from headlight.code_exercises.grade import format_findings
@@ -26,43 +26,7 @@ SECONDS = 120  # in all, with the start of Python and torch
 ROOT = Path(__file__).parent.parent.parent  # where the package `headlight` lies
 
 
-def check(arguments: Sequence[str]) -> int:
-    """Check your own attention functions: what is right, what is wrong, and what the mistake looks like.
-
-    The file runs on this machine, in a process of its own. The exit status is 0 if all is right, 1 if something is
-    wrong, and 2 if nothing could be checked.
-    """
-    options = _parser().parse_args(arguments)
-    for name in options.exercise:
-        CODE_EXERCISES[name]  # raises UnknownNameError
-    if not options.file.is_file():
-        raise HeadlightError(
-            f"There is no file {options.file}. `headlight exercises {options.file}` writes one with gaps."
-        )
-    result = run_file(options.file, options.exercise, options.seconds)
-    if options.json:
-        print(json.dumps(asdict(result) | {"passed": result.passed}))  # in ASCII
-    else:
-        print(_format(result, options.hints))
-    return result.status
-
-
-def exercises(arguments: Sequence[str]) -> int:
-    """Write the exercises as a notebook or a Python file with gaps, or list them."""
-    parser = make_parser("exercises", exercises)
-    parser.add_argument("file", nargs="?", type=Path, metavar="FILE.ipynb|FILE.py", help="without it they are listed")
-    options = parser.parse_args(arguments)
-    if options.file is None:
-        print("\n".join(f"{name:29} {exercise.title}" for name, exercise in CODE_EXERCISES.items()))
-        return 0
-    write_exercises(options.file)
-    then = f"headlight check {options.file}" if options.file.suffix == ".py" else f"jupyter lab {options.file}"
-    print(f"Written. Fill in the gaps, then: {then}")
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = make_parser("check", check)
+def _add_check_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", type=Path, metavar="FILE.py", help="a Python file with functions of the exercises' names"
     )
@@ -77,7 +41,43 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--seconds", type=positive_int, default=SECONDS, help=f"time limit (default {SECONDS})")
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
-    return parser
+
+
+@command(_add_check_arguments)
+def check(options: argparse.Namespace) -> int:
+    """Check your own attention functions: what is right, what is wrong, and what the mistake looks like.
+
+    The file runs on this machine, in a process of its own. The exit status is 0 if all is right, 1 if something is
+    wrong, and 2 if nothing could be checked.
+    """
+    for name in options.exercise:
+        CODE_EXERCISES[name]  # raises UnknownNameError
+    if not options.file.is_file():
+        raise HeadlightError(
+            f"There is no file {options.file}. `headlight exercises {options.file}` writes one with gaps."
+        )
+    result = run_file(options.file, options.exercise, options.seconds)
+    if options.json:
+        print(json.dumps(asdict(result) | {"passed": result.passed}))  # in ASCII
+    else:
+        print(_format(result, options.hints))
+    return result.status
+
+
+def _add_exercises_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE.ipynb|FILE.py", help="without it they are listed")
+
+
+@command(_add_exercises_arguments)
+def exercises(options: argparse.Namespace) -> int:
+    """Write the exercises as a notebook or a Python file with gaps, or list them."""
+    if options.file is None:
+        print("\n".join(f"{name:29} {exercise.title}" for name, exercise in CODE_EXERCISES.items()))
+        return 0
+    write_exercises(options.file)
+    then = f"headlight check {options.file}" if options.file.suffix == ".py" else f"jupyter lab {options.file}"
+    print(f"Written. Fill in the gaps, then: {then}")
+    return 0
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -34,14 +36,42 @@ class CommandParser(argparse.ArgumentParser):
         raise HeadlightError(f"{message[:1].upper()}{message[1:]}. See {self.prog} --help.")
 
 
-def make_parser(command: str, action: Callable[[Sequence[str]], int]) -> argparse.ArgumentParser:
-    """A parser that is described by the docstring of the command's function."""
-    return CommandParser(
-        prog=f"headlight {command}",
-        description=action.__doc__,
-        allow_abbrev=False,
-        epilog="Put -- before an argument that begins with a hyphen, so that it is not read as an option.",
-    )
+AddArguments = Callable[[argparse.ArgumentParser], None]
+HYPHENS = "Put -- before an argument that begins with a hyphen, so that it is not read as an option."
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the shell: its name, its options, and what runs with them; the docstring of that describes it."""
+
+    name: str
+    add_arguments: AddArguments
+    run: Callable[[argparse.Namespace], int]
+    epilog: str = HYPHENS
+
+    @property
+    def summary(self) -> str:
+        """The first line of its description."""
+        return (self.run.__doc__ or "").splitlines()[0]
+
+    def parser(self) -> CommandParser:
+        """A parser of its arguments."""
+        parser = CommandParser(
+            prog=f"headlight {self.name}", description=self.run.__doc__, allow_abbrev=False, epilog=self.epilog
+        )
+        self.add_arguments(parser)
+        return parser
+
+    def __call__(self, arguments: Sequence[str]) -> int:
+        """Run with arguments as a shell gives them; the options have them as `command_line`, too."""
+        options = self.parser().parse_args(list(arguments))
+        options.command_line = shlex.join(["headlight", self.name, *arguments])
+        return self.run(options)
+
+
+def command(add_arguments: AddArguments, epilog: str = HYPHENS) -> Callable[[Callable[..., int]], Command]:
+    """Makes a function of the options the command of its name."""
+    return lambda run: Command(run.__name__, add_arguments, run, epilog)
 
 
 def add_folder_option(parser: argparse.ArgumentParser) -> None:

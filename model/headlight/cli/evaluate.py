@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from headlight.checkpoints import Checkpoint, find_checkpoint, load
 from headlight.cli.common import (
-    CommandParser,
     add_device_option,
     add_folder_option,
-    make_parser,
+    command,
     model_folders,
     positive_int,
 )
@@ -35,33 +33,8 @@ INPUT_FORMATS = (
 )
 
 
-def evaluate(arguments: Sequence[str]) -> int:
-    """Measure a model on held-out texts and cloze tests."""
-    parser = evaluation_parser(
-        "headlight evaluate", "Measure a model: bits per byte or masked accuracy on texts, and cloze tests."
-    )
-    parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
-    options = parser.parse_args(list(arguments))
-    if not options.text and not options.cloze and not options.task:
-        parser.error("give --text FILE or --cloze FILE, or both, or --task NAME")
-    report = measure(options)[1]
-    print(json.dumps(report.to_dict(), ensure_ascii=False, indent=2) if options.json else format_text(report))
-    return 0
-
-
-def card(arguments: Sequence[str]) -> int:
-    """Write the measured part of a model card."""
-    parser = evaluation_parser(
-        "headlight card", "Write the measured part of a model card: numbers, what the heads attend to, samples."
-    )
-    options = parser.parse_args(list(arguments))
-    print(model_card(*measure(options)), end="")
-    return 0
-
-
-def evaluation_parser(prog: str, description: str) -> argparse.ArgumentParser:
-    """A parser for a model and the files to measure it on."""
-    parser = CommandParser(prog=prog, description=description, epilog=INPUT_FORMATS, allow_abbrev=False)
+def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add a model and the files to measure it on."""
     parser.add_argument(
         "model", metavar="MODEL", help="a name of `headlight models`, a folder, or an id of the Hugging Face Hub"
     )
@@ -72,7 +45,30 @@ def evaluation_parser(prog: str, description: str) -> argparse.ArgumentParser:
     parser.add_argument("--examples", type=int, default=1000, metavar="N", help="how many (default 1000)")
     add_device_option(parser)
     add_folder_option(parser)
-    return parser
+
+
+def _add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
+    add_evaluation_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
+
+
+@command(_add_evaluate_arguments, epilog=INPUT_FORMATS)
+def evaluate(options: argparse.Namespace) -> int:
+    """Measure a model: bits per byte or masked accuracy on texts, cloze tests, or the answers to a task."""
+    if not options.text and not options.cloze and not options.task:
+        raise DataError(
+            "Give --text FILE or --cloze FILE, or both, or --task NAME_OR_RECIPE. See headlight evaluate --help."
+        )
+    report = measure(options)[1]
+    print(json.dumps(report.to_dict(), ensure_ascii=False, indent=2) if options.json else format_text(report))
+    return 0
+
+
+@command(add_evaluation_arguments, epilog=INPUT_FORMATS)
+def card(options: argparse.Namespace) -> int:
+    """Write the measured part of a model card: numbers, what the heads attend to, samples."""
+    print(model_card(*measure(options)), end="")
+    return 0
 
 
 def measure(options: argparse.Namespace) -> tuple[Checkpoint, Report]:
@@ -102,29 +98,7 @@ def open_evaluation(options: argparse.Namespace) -> tuple[Checkpoint, list[Path]
     return load(folder, name=options.model, device=options.device), texts, cloze_tests
 
 
-def extrapolate(arguments: Sequence[str]) -> int:
-    """Measure models on texts longer than they were trained on, and on shuffled words."""
-    options = _parser().parse_args(arguments)
-    paths = [expand_path(name) for name in options.text]
-    require_files(paths)
-    opened = [
-        load(find_checkpoint(name, model_folders(options)), name=name, device=options.device) for name in options.model
-    ]
-    _require_alike(options.model, opened)
-    measured = []
-    for name, checkpoint in zip(options.model, opened, strict=True):
-        log_to_stderr(f"Measuring {name} ...")
-        measured.append(_measure(name, checkpoint, paths, options.windows))
-    found = extrapolation(shlex.join(["headlight", "extrapolate", *arguments]), opened[0].model.config, measured)
-    if options.out:
-        with replacing(options.out) as file:
-            file.write(json_bytes(asdict(found), indent=1))
-    print(format_table(found))
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = make_parser("extrapolate", extrapolate)
+def _add_extrapolate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model", nargs="+", metavar="MODEL", help="names or folders; the second of an encoding is the first's repeat"
     )
@@ -135,7 +109,27 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the numbers here, as JSON")
     add_device_option(parser)
     add_folder_option(parser)
-    return parser
+
+
+@command(_add_extrapolate_arguments)
+def extrapolate(options: argparse.Namespace) -> int:
+    """Measure models on texts longer than they were trained on, and on shuffled words."""
+    paths = [expand_path(name) for name in options.text]
+    require_files(paths)
+    opened = [
+        load(find_checkpoint(name, model_folders(options)), name=name, device=options.device) for name in options.model
+    ]
+    _require_alike(options.model, opened)
+    measured = []
+    for name, checkpoint in zip(options.model, opened, strict=True):
+        log_to_stderr(f"Measuring {name} ...")
+        measured.append(_measure(name, checkpoint, paths, options.windows))
+    found = extrapolation(options.command_line, opened[0].model.config, measured)
+    if options.out:
+        with replacing(options.out) as file:
+            file.write(json_bytes(asdict(found), indent=1))
+    print(format_table(found))
+    return 0
 
 
 def _measure(name: str, checkpoint: Checkpoint, paths: Sequence[Path], windows: int) -> ModelLosses:

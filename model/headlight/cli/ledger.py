@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 
 from headlight.analysis.ledger import KEEP, Cell, Ledger, cell_ledger
 from headlight.cli.common import (
     add_input_options,
     add_model_options,
-    make_parser,
+    command,
     open_model,
     positive_int,
     read_input,
@@ -20,21 +19,7 @@ from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 
 
-def ledger(arguments: Sequence[str]) -> int:
-    """Split the score of an attention cell into who wrote the query and who wrote the key."""
-    options = _parser().parse_args(arguments)
-    cell = Cell.parse(options.cell)
-    loaded = open_model(options)
-    text, source = read_input(options, loaded.model)
-    traced = run(loaded.model, loaded.tokenizer, text, options.edit, source=source, keep=KEEP)
-    warn_of_overflow(traced)
-    found = cell_ledger(loaded.model, traced, cell)
-    print(json.dumps(_to_json(found)) if options.json else _table(found, traced, options.top))
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = make_parser("ledger", ledger)
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input_options(parser)
     add_model_options(parser)
     parser.add_argument(
@@ -43,7 +28,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--edit", action="append", default=[], help="such as decoder.0.self.weights[1]=set:0")
     parser.add_argument("--top", type=positive_int, default=8, help="how many writers and pairs (default 8)")
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
-    return parser
+
+
+@command(_add_arguments)
+def ledger(options: argparse.Namespace) -> int:
+    """Split the score of an attention cell into who wrote the query and who wrote the key."""
+    cell = Cell.parse(options.cell)
+    loaded = open_model(options)
+    text, source = read_input(options, loaded.model)
+    traced = run(loaded.model, loaded.tokenizer, text, options.edit, source=source, keep=KEEP)
+    warn_of_overflow(traced)
+    found = cell_ledger(loaded.model, traced, cell)
+    print(json.dumps(_to_json(found)) if options.json else _table(found, traced, options.top))
+    return 0
 
 
 def _to_json(found: Ledger) -> dict[str, object]:

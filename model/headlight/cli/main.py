@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+
+import shtab
 
 from headlight.cli.check import check, exercises
+from headlight.cli.common import Command, command
+from headlight.cli.completion import completion_script
 from headlight.cli.evaluate import card, evaluate, extrapolate
 from headlight.cli.ledger import ledger
 from headlight.cli.models import export, models
+from headlight.cli.open import open_attention
 from headlight.cli.predict import predict
 from headlight.cli.trace import trace
 from headlight.cli.train import train
 from headlight.errors import HeadlightError
 from headlight.registry import Registry
 
-COMMANDS: Registry[Callable[[Sequence[str]], int]] = Registry(
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=sorted(shtab.SUPPORTED_SHELLS))
+
+
+@command(_add_arguments)
+def completion(options: argparse.Namespace) -> int:
+    """Print a script with which a shell completes commands, options, and names of models and tasks."""
+    print(completion_script(options.shell, COMMANDS.values()))
+    return 0
+
+
+COMMANDS: Registry[Command] = Registry(
     "command",
     {
-        "trace": trace,
-        "predict": predict,
-        "ledger": ledger,
-        "models": models,
-        "train": train,
-        "evaluate": evaluate,
-        "export": export,
-        "card": card,
-        "extrapolate": extrapolate,
-        "check": check,
-        "exercises": exercises,
+        each.name: each
+        for each in (
+            trace, predict, ledger, open_attention, models, train, evaluate, export, card, extrapolate,
+            check, exercises, completion,
+        )
     },
-)
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -46,8 +58,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def usage() -> str:
-    """The commands, each with the first line of its docstring."""
-    lines = [
-        f"  headlight {command:11} {(action.__doc__ or '').splitlines()[0]}" for command, action in COMMANDS.items()
-    ]
+    """The commands, each with the first line of its description."""
+    lines = [f"  headlight {name:11} {each.summary}" for name, each in COMMANDS.items()]
     return "\n".join(["Usage: headlight COMMAND ... (each command explains its options with --help)", *lines])

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 from headlight import checkpoints
 from headlight.checkpoints import CatalogEntry, catalog, find_checkpoint, load
 from headlight.checkpoints.load import require_new_folder
-from headlight.cli.common import add_folder_option, make_parser, model_folders
+from headlight.cli.common import add_folder_option, command, model_folders
 from headlight.errors import counted
 
 
-def models(arguments: Sequence[str]) -> int:
-    """List the models that can be opened by name."""
-    parser = make_parser("models", models)
+def _add_models_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("fetched", nargs="*", metavar="ID", help="models of the Hugging Face Hub to download first")
     add_folder_option(parser)
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
-    options = parser.parse_args(arguments)
+
+
+@command(_add_models_arguments)
+def models(options: argparse.Namespace) -> int:
+    """List the models that can be opened by name."""
     folders = model_folders(options)
     for name in options.fetched:
         find_checkpoint(name, folders, allow_paths=False, fetch=True)
@@ -63,14 +65,16 @@ def _entry_json(entry: CatalogEntry) -> dict[str, object]:
     }
 
 
-def export(arguments: Sequence[str]) -> int:
-    """Write a model as a folder that the transformers library opens, if a family fits."""
-    parser = make_parser("export", export)
+def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="NAME_OR_FOLDER")
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--force", action="store_true", help="write into a folder that holds other files")
     add_folder_option(parser)
-    options = parser.parse_args(arguments)
+
+
+@command(_add_export_arguments)
+def export(options: argparse.Namespace) -> int:
+    """Write a model as a folder that the transformers library opens, if a family fits."""
     require_new_folder(options.folder, options.force)
     loaded = load(find_checkpoint(options.model, model_folders(options), fetch=True), name=options.model, device="cpu")
     kind = checkpoints.export(options.folder, loaded.model, loaded.tokenizer)

@@ -12,7 +12,7 @@ from headlight.checkpoints import Checkpoint
 from headlight.cli.common import (
     add_input_options,
     add_model_options,
-    make_parser,
+    command,
     open_model,
     positive_int,
     read_input,
@@ -29,14 +29,16 @@ MASK = "[MASK]"
 MASKED_MODEL, CAUSAL_MODEL = "stories-masked", "stories-causal"  # the shipped models
 
 
-def predict(arguments: Sequence[str]) -> int:
-    """Print the likeliest next tokens, those for each [MASK], a classifier's labels, or a translation."""
-    parser = make_parser("predict", predict)
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input_options(parser)
     add_model_options(parser, default=f" (default: {MASKED_MODEL} for a text with {MASK}, else {CAUSAL_MODEL})")
     parser.add_argument("--top", type=positive_int, default=5, help="how many candidates (default 5)")
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
-    options = parser.parse_args(arguments)
+
+
+@command(_add_arguments)
+def predict(options: argparse.Namespace) -> int:
+    """Print the likeliest next tokens, those for each [MASK], a classifier's labels, or a translation."""
     has_mask = MASK in (options.text or "")
     options.model = options.model or (MASKED_MODEL if has_mask else CAUSAL_MODEL)
     loaded = open_model(options)

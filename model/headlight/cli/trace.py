@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from headlight.cli.common import (
     add_input_options,
     add_model_options,
-    make_parser,
+    command,
     open_model,
     read_input,
     token_position,
@@ -30,25 +29,7 @@ from headlight.tracing.trace import Trace
 KEEP = ("*.weights", "*.final_residual", "logits", "pixels")
 
 
-def trace(arguments: Sequence[str]) -> int:
-    """Write attention, logits and final hidden states of one run to an .npz file."""
-    options = _parser().parse_args(arguments)
-    loaded = open_model(options)
-    model = _variant(loaded.model, options)
-    text, source = read_input(options, model)
-    traced = run(
-        model, loaded.tokenizer, text, options.edit, source=source, masked_positions=options.mask_token, keep=KEEP
-    )
-    warn_of_overflow(traced)
-    fields = provenance(
-        traced, masked_positions=options.mask_token, image=Path(options.image).name if options.image else ""
-    )
-    _write_npz(options.out, npz_arrays(traced) | provenance_arrays(fields))
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = make_parser("trace", trace)
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input_options(parser)
     add_model_options(parser)
     parser.add_argument("--mask", action="append", help=f"{', '.join(mask_examples())}; + combines them")
@@ -66,7 +47,23 @@ def _parser() -> argparse.ArgumentParser:
         help="replace token N, counted from 0, with the mask token",
     )  # fmt: skip
     parser.add_argument("--out", required=True, type=Path, metavar="FILE.npz")
-    return parser
+
+
+@command(_add_arguments)
+def trace(options: argparse.Namespace) -> int:
+    """Write attention, logits and final hidden states of one run to an .npz file."""
+    loaded = open_model(options)
+    model = _variant(loaded.model, options)
+    text, source = read_input(options, model)
+    traced = run(
+        model, loaded.tokenizer, text, options.edit, source=source, masked_positions=options.mask_token, keep=KEEP
+    )
+    warn_of_overflow(traced)
+    fields = provenance(
+        traced, masked_positions=options.mask_token, image=Path(options.image).name if options.image else ""
+    )
+    _write_npz(options.out, npz_arrays(traced) | provenance_arrays(fields))
+    return 0
 
 
 def _variant(model: Transformer, options: argparse.Namespace) -> Transformer:
@@ -90,6 +87,7 @@ def npz_arrays(traced: Trace) -> dict[str, np.ndarray]:
         arrays["input_ids"] = np.array(encoded.ids, np.int64)
     if traced.source:
         arrays["target_ids"] = np.array(traced.text.ids, np.int64)
+        arrays["target_tokens"] = np.array(traced.text.tokens, np.str_)
         arrays["encoder_attention"] = traced.attention(stack="encoder")
         arrays["decoder_attention"] = traced.attention(stack="decoder")
         arrays["cross_attention"] = traced.attention("cross")

@@ -6,7 +6,7 @@ import argparse
 import shlex
 import signal
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from hashlib import sha256
@@ -15,7 +15,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from headlight.cli.common import CommandParser
+from headlight.cli.common import command
 from headlight.cli.progress import log_of, log_to_stderr, training_bar
 from headlight.config import Config
 from headlight.data.corpus import TextSource, expand_path
@@ -152,19 +152,12 @@ class StopSignal:
             raise KeyboardInterrupt
 
 
-def train(arguments: Sequence[str]) -> int:
-    """Train a small model on text files.
+@command(add_arguments, epilog=f"{SHARED_CPU_HINT} {TEXT_FORMAT}")
+def train(options: argparse.Namespace) -> int:
+    """Train a small model on texts or examples; the same command resumes a stopped training.
 
     The exit status is 0 at the end of the recipe, 128 + the signal's number if stopped before.
     """
-    parser = CommandParser(
-        prog="headlight train",
-        description="Train a small model on text files.",
-        epilog=f"{SHARED_CPU_HINT} {TEXT_FORMAT}",
-        allow_abbrev=False,
-    )
-    add_arguments(parser)
-    options = parser.parse_args(list(arguments))
     recipe = recipe_from_options(options)
     if options.fork_from:
         fork_run(options.fork_from, options.out, options.force)

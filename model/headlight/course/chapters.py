@@ -35,6 +35,30 @@ CHAPTERS: Registry[Chapter] = Registry(
     },
 )
 
+# The path for a first reading, `chapter/screen`: from what attention is to a model that writes.
+CORE_PATH = (
+    "attention/look-up",
+    "tokens/tokenizers",
+    "tokens/one-hot",
+    "attention/steps",
+    "attention/projections",
+    "attention/scale",
+    "positions/order",
+    "positions/waves",
+    "masks/added",
+    "masks/before-after",
+    "heads/cut",
+    "heads/cost",
+    "block/residual",
+    "block/layer-norm",
+    "block/feed-forward",
+    "block/switch-off",
+    "architectures/three-shapes",
+    "architectures/changed-word",
+    "training/shifted-targets",
+    "training/ladder",
+)
+
 
 def find_screen(chapter: str, screen: str) -> Screen:
     """A screen by the names of its chapter and its own. Raises UnknownNameError."""

@@ -140,6 +140,10 @@ class ChoiceControl(Control):
         return text
 
 
+# What a screen computes: the learner's own numbers, or the same in a trained model.
+ON = ChoiceControl(title="Shown on", default="numbers", options={"numbers": "My numbers", "model": "A trained model"})
+
+
 @dataclass(frozen=True, kw_only=True)
 class TextControl(Control):
     """A text; with `lines` it may have several."""

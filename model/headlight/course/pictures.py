@@ -276,11 +276,19 @@ class Verdict(Picture):
 
 @dataclass(frozen=True)
 class Question:
-    """What a learner may be asked before they see a row: the options, and the number of the right one."""
+    """What a learner is asked before they see a row and those below it.
+
+    `answer` is the number of the right option; where there are no options a number is typed, and `answer` is that
+    number. `mistakes` are wrong answers (an option, or a number) that a known mistake leads to, and what is said of it;
+    `hints` say more and more, and `because` is the reason, said when all is shown.
+    """
 
     text: str
     options: tuple[str, ...]
-    answer: int
+    answer: int | float
+    mistakes: tuple[tuple[str | float, str], ...] = ()
+    hints: tuple[str, ...] = ()
+    because: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,8 @@ from headlight.course.pictures import Row, ScreenLink
 from headlight.errors import InputError
 from headlight.registry import Registry
 
+READING_SPEED = 150  # words a minute, of a text that one thinks about
+TRYING = 0.3  # minutes for each thing that one changes
 Answer = tuple[Row, ...]
 StateFields = dict[str, str]  # a link's parameters, as the page Explore reads them
 Link = Callable[..., StateFields]  # from the values of a screen's controls, by their names
@@ -61,6 +64,17 @@ class Screen:
     elsewhere: Mapping[str, Link] = field(default_factory=dict)
     see_also: tuple[ScreenLink, ...] = ()
     is_long: bool = False
+
+    @property
+    def about(self) -> str:
+        """The first sentence of the lesson."""
+        return re.split(r"(?<=[.?!])\s", self.lesson, maxsplit=1)[0]
+
+    @property
+    def minutes(self) -> int:
+        """About how long it takes to read the lesson and to try each control once."""
+        reading = len(self.lesson.split()) / READING_SPEED
+        return max(1, round(reading + TRYING * (1 + len(self.controls)) + self.is_long))
 
     @property
     def model_controls(self) -> dict[str, ModelControl]:

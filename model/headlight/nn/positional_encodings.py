@@ -159,9 +159,15 @@ class SinusoidalHalves(Sinusoidal):
         r"P_{i,j} = \sin\left(i / 10000^{2j/d}\right),\quad P_{i,j+d/2} = \cos\left(i / 10000^{2j/d}\right)"
     )
 
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        half = self.dim // 2
+        self.base = SINUSOIDAL_BASE ** (half / max(half - 1, 1) if config.sinusoidal.reaches_base else 1)
+        self.first_position = config.sinusoidal.first_position
+
     def embed(self, position_ids: Positions) -> Float[Tensor, "pos d_model"]:
         """The channels of `Sinusoidal` in another order."""
-        encoding = super().embed(position_ids)
+        encoding = sinusoids(position_ids + self.first_position, self.dim, self.base)
         return torch.cat((encoding[:, ::2], encoding[:, 1::2]), dim=-1)
 
 

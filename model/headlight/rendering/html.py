@@ -16,6 +16,7 @@ from functools import lru_cache
 from html import escape
 from pathlib import Path
 from secrets import token_hex
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,11 @@ from headlight.analysis.head_metrics import (
 )
 from headlight.array_types import Float
 from headlight.attention_groups import AttentionGroup, attention_groups
-from headlight.errors import EditError
+from headlight.errors import EditError, OutputError
 from headlight.file_writing import replacing
 from headlight.nn.hooks import HOOK_POINTS
 from headlight.rendering.plots import head_orders_json, plots_json
-from headlight.rendering.provenance import provenance, provenance_json
+from headlight.rendering.provenance import Provenance, provenance, provenance_json
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.interventions import EDIT_OPERATIONS, Intervention
 from headlight.tracing.recompute import max_pool
@@ -63,18 +64,25 @@ WEIGHTS_QUANTITY = {
 
 @dataclass(frozen=True, eq=False)
 class AttentionData:
-    """One attention of a trace: its weights and allowed cells, [layer head query key], and the texts of both axes."""
+    """One attention: its weights and allowed cells, [layer head query key], and the texts of both axes.
+
+    `nowhere`: the last key is no token but what each row lacks to sum to 1.
+    """
 
     group: AttentionGroup
     weights: np.ndarray
     allowed: np.ndarray
     queries: Encoded
     keys: Encoded
+    nowhere: bool = False
 
     @property
     def metrics(self) -> dict[str, Float[np.ndarray, "layer head"]]:
         """The head metrics (`compute_head_metrics`)."""
-        return compute_head_metrics(self.weights, self.allowed, self.queries if self.queries is self.keys else None)
+        keys = slice(0, -1 if self.nowhere else None)
+        is_self = self.queries is self.keys or (self.nowhere and self.keys.tokens[keys] == self.queries.tokens)
+        weights, allowed = self.weights[..., keys], self.allowed[..., keys]
+        return compute_head_metrics(weights, allowed, self.queries if is_self else None)
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,7 @@ class HtmlView:
     title: str
     meta: Mapping[str, Any] = field(repr=False)
     numbers: bytes = field(repr=False)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     def _repr_html_(self) -> str:
         """The HTML of a notebook cell; each has a shadow root of its own, so that several on one page keep apart."""
@@ -112,9 +121,15 @@ class HtmlView:
         return "\n".join(parts)
 
     def save(self, path: str | Path) -> None:
-        """Write `document()` to a file. Raises OutputError."""
-        with replacing(Path(path)) as file:
-            file.write(self.document().encode("utf-8"))
+        """Write `document()` to a file; to an .npz file what `headlight.show` was given. Raises OutputError."""
+        path = Path(path)
+        if path.suffix == ".npz" and not self.arrays:
+            raise OutputError("A trace is saved as .html; headlight trace --out FILE.npz writes its numbers.")
+        with replacing(path) as file:
+            if path.suffix == ".npz":
+                np.savez(file, allow_pickle=False, **self.arrays)
+            else:
+                file.write(self.document().encode("utf-8"))
 
 
 def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) -> HtmlView:
@@ -127,30 +142,57 @@ def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) 
         raise EditError("This model has no layers, so there is no attention to show.")
     attentions = [_attention_data(trace, group) for group in known]
     first = strongest_local_head(attentions[0].metrics) if layer is None and head is None else (layer or 0, head or 0)
-    groups, numbers = pack_attentions(attentions)
-    fields = provenance(trace, shown=WEIGHTS_QUANTITY["description"])
     is_image = isinstance(trace.text, EncodedImage)
+    state = {"layer": first[0], "head": first[1]} | ({"plot": "overlay", "query": 0} if is_image else {})
+    return show_attentions(
+        attentions,
+        (trace.text, trace.source),
+        provenance(trace, shown=WEIGHTS_QUANTITY["description"]),
+        edits=trace.interventions,
+        modalities=trace.config.modalities,
+        patches=patches_json(trace, with_image=True),
+        state=state,
+    )
+
+
+def show_attentions(
+    attentions: Sequence[AttentionData],
+    texts: tuple[Encoded, Encoded | None],
+    fields: Provenance,
+    *,
+    notes: Sequence[str] = (),
+    edits: Sequence[str] = (),
+    modalities: Sequence[str] = ("text",),
+    patches: Mapping[str, Any] | None = None,
+    state: Mapping[str, Any] = MappingProxyType({}),
+    arrays: Mapping[str, np.ndarray] = MappingProxyType({}),
+) -> HtmlView:
+    """Attentions as HTML; `texts` are those of queries and, where they are others, of keys.
+
+    `fields` are the provenance as far as it is known, `arrays` what `save` writes to an .npz file.
+    """
+    groups, numbers = pack_attentions(attentions)
+    text, source = texts
     meta: dict[str, Any] = {
-        "tokens": _tokens_json(trace.text),
-        "source_tokens": _tokens_json(trace.source) if trace.source else None,
-        "question": {"text": trace.text.text, "source": trace.source.text if trace.source else ""},
+        "tokens": _tokens_json(text),
+        "source_tokens": _tokens_json(source) if source else None,
+        "question": {"text": text.text, "source": source.text if source else ""},
         "attention_groups": [
-            json_group | {"ablations": ablations_json(trace.interventions, group)}
-            for json_group, group in zip(groups, known, strict=True)
+            json_group | {"ablations": ablations_json(edits, each.group)}
+            for json_group, each in zip(groups, attentions, strict=True)
         ],
         "quantities": [WEIGHTS_QUANTITY],
-        **choices_json(trace.config.modalities),
-        "patches": patches_json(trace, with_image=True),
+        **choices_json(modalities),
+        "patches": patches,
         "predictions": [],
         "changed": False,
         "no_prediction_reason": "",
-        "notes": _notes(groups),
-        "state": {"layer": first[0], "head": first[1], "edits": trace.interventions}
-        | ({"plot": "overlay", "query": 0} if is_image else {}),
+        "notes": [*notes, *_notes(groups)],
+        "state": {**state, "edits": edits},
         "saved_views": {},
         **provenance_json(fields),
     }
-    return HtmlView(f"Attention over {len(trace.text.ids)} tokens", meta, numbers)
+    return HtmlView(f"Attention over {len(text.ids)} tokens", meta, numbers, arrays)
 
 
 def _attention_data(trace: Trace, group: AttentionGroup) -> AttentionData:

@@ -86,7 +86,13 @@ def masked_positions(text: Encoded) -> list[int]:
 
 
 def describe_provenance(fields: Provenance) -> list[str]:
-    """The provenance in words, without edits, which the browser adds; the last part is version and date."""
+    """The provenance in words, without edits, which the browser adds; the last part is version and date.
+
+    Where no model is known there is nothing else.
+    """
+    made = f"{fields['version']}, {fields['date'][:10]}"
+    if "model" not in fields:
+        return [made]
     masked = ", ".join(map(str, fields["masked_positions"]))
     parts = [
         f"{fields['model'] or 'a model without a name'}{_short_hash(fields['model_sha256'])}",
@@ -94,7 +100,7 @@ def describe_provenance(fields: Provenance) -> list[str]:
         f"image {fields['image']}" if fields["image"] else "",
         f"masked: token {masked}" if masked else "",
         *_wiring(fields),
-        f"{fields['version']}, {fields['date'][:10]}",
+        made,
     ]
     return [part.strip() for part in parts if part]
 

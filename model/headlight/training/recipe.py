@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,7 +29,7 @@ from headlight.validation import from_plain
 DERIVED_FIELDS = ("architecture", "vocabulary_size", "masks", "output_head", "labels")
 MODEL_FIELDS = tuple(part.name for part in fields(Config) if part.name not in DERIVED_FIELDS)
 MODEL_DEFAULTS: dict[str, Any] = {"context_length": 128, "d_model": 256, "layers": 6, "heads": 8}
-MOST = {"threads": 1_024}
+MOST = {"threads": 1_024, "batch_size": 65_536}
 Section = TypeVar("Section")
 
 
@@ -178,10 +178,21 @@ class Recipe:
                     "There is no text to train on; give one with --text FILE, or under [texts] in a recipe."
                 )
         self.training.check()
+        self._check_tokenizer()
         TOKENIZER_TRAINERS[self.tokenizer.kind or "bpe"]
         with torch.device("meta"):  # builds every part without a weight
             Transformer(self.config(max(1, self.tokenizer.vocabulary_size)))
         return self
+
+    def _check_tokenizer(self) -> None:
+        """Raise DataError for options that would be passed over, and for a vocabulary without entries."""
+        given = self.tokenizer
+        if given.vocabulary_size < 1:
+            raise DataError(f"vocabulary_size is {given.vocabulary_size}; it must be at least 1.")
+        is_made = given.folder or isinstance(self.example_task, GeneratedTask)
+        if is_made and replace(given, folder="") != TokenizerOptions():
+            source = f"the one in {given.folder}" if given.folder else f"that of the task {self.task}"
+            raise DataError(f"No tokenizer is trained, since {source} is used; leave out how one would be trained.")
 
     def config(self, vocabulary_size: int, labels: tuple[str, ...] = ()) -> Config:
         """The model's config: the [model] section, and what objective, vocabulary and labels decide.

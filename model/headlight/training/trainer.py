@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -146,6 +147,9 @@ class Trainer:
         self.recipe, self.training = self.run_folder.recipe, self.run_folder.recipe.training
         if self.training.threads:
             torch.set_num_threads(self.training.threads)
+            if self.training.threads > (processors := os.cpu_count() or 1):
+                log = self.run_folder.log
+                log(f"threads is {self.training.threads}, and there are {processors} processors: fewer are faster.")
         self.schedule = SCHEDULES[self.training.schedule]
         self.objective = self.run_folder.objective
         torch.manual_seed(self.training.seed)

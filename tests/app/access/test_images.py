@@ -1,7 +1,5 @@
 """Pictures: shipped ones for everybody, and a visitor's own."""
 
-from __future__ import annotations
-
 import pytest
 
 from headlight.errors import ImageError

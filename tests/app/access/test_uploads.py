@@ -1,7 +1,5 @@
 """What one visitor brought is theirs alone, stays within bounds, and is deleted."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A cookie tells one browser from another; nobody passes for somebody else."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from types import SimpleNamespace

@@ -1,5 +1,6 @@
 """The Compare page in Streamlit: side A is the state, side B what is different from it."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from msgspec import UNSET
 from headlight.analysis.run_comparison import ALIGNMENTS
 from headlight.checkpoints import CatalogEntry
 from headlight.config import Config
+from headlight_app.compare import page as compare
 from headlight_app.compare.answers.page import default_difference, encoding_presets, opening_example
 from headlight_app.contract.difference import Difference, VariantDifference
 from headlight_app.inference.open_models import find_model
+from headlight_app.state.session import apply_reports, current_state
 from headlight_app.state.url import decode_side_b, encode_side_b
 from tests.app.pages import alone, component_data, scripted
 
@@ -127,12 +130,6 @@ def test_the_address_decides_both_sides() -> None:
 
 def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
-        from functools import partial
-
-        from headlight_app.compare import page as compare
-        from headlight_app.contract.difference import Difference, VariantDifference
-        from headlight_app.state.session import apply_reports, current_state
-
         default = Difference(variant=VariantDifference(positional_encoding="none"))
         apply_reports("compare", "the opening", "", partial(compare._read_report, default))
         current_state()

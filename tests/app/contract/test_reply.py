@@ -1,7 +1,5 @@
 """What goes to the browser is small and can be read back."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

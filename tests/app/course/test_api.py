@@ -1,7 +1,5 @@
 """What the Course asks the server."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -11,6 +9,7 @@ from starlette.testclient import TestClient
 
 from headlight.course.chapters import CHAPTERS
 from headlight.course.pictures import plain
+from headlight.course.questions import GIVE_UP, right_answer
 from headlight_app.course.contract import ScreenRequest
 from headlight_app.frame.main import PAGES
 from headlight_app.state.url import (
@@ -23,6 +22,15 @@ from headlight_app.state.url import (
 )
 from tests.app.asking import ask_route
 from tests.app.pages import alone, component_data
+
+FREE = {
+    f"{chapter}/{name}": screen.compute(**screen.parse({}))
+    for chapter, row in CHAPTERS.items()
+    for name, screen in row.screens.items()
+    if not (screen.model_controls or screen.is_long)
+}
+# What screens without a model begin with, where they ask something.
+QUESTIONS = {path: rows for path, rows in FREE.items() if any(row.question for row in rows)}
 
 
 def ask(client: TestClient, route: str, **fields: Any) -> dict[str, Any]:
@@ -52,7 +60,34 @@ def test_numbers_on_the_page_are_those_of_the_backend(client: TestClient) -> Non
     inputs = {"sharpness": "3", "keys": "1,2;3,4"} | {"values": "1;2"}
     screen = CHAPTERS["attention"].screens["look-up"]
     answer = ask(client, "course_screen", chapter="attention", screen="look-up", inputs=inputs)
-    assert answer["rows"] == plain(screen.compute(**screen.parse(inputs)))
+    rows = plain(screen.compute(**screen.parse(inputs)))
+    assert answer["rows"] == [row | {"question": None} for row in rows]
+    assert answer["can_ask"] and answer["question"] is None, "who is not asked sees everything"
+
+
+@pytest.mark.parametrize("path", QUESTIONS)
+def test_nothing_that_tells_the_answer_is_sent_before_it_is_given(client: TestClient, path: str) -> None:
+    chapter, name = path.split("/")
+    rows = QUESTIONS[path]
+    place = next(place for place, row in enumerate(rows) if row.question)
+    question = rows[place].question
+    assert question
+
+    def tried(*tries: str) -> dict[str, Any]:
+        fields = {"chapter": chapter, "screen": name, "inputs": {}, "asks": True, "tries": tries}
+        return ask(client, "course_screen", **fields)
+
+    answer = tried()
+    assert answer["rows"] == [row | {"question": None} for row in plain(rows[:place])]
+    sent = answer["question"]
+    assert set(sent) == {"place", "text", "options", "ruled_out", "hints", "more_hints", "said", "is_settled",
+                         "is_right"}  # fmt: skip
+    assert (sent["said"], sent["hints"], sent["is_settled"]) == ("", [], False)
+    answer = tried(right_answer(question))
+    assert answer["question"]["is_right"] and len(answer["rows"]) == len(rows)
+    wrong = next((each for each in question.options if each != right_answer(question)), "987654")
+    assert not tried(wrong)["question"]["is_right"]
+    assert len(tried(GIVE_UP)["rows"]) == len(rows)
 
 
 @pytest.mark.parametrize(

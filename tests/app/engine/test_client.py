@@ -1,7 +1,5 @@
 """What travels with a request, and to which worker."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Changes to the model as the page asks for them: compared with the model as trained, or refused by a sentence."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

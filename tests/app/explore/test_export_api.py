@@ -1,7 +1,5 @@
 """Exports over the routes, as the browser asks for them."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json
@@ -43,6 +41,12 @@ def test_a_link_holds_the_whole_state(client: TestClient) -> None:
     read = {name: values[0] for name, values in parse_qs(meta["query"], keep_blank_values=True).items()}
     assert decode_state(read) == state
     assert meta["omitted"] == []
+
+
+def test_a_link_has_a_source_only_where_the_model_reads_one(client: TestClient) -> None:
+    for model, source, said in (("next", "", False), ("both", "", True), ("both", "a", True)):
+        meta, _ = ask_route(client, "link", state=to_builtins(State(model=model, source=source)))
+        assert ("source" in parse_qs(meta["query"], keep_blank_values=True)) == said
 
 
 def test_a_link_says_what_is_too_long_for_it(client: TestClient) -> None:
@@ -115,23 +119,6 @@ def test_a_figure_comes_as_pdf(client: TestClient) -> None:
     meta, content = ask_route(client, "export_pdf", figure=figure(*ALL))
     assert meta == {"name": "headlight.pdf", "type": "application/pdf"}
     assert content.startswith(b"%PDF-")
-
-
-def test_a_file_says_where_the_colours_of_its_weights_end(client: TestClient) -> None:
-    def shown(**choices: Any) -> str:
-        meta, _ = ask_route(client, "export_provenance", model="next", text=TEXT, **choices)
-        return str(meta["provenance"]["shown"])
-
-    assert shown() == "attention weight"
-    assert shown(colour_range="largest") == "attention weight; scale from 0 to the largest weight shown"
-    assert "scale" not in shown(colour_range="largest", quantity="scores")
-
-
-def test_a_figure_of_all_heads_says_so(client: TestClient) -> None:
-    meta, _ = ask_route(client, "export_provenance", model="next", text=TEXT, layer=1, head=3, all_heads=True)
-    fields = meta["provenance"]
-    assert (fields["heads"], fields["attention_group"]) == ([], "decoder.self")
-    assert fields["shown"].startswith("attention weights of all heads, scale from 0 to 1")
 
 
 def test_the_program_is_there_in_both_languages(client: TestClient) -> None:

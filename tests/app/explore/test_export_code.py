@@ -1,7 +1,5 @@
 """A program that reproduces the view is run as it stands, and must find the numbers of the view."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Any
@@ -16,9 +14,10 @@ from headlight.errors import HeadlightError
 from headlight_app.contract.question import Question
 from headlight_app.contract.state import State
 from headlight_app.engine.job import EngineRequest, VisitorFolder
-from headlight_app.explore.answers.export.code import MODEL_PLACEHOLDER, MODELS_PLACEHOLDER, python_code, shell_code
+from headlight_app.explore.answers.export.code import python_code, shell_code
 from headlight_app.explore.answers.head_view import SHOWN, head_view
 from headlight_app.explore.answers.quantities import QUANTITIES
+from headlight_app.export.answers.programs import MODEL_PLACEHOLDER, MODELS_PLACEHOLDER
 from headlight_app.inference.context import answering
 from headlight_app.inference.resolved_question import resolve
 from tests.app.asking import make_question
@@ -191,7 +190,8 @@ def test_no_text_becomes_code(text: str, toys: Path) -> None:
 
 
 def test_a_name_that_only_a_visitor_knows_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headlight_app.explore.answers.export.code._can_be_found", lambda question: False)
+    for module in ("explore.answers.export.code", "export.answers.programs"):
+        monkeypatch.setattr(f"headlight_app.{module}.can_be_found", lambda question: False)
     question = make_question("next", TEXT)
     assert MODEL_PLACEHOLDER in python_code(resolve(question), State()) and "next" not in python_code(
         resolve(question), State()

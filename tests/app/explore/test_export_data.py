@@ -1,7 +1,5 @@
 """Numbers as files, read back as somebody else would read them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A long text is answered without its weights, and they are made layer by layer for who looks: the same ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What the tabs "Steps" and "Layers" ask the backend: numbers of the trace, and a sentence where there are none."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A worksheet over the route, and which exercises fit what is shown."""
 
-from __future__ import annotations
-
 import base64
 import re
 from html import unescape

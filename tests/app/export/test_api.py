@@ -1,7 +1,5 @@
 """What pages other than Explore export, over the routes as the browser asks for them."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import io

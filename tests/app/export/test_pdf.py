@@ -1,7 +1,5 @@
 """Figures as PDF, opened again."""
 
-from __future__ import annotations
-
 import base64
 import builtins
 import io

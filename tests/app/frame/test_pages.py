@@ -9,13 +9,19 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Toggle
 
 from headlight.checkpoints.catalog import MODELS_VARIABLE
+from headlight.errors import CheckpointError
 from headlight_app.engine.job import EngineRequest
 from headlight_app.engine.models import listed_models
+from headlight_app.frame import sidebar
+from headlight_app.frame.sidebar import _on_variant_change
 from headlight_app.server.launch import SCRIPT
+from headlight_app.server.lifespan import on_script_error
+from headlight_app.state.session import apply_reports, change_state, current_state, report_serial
 from headlight_app.worker import serve
 from headlight_app.worker.serve import answer
 from tests.app.pages import component_data, open_app, scripted, unfolded
@@ -147,11 +153,6 @@ def test_the_instrument_asks_with_what_the_address_exchanges() -> None:
 
 def test_where_no_instrument_hears_the_sidebar_writes_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
-        import streamlit as st
-
-        from headlight_app.frame.sidebar import _on_variant_change
-        from headlight_app.state.session import current_state
-
         current_state()
         st.button("report", on_click=_on_variant_change)
 
@@ -187,10 +188,6 @@ def test_a_mask_that_only_a_link_can_name_is_shown_as_what_it_is() -> None:
 
 def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
-        import streamlit as st
-
-        from headlight_app.state.session import apply_reports, current_state, report_serial
-
         apply_reports("explore", "the opening", "")
         current_state()
         st.json(
@@ -215,10 +212,6 @@ def test_what_the_instrument_reports_reaches_state_and_address(monkeypatch: pyte
 
 def test_a_request_with_an_older_address_takes_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
-        import streamlit as st
-
-        from headlight_app.state.session import change_state, current_state
-
         current_state()
         if st.button("report"):
             change_state(text="the dog")
@@ -240,10 +233,6 @@ def test_a_request_with_an_older_address_takes_nothing_back(monkeypatch: pytest.
 
 def test_the_head_that_pages_begin_with_stays_unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
-        import streamlit as st
-
-        from headlight_app.state.session import apply_reports, current_state
-
         apply_reports("explore", "", "", default_head=(1, 0))
         shown = current_state().with_default_head((1, 0))
         st.json([shown.layer, shown.head])
@@ -274,9 +263,6 @@ def test_a_link_to_any_head_is_followed(query: dict[str, str], shown: tuple[int,
 
 def test_another_model_starts_without_the_edits_of_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
-        from headlight_app.frame import sidebar
-        from headlight_app.state.session import current_state
-
         if current_state().model == "next":
             sidebar._on_model_change()
 
@@ -358,9 +344,6 @@ def test_weights_that_are_no_numbers_are_told_above_the_heads(monkeypatch: pytes
 
 def test_what_went_wrong_is_a_sentence_without_a_path_of_the_server() -> None:
     def page() -> None:
-        from headlight.errors import CheckpointError
-        from headlight_app.server.lifespan import on_script_error
-
         assert on_script_error(FileNotFoundError("/secret/place"))
         assert on_script_error(CheckpointError("a_b_ has no weights."))
 

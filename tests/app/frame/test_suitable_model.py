@@ -1,72 +1,53 @@
 """A page opens with a model that suits it, and says so where that is another than the one that was chosen."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
+import streamlit as st
+
+from headlight_app.engine.models import available_models
+from headlight_app.explore import page as explore
+from headlight_app.frame.suitable_model import suitable_state, with_suitable_model
+from headlight_app.generate import page as generate
+from headlight_app.state.session import address_script, current_state
+from headlight_app.tasks import page as tasks
 from tests.app.pages import scripted
 
 
-def opened(**query: str) -> tuple[str, str]:
-    """The model with which Generate opens, and what is said about it."""
-
-    def page() -> None:
-        import streamlit as st
-
-        from headlight_app.engine.models import available_models
-        from headlight_app.frame.suitable_model import suitable_state
-        from headlight_app.generate import page as generate
-        from headlight_app.state.session import current_state
-
-        state, words = suitable_state(generate, current_state(), available_models())
-        st.text(state.model)
-        st.text(words)
-
+def written(page: Callable[[], None], **query: str) -> list[str]:
+    """What a page writes, run a second time: it is said for as long as the page and the model stay."""
     at = scripted(page, **query)
     assert not at.exception
-    model, words = (text.value for text in at.text)
-    assert at.run().text[1].value == words, "it is said for as long as the page and the model stay"
-    return model, words
+    return [text.value for text in at.run().text]
 
 
-def test_a_model_that_suits_stays() -> None:
-    assert opened(model="next", text="the dog") == ("next", "")
-    assert opened() == ("", ""), "that is the first model"
+def show_generate() -> None:
+    """The model with which Generate opens, and what is said about it."""
+    state, words = suitable_state(generate, current_state(), available_models())
+    st.text(state.model)
+    st.text(words)
 
 
-def test_one_that_does_not_gives_way_to_the_first_that_does() -> None:
-    model, words = opened(model="mood", edits="encoder.1.self.weights[2]=set:0")
+def test_a_model_that_suits_stays_and_another_gives_way_to_the_first_that_does() -> None:
+    assert written(show_generate, model="next", text="the dog") == ["next", ""]
+    assert written(show_generate) == ["", ""], "that is the first model"
+    model, words = written(show_generate, model="mood", edits="encoder.1.self.weights[2]=set:0")
     assert model == "stories-causal"
     assert words == "This page needs a model that writes. mood does not, so stories-causal is open."
 
 
 def test_a_text_that_names_no_model_is_read_by_the_one_that_suits() -> None:
     def visit() -> None:
-        import streamlit as st
-
-        from headlight_app.engine.models import available_models
-        from headlight_app.frame.suitable_model import suitable_state
-        from headlight_app.state.session import current_state
-        from headlight_app.tasks import page as tasks
-
         state, words = suitable_state(tasks, current_state(), available_models())
         assert not words, "nobody chose the model that does not suit"
         st.text(state.model)
         st.text(state.text)
 
     at = scripted(visit, task="classify", text="a dull film")
-    assert not at.exception
     assert [text.value for text in at.text] == ["sentiment", "a dull film"]
 
 
 def test_the_sidebar_leads_to_a_model_that_suits_and_the_page_says_why() -> None:
     def visit() -> None:
-        import streamlit as st
-
-        from headlight_app.engine.models import available_models
-        from headlight_app.explore import page as explore
-        from headlight_app.frame.suitable_model import suitable_state, with_suitable_model
-        from headlight_app.generate import page as generate
-        from headlight_app.state.session import current_state
-
         entries, state = available_models(), current_state()
         suitable_state(explore, state, entries)
         linked = with_suitable_model(generate, state, entries)
@@ -74,27 +55,45 @@ def test_the_sidebar_leads_to_a_model_that_suits_and_the_page_says_why() -> None
         _, words = suitable_state(generate, linked, entries)
         st.text(words)
 
-    at = scripted(visit, model="mood", text="the dog")
-    assert not at.exception
-    assert "mood does not, so stories-causal is open" in at.text[0].value
+    assert "mood does not, so stories-causal is open" in scripted(visit, model="mood", text="the dog").text[0].value
 
 
 def test_the_address_gives_way_without_an_entry_in_the_history() -> None:
     def visit() -> None:
-        import streamlit as st
-
-        from headlight_app.engine.models import available_models
-        from headlight_app.frame.suitable_model import suitable_state
-        from headlight_app.generate import page as generate
-        from headlight_app.state.session import address_script, current_state
-
         suitable_state(generate, current_state(), available_models())
         st.text(address_script())
         current_state()
         st.text(st.query_params["model"])
 
-    at = scripted(visit, model="mood")
-    assert not at.exception
-    script, address = (text.value for text in at.text)
+    script, address = (text.value for text in scripted(visit, model="mood").text)
     assert script == '<script>history.replaceState(history.state, "", "?model=stories-causal");</script>'
     assert address == "mood", "Streamlit itself would add an entry"
+
+
+def test_what_one_typed_on_a_page_is_there_on_return() -> None:
+    def visits() -> None:
+        import streamlit as st
+
+        from headlight_app.engine.models import available_models
+        from headlight_app.explore import page as explore
+        from headlight_app.frame.suitable_model import state_on_return, suitable_state
+        from headlight_app.state.session import current_state
+        from headlight_app.tasks import page as tasks
+
+        entries = available_models()
+        typed, _ = suitable_state(explore, current_state(), entries)
+        led = state_on_return(tasks, explore, typed, entries)
+        st.text(led.model)
+        suitable_state(tasks, led.change(text="typed on Tasks"), entries)
+        back = state_on_return(explore, tasks, led, entries)
+        st.text(back.model)
+        st.text(back.text)
+        again = state_on_return(tasks, explore, back, entries)
+        st.text(again.model)
+
+    at = scripted(visits, model="next", text="the cat sat")
+    assert not at.exception
+    led, model, text, again = (each.value for each in at.text)
+    assert led != "next", "no task is done by that model"
+    assert (model, text) == ("next", "the cat sat")
+    assert again == led

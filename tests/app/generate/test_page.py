@@ -1,8 +1,12 @@
 """The Generate page as Streamlit runs it."""
 
+from functools import partial
+
 import pytest
 
 from headlight_app.contract.question import Question
+from headlight_app.generate import page as generate
+from headlight_app.state.session import apply_reports, current_state
 from headlight_app.state.url import encode_generated
 from tests.app.pages import alone, component_data, scripted
 
@@ -36,12 +40,6 @@ def test_an_address_restores_the_rule_and_what_was_written() -> None:
 
 def test_what_the_component_reports_reaches_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
     def page() -> None:
-        from functools import partial
-
-        from headlight_app.contract.question import Question
-        from headlight_app.generate import page as generate
-        from headlight_app.state.session import apply_reports, current_state
-
         told = {"text": "the opening", "source": "", "masked_positions": [], "generated": []}
         question = Question(model="next", text="another text")
         apply_reports("generate", "the opening", "", partial(generate._read_report, question, told))

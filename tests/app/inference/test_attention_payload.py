@@ -116,14 +116,14 @@ def test_only_what_differs_is_called_exchanged() -> None:
     assert variant_differences(config, config) == []
     other = config.replace(attention_function="hardmax", masks=())
     assert variant_differences(config, other) == [
-        ("Mask", "Causal", "Bidirectional"),
-        ("Attention function", "Softmax", "Hard (argmax)"),
+        ("masks", "Mask", "Causal", "Bidirectional"),
+        ("attention_function", "Attention function", "Softmax", "Hard (argmax)"),
     ]
-    ((_, _, masks),) = variant_differences(config, config.replace(masks=("causal", "window:3")))
+    ((_, _, _, masks),) = variant_differences(config, config.replace(masks=("causal", "window:3")))
     assert masks == "Causal + sliding window (3)"
-    ((_, _, masks),) = variant_differences(config, config.replace(masks=("custom:10/11",)))
+    ((_, _, _, masks),) = variant_differences(config, config.replace(masks=("custom:10/11",)))
     assert masks == "Custom matrix"
-    ((_, _, masks),) = variant_differences(config, config.replace(masks=("causal", "painted:1-3")))
+    ((_, _, _, masks),) = variant_differences(config, config.replace(masks=("causal", "painted:1-3")))
     assert masks == "Causal + custom"
 
 

@@ -1,7 +1,5 @@
 """What can be exchanged in a model is what the registries hold, and nothing beside them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

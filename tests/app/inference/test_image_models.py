@@ -1,7 +1,5 @@
 """A model of pictures as the page asks it, and pictures that come and go as files."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

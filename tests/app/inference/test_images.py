@@ -1,7 +1,5 @@
 """Pictures as models read them: drawn by the project, or a visitor's own, which come with their request."""
 
-from __future__ import annotations
-
 import importlib.util
 import io
 from typing import Any

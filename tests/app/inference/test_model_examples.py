@@ -1,7 +1,5 @@
 """The page begins with a sentence that suits the model which is open."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Open models stay within their bytes, whoever asks for how many."""
 
-from __future__ import annotations
-
 import gc
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is kept between questions, and for whom."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

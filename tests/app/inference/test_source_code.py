@@ -1,7 +1,5 @@
 """The code that computed an answer, under the formula of the part in use."""
 
-from __future__ import annotations
-
 import pytest
 
 from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS

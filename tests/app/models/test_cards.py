@@ -1,7 +1,5 @@
 """The card of a checkpoint: right numbers, and nothing that a stranger wrote is HTML."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 import pytest

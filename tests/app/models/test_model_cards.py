@@ -1,7 +1,5 @@
 """What the Models page is told of a checkpoint: right words and right numbers."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the engine does with a checkpoint that somebody brings."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

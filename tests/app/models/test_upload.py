@@ -1,7 +1,5 @@
 """Uploads: what opens belongs to its visitor, what does not open is deleted."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import zipfile

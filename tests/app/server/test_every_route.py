@@ -1,7 +1,5 @@
 """Every route with all that a visitor may name: the right lane, the right answer, and nothing for a stranger."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
@@ -58,7 +56,6 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "export_neurons": {"format": "csv"},
     "export_page": {},
     "export_worksheet": {"figure": "<svg/>", "link": "http://room/?layer=1", "line": "next"},
-    "export_provenance": {},
     "export_code": {},
     "token_labels": {},
     "label_effects": {},
@@ -71,6 +68,7 @@ SIDES: dict[str, dict[str, Any]] = {
     "compare": {},
     "export_origin": {},
     "export_table": {"table": TABLE, "format": "csv"},
+    "export_program": {},
 }
 NAMED: dict[str, dict[str, Any]] = {
     "explore_page": {},
@@ -93,7 +91,7 @@ TOYS = {"token_labels": "tags", "label_effects": "mood", "tasks_page": "mood", "
 # Their answers tell the folder, the date, or how far they came in the time that they have.
 VARY = (
     *("compare", "generate", "head_search", "compare_page", "model_card", "weight_report"),
-    *("export_origin", "export_code", "export_page", "export_provenance"),
+    *("export_origin", "export_code", "export_page", "export_program"),
 )
 ROUTES = (*QUESTIONS, *SIDES, *NAMED, *INPUTS)
 

@@ -1,7 +1,5 @@
 """What a server does beside the page."""
 
-from __future__ import annotations
-
 import gc
 import tempfile
 import time

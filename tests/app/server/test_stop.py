@@ -1,7 +1,5 @@
 """A server that is told to end does so, whatever its workers do and whoever keeps it waiting."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

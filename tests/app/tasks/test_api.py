@@ -1,7 +1,5 @@
 """What the views of the Tasks page are told is what the model computes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """The Tasks page as Streamlit runs it."""
 
-from __future__ import annotations
-
 import pytest
 
 from headlight_app.contract.state import State
@@ -50,6 +48,14 @@ def test_a_chosen_task_opens_a_model_that_does_it(presenter: str) -> None:
     assert not at.exception
     assert at.query_params["task"] in ("translate", ["translate"])
     assert at.query_params["model"] in ("translate", ["translate"]) and "text" not in at.query_params
+
+
+def test_what_was_typed_for_a_task_is_there_on_return() -> None:
+    at = alone("tasks", model="sort", task="sort", text="5 3")
+    at.button_group(key="task").set_value("translate").run()
+    at.button_group(key="task").set_value("sort").run()
+    assert not at.exception
+    assert at.query_params["text"] in ("5 3", ["5 3"])
 
 
 def test_a_task_that_no_model_does_says_what_to_open() -> None:

@@ -3,8 +3,6 @@
 A case is a number, the seed of everything in it: `python -m tests.app.worker.hostile_requests --count 20000 --first 0`
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

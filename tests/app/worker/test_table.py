@@ -1,7 +1,5 @@
 """Every request has one row, a function that answers it, and bounds for all that it may hold."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """`python -m tests.bench ngrams`: a model's measurements beside those of n-gram models of its training texts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from headlight.checkpoints import Checkpoint
-from headlight.cli.evaluate import evaluation_parser, open_evaluation
+from headlight.cli.common import CommandParser
+from headlight.cli.evaluate import add_evaluation_arguments, open_evaluation
 from headlight.cli.progress import log_to_stderr
 from headlight.data.corpus import TextSource, require_files, tokenize_source
 from headlight.evaluation.language_modeling import (
@@ -45,7 +44,9 @@ CACHE = Path("runs") / "ngrams"
 
 def main(arguments: Sequence[str]) -> None:
     """Print the report of `headlight evaluate` with columns of the n-gram models."""
-    parser = evaluation_parser("python -m tests.bench ngrams", "Measure a model beside n-gram models of its texts.")
+    about = "Measure a model beside n-gram models of its texts."
+    parser = CommandParser(prog="python -m tests.bench ngrams", description=about)
+    add_evaluation_arguments(parser)
     parser.add_argument(
         "--train", nargs="+", required=True, metavar="FILE[=EPOCHS]", help="the texts that the model was trained on"
     )

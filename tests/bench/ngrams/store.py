@@ -1,7 +1,5 @@
 """N-gram models of training texts, counted once for a tokenizer and its texts and kept in a folder."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Sequence

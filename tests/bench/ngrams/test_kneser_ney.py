@@ -1,7 +1,5 @@
 """Kneser-Ney against hand calculations and against a direct implementation of the paper."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from pathlib import Path

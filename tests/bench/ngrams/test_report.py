@@ -1,7 +1,5 @@
 """`python -m tests.bench ngrams`, from the arguments to what is printed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

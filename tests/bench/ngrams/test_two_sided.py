@@ -1,7 +1,5 @@
 """The two-sided 5-gram, on texts small enough to see what it must know."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   addEdits,
+  clearChanges,
   hasEdits,
   redoEdit,
   removeEdit,
@@ -12,7 +13,11 @@ import {
   toggleEdits,
   undoEdit,
 } from "../../../app/headlight_app/explore/frontend/edits/edit_actions.js";
-import { EditHistory } from "../../../app/headlight_app/explore/frontend/edits/edit_history.js";
+import {
+  AS_TRAINED,
+  countChanges,
+  EditHistory,
+} from "../../../app/headlight_app/explore/frontend/edits/edit_history.js";
 import { createPage } from "./page.js";
 
 const [A, B, C] = ["embedding=scale:0", "logits=set:1", "decoder.0.self.v[1]=add:2"];
@@ -85,9 +90,45 @@ test("edits that came with the address are taken back one by one", () => {
   assert.deepEqual(state.choice.edits, [A, B]);
 });
 
+test("a part in place of the model's own counts as a change and is undone like an edit", () => {
+  const { page, state } = createPage();
+  addEdits(page, [A]);
+  const bidirectional = { ...AS_TRAINED, masks: "none" };
+  page.change({ variant: bidirectional });
+  assert.equal(countChanges(state.choice), 2);
+  undoEdit(page);
+  assert.deepEqual([state.choice.variant, state.choice.edits], [AS_TRAINED, [A]]);
+  redoEdit(page);
+  assert.deepEqual(state.choice.variant, bidirectional);
+  clearChanges(page);
+  assert.equal(countChanges(state.choice), 0);
+  undoEdit(page);
+  assert.deepEqual([state.choice.variant, state.choice.edits], [bidirectional, [A]]);
+});
+
+test("a part that came with the address is taken back, and a slider's values are one change", () => {
+  const { page, state } = createPage({ variant: { ...AS_TRAINED, masks: "none" } });
+  assert.ok(state.history.canUndo(state.choice));
+  undoEdit(page);
+  assert.deepEqual(state.choice.variant, AS_TRAINED);
+  const history = new EditHistory();
+  for (const [width, time] of [
+    [1, 0],
+    [2, 100],
+    [3, 900],
+    [4, 5000],
+  ])
+    history.record({ edits: [], disabled_edits: [], variant: { ...AS_TRAINED, masks: `window:${width}` } }, true, time);
+  /** @type {string[]} */
+  const masks = [];
+  const now = { edits: [], disabled_edits: [], variant: AS_TRAINED };
+  for (const _ of [1, 2]) history.undo(now, ({ variant }) => masks.push(variant.masks));
+  assert.deepEqual(masks, ["window:4", "window:1"]);
+});
+
 test("one stroke of a slider is one change", () => {
   const history = new EditHistory();
-  const edits = (/** @type {string[]} */ list) => ({ edits: list, disabled_edits: [] });
+  const edits = (/** @type {string[]} */ list) => ({ edits: list, disabled_edits: [], variant: AS_TRAINED });
   history.beginStroke();
   for (const list of [[], [A], [B]]) history.record(edits(list));
   history.endStroke();

@@ -11,7 +11,11 @@ import {
 } from "../../../app/headlight_app/explore/frontend/layers/information_flow/flow_layout.js";
 import { depthLabel } from "../../../app/headlight_app/explore/frontend/layers/layer_panel.js";
 import { componentName, tableOf } from "../../../app/headlight_app/explore/frontend/layers/logit_attribution.js";
-import { columnPosition, readCell } from "../../../app/headlight_app/explore/frontend/layers/logit_lens.js";
+import {
+  columnPosition,
+  readCell,
+  wholeColumns,
+} from "../../../app/headlight_app/explore/frontend/layers/logit_lens.js";
 import {
   chosenNeuron,
   neuronEntries,
@@ -218,4 +222,15 @@ test("the neurons that are listed, all others and the bias add up to the feed-fo
 test("the tokens that light a neuron come first, whatever its sign; those that do not are left out", () => {
   assert.deepEqual(strongestTokens(Float32Array.of(0.5, -2, 0, 1, 0.25)), [1, 3, 0]);
   assert.deepEqual(strongestTokens(new Float32Array(4)), []);
+});
+
+test("a table opens at its beginning where that shows the token, else at the edge of a column", () => {
+  const columns = [60, 160, 260, 360].map((left) => ({ left }));
+  assert.equal(wholeColumns(columns, 60, 460, 500), 0);
+  const scrolled = wholeColumns(columns, 60, 468, 400);
+  assert.ok(scrolled + 400 >= 460, "the token is in sight");
+  assert.ok(
+    columns.some(({ left }) => Math.abs(left - 60 - scrolled) <= 2),
+    "no column is cut behind the headings",
+  );
 });

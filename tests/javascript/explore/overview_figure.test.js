@@ -14,6 +14,7 @@ import { COLOUR_RANGES } from "./page.js";
 const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
 Object.assign(globalThis, { document: { createElement: () => canvas } });
 const { createOverview } = await import("../../../app/headlight_app/explore/frontend/export/overview_figure.js");
+const { addFoot } = await import("../../../app/headlight_app/ui/frontend/charts/figure_text.js");
 const { addedLogits, lensNumbers, normNumbers } = await import(
   "../../../app/headlight_app/explore/frontend/export/layer_numbers.js"
 );
@@ -30,7 +31,8 @@ function overview({ width = 180, heads = 3, columns = COLUMNS, high = 1 } = {}) 
     layer === 1 && head === 2 ? null : { codes: Uint8Array.of(128, 0, 65, 255), rows: 2, columns: 2 };
   const [full, , percentile] = COLOUR_RANGES;
   const shown = { layers: 2, heads, cells, range: high < 1 ? percentile : full, high };
-  const figure = createOverview(shown, columns, { width, title: "Heads", rules: ["what it shows"], foot: "a model" });
+  const { figure, y } = createOverview(shown, columns, { width, title: "Heads" });
+  addFoot(figure, ["what it shows"], ["a model"], y);
   const texts = /** @type {TextLine[]} */ (figure.shapes.filter(({ kind }) => kind === "text"));
   const maps = /** @type {CellsShape[]} */ (
     figure.shapes.filter((shape) => shape.kind === "heatmap" && shape.rows > 1)

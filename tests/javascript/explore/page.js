@@ -143,6 +143,7 @@ export function createPage(choice = {}, answer = {}) {
     link_defaults: {},
     longest_link: 1500,
     writes_pdf: true,
+    path: "explore",
     own_image_prefix: "own-",
     own_model: "",
     room_address: "",
@@ -169,11 +170,13 @@ export function createPage(choice = {}, answer = {}) {
   /** @type {Partial<Choice>[]} */
   const changes = [];
   const change = (/** @type {Partial<Choice>} */ patch) => {
-    const { edits, disabled_edits } = state.choice;
-    if ("edits" in patch || "disabled_edits" in patch) state.history.record({ edits, disabled_edits });
+    const ofPart = "variant" in patch;
+    if (ofPart || "edits" in patch || "disabled_edits" in patch) state.history.record(state.choice, ofPart);
     state.update(patch);
     changes.push(patch);
   };
-  const page = /** @type {ExplorePage} */ (/** @type {unknown} */ ({ state, change, view: { markPointer: () => {} } }));
+  const page = /** @type {ExplorePage} */ (
+    /** @type {unknown} */ ({ state, change, view: { markPointer: () => {} }, reporter: { flush() {} } })
+  );
   return { page, state, changes };
 }

@@ -104,7 +104,7 @@ test("a map over numbers has its codes and colours, and is square where both are
 test("a figure ends with what it shows and, if it is wanted, where it is from", () => {
   const height = (/** @type {string} */ foot) => {
     const { figure, y } = beginFigure(85, "Title");
-    addFoot(figure, ["what it shows"], foot, y);
+    addFoot(figure, ["what it shows"], [foot], y);
     return figure;
   };
   const [bare, signed] = [height(""), height("stories-causal · Headlight 1")];

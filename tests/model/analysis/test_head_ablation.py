@@ -1,7 +1,5 @@
 """Head ablation in batches equals one run for each head with the edit; a search finds what makes another answer."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any
 

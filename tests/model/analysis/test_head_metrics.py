@@ -1,7 +1,5 @@
 """Head metrics, against rows small enough to work out by hand and against traces."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -85,3 +83,15 @@ def test_the_strongest_local_head_attends_most_to_a_neighbour() -> None:
 def test_without_local_metrics_the_first_head_is_chosen() -> None:
     assert strongest_local_head({"previous": np.full((2, 2), np.nan), "entropy": np.ones((2, 2))}) == (0, 0)
     assert strongest_local_head({"entropy": np.ones((2, 2))}) == strongest_local_head({}) == (0, 0)
+
+
+def test_a_query_that_may_look_at_one_key_alone_chooses_nothing() -> None:
+    text = toys.causal().encode("the cat saw")
+    size = len(text.ids)
+    weights = np.tril(np.ones((1, 1, size, size), np.float32))
+    weights /= weights.sum(-1, keepdims=True)
+    allowed = np.tril(np.ones((1, 1, size, size), bool))
+    found = compute_head_metrics(weights, allowed, text)
+    without_first_row = [1 / (row + 1) for row in range(1, size)]
+    assert found["current"][0, 0] == pytest.approx(np.mean(without_first_row))
+    assert found["current"][0, 0] == pytest.approx(found["first"][0, 0]), "both are of the rows that have a choice"

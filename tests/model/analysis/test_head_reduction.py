@@ -1,7 +1,5 @@
 """Several heads as one map: forbidden cells of some heads never reach the mean."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

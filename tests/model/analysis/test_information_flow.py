@@ -1,7 +1,5 @@
 """Information flow: the importances of a sum add up to one, and the graph follows the attention weights."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Linearized layers: the components' outputs add up to the output of the layer."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn

@@ -1,7 +1,5 @@
 """Direct logit attribution: components add up to the logit, and each is what its definition says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

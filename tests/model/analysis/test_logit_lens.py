@@ -1,7 +1,5 @@
 """Logit lens, against the model's own output and against NumPy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Neurons of a feed-forward: they add up to its contribution, and each is what its definition says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

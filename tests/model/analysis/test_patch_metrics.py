@@ -1,7 +1,5 @@
 """Head metrics of image patches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

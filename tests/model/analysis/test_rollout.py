@@ -1,7 +1,5 @@
 """Attention rollout and head metrics of traces, against cases small enough to work out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

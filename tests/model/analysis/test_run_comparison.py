@@ -1,7 +1,5 @@
 """Two runs compared: corresponding tokens, and the distance of heads."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Value norms, gradients, the plane of queries and keys, and row selection, by hand and by finite differences."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checkpoints listed and found by name or path."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 

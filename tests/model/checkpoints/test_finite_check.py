@@ -1,7 +1,5 @@
 """Models with NaN or infinite weights open with a warning."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Models of the Hugging Face Hub, downloaded from a local fake server."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Checkpoint folders: what is saved is loaded again, and each fault is refused with a sentence."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

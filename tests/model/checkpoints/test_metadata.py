@@ -1,7 +1,5 @@
 """Metadata of a checkpoint before it is loaded."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

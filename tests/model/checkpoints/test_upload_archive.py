@@ -1,7 +1,5 @@
 """Uploads: a checkpoint is found in them, and hostile ones are refused before anything is written."""
 
-from __future__ import annotations
-
 import io
 import random
 import shutil

@@ -1,7 +1,5 @@
 """`headlight check`: a learner's file in a process of its own, with sentences whatever it does."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

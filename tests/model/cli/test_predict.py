@@ -1,7 +1,5 @@
 """`headlight predict` and `headlight models`, and what every verb has in common."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

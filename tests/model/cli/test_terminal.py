@@ -1,7 +1,5 @@
 """A command ends in a sentence, whatever becomes of its output, its files and its terminal."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

@@ -1,7 +1,5 @@
 """`headlight trace`: the names, shapes and types that other programs rely on."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -111,7 +109,7 @@ def test_the_arrays_of_an_encoder_decoder(traced: Traced, target: str) -> None:
     shapes: dict[str, tuple[int, ...]] = {"encoder_attention": (3, 4, past, past)}
     shapes |= {"decoder_attention": (2, 4, length, length)}
     shapes |= {"cross_attention": (2, 4, length, past), "logits": (length, toys.masked().vocabulary_size)}
-    assert set(file) == {"input_ids", "tokens", "target_ids", *shapes}
+    assert set(file) == {"input_ids", "tokens", "target_ids", "target_tokens", *shapes}
     for name, shape in shapes.items():
         assert file[name].shape == shape
         assert file[name].dtype == np.float32
@@ -138,6 +136,7 @@ def test_the_arrays_of_an_image_and_its_caption(traced: Traced, models: Path) ->
     shapes: dict[str, tuple[int, ...]] = {"tokens": (6,), "pixel_values": (3, 12, 18), "target_ids": (length,)}
     shapes |= {"encoder_attention": (3, 4, 6, 6), "cross_attention": (2, 4, length, 6)}
     shapes |= {"decoder_attention": (2, 4, length, length), "logits": (length, toys.masked().vocabulary_size)}
+    shapes["target_tokens"] = (length,)
     assert {name: value.shape for name, value in file.items()} == shapes
     assert file["tokens"].tolist() == ["0,0", "0,1", "0,2", "1,0", "1,1", "1,2"]
 

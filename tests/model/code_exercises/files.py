@@ -1,7 +1,5 @@
 """Files as a learner writes them: right ones, and one slip in each of the others."""
 
-from __future__ import annotations
-
 IMPORTS = "import copy\nimport math\nimport torch\nfrom torch import nn\n"
 SCALED = """
 def scaled_dot_product_attention(Q, K, V):

@@ -1,7 +1,5 @@
 """Right solutions of the exercises, in several styles."""
 
-from __future__ import annotations
-
 import copy
 import math
 from typing import Any

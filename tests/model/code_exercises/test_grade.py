@@ -1,7 +1,5 @@
 """Right solutions pass in every style; each misconception is told apart and never called right."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

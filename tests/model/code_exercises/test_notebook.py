@@ -1,7 +1,5 @@
 """The exercises as files with gaps: valid, never written over another file, and checked when they are run."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

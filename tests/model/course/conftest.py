@@ -1,7 +1,5 @@
 """A small decoder and a small encoder, opened as a screen is given them."""
 
-from __future__ import annotations
-
 import pytest
 
 from headlight.checkpoints.load import Checkpoint

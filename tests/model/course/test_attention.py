@@ -1,7 +1,5 @@
 """Attention on typed numbers is torch's own."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Sentences and formulas of the course that once said what is not so, each held against what is computed."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -21,6 +19,7 @@ from headlight.course.pictures import MatrixPicture, Picture, TablePicture, Verd
 from headlight.course.questions import ask_best
 from headlight.course.screen import Answer, Screen
 from headlight.course.tokens.learning_screens import NEXT_WORD
+from headlight.course.variants.in_a_model import temperature_in_model
 from headlight.nn.positional_encodings import Alibi
 from headlight.tracing.run import run
 from tests.model import toys
@@ -102,7 +101,7 @@ def test_one_head_becomes_as_many_as_there_are_examples() -> None:
     assert "RuntimeError" not in pictures(shown(ALL["masks/broadcast"], batch="1", heads="4"), Verdict)[0].text
 
 
-@pytest.mark.parametrize("path", ["attention/content", "attention/repeated", "attention/position",
+@pytest.mark.parametrize("path", ["attention/content", "attention/position",
                                   "beyond-text/sequences", "beyond-text/protein", "beyond-text/graph"])  # fmt: skip
 def test_scores_that_are_not_scaled_are_said_to_be_so(path: str) -> None:
     assert any(r"1 / \sqrt{d_k}" in formula for formula in ALL[path].formulas)
@@ -110,8 +109,7 @@ def test_scores_that_are_not_scaled_are_said_to_be_so(path: str) -> None:
 
 @pytest.mark.parametrize(("dim", "times"), [("512", "98.2"), ("16", "56.2")])
 def test_how_much_shorter_the_slowest_wave_is_depends_on_the_width(dim: str, times: str) -> None:
-    assert f"{times} times shorter" in pictures(shown(ALL["positions/base"], dim=dim), Verdict)[0].text
-    assert "hundred times" not in str(ALL["positions/base"].lesson)
+    assert f"{times} times shorter" in pictures(shown(ALL["positions/waves"], dim=dim), Verdict)[0].text
 
 
 def test_byte_pairs_begin_with_characters_or_bytes() -> None:
@@ -161,9 +159,8 @@ def test_one_thing_is_not_called_several() -> None:
 
 
 def test_the_temperature_of_a_head_is_asked_where_the_answer_is_not_noise() -> None:
-    screen = ALL["variants/temperature-in-a-model"]
     checkpoint = Checkpoint(toys.decoder(), toys.causal(), "")
     for temperature, answer in ((0.05, "lower"), (20.0, "higher"), (1.0, "nearly the same")):
-        rows = screen.compute(checkpoint, toys.SENTENCE, 0, 0, temperature)
+        rows = temperature_in_model(checkpoint, toys.SENTENCE, 0, 0, temperature)
         question = next(row.question for row in rows if row.question)
         assert question.options[question.answer] == answer

@@ -1,7 +1,5 @@
 """Taggers from before the Transformer, against sums over all labellings."""
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 
 import pytest

@@ -1,7 +1,5 @@
 """Chapter 4: what its screens compute, held against arithmetic."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Where a screen leads: a link to another page carries the learner's own model and text, and their mask."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
@@ -40,7 +38,6 @@ LEFT_OUT = {
     "training/pretraining.lines": TRAINED_HERE,
     "beyond-text/graph.edges": NO_TEXT,
     "beyond-text/graph.node": NO_TEXT,
-    "beyond-text/permutation.edges": NO_TEXT,
     "beyond-text/sound.sounds": NO_TEXT,
     "beyond-text/melody.sounds": NO_TEXT,
     "beyond-text/protein.chain": NO_TEXT,

@@ -1,7 +1,5 @@
 """Melodies are what their labels say, and an encoder answers to any sound."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

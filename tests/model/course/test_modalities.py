@@ -1,7 +1,5 @@
 """Beyond text: patches, graphs, sounds and proteins as sequences, and what attention finds in them."""
 
-from __future__ import annotations
-
 import io
 import json
 import wave

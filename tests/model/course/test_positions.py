@@ -1,7 +1,5 @@
 """Chapter 2: what its screens compute, held against the formulas of the papers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import cos, pi, sin
 

@@ -1,7 +1,5 @@
 """WAV files of every kind, and files that are damaged, lie or are none."""
 
-from __future__ import annotations
-
 import io
 import struct
 import wave

@@ -1,20 +1,19 @@
 """Every screen of the course, as its row says it: its defaults work, and bad values get a sentence."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
 from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
 from headlight.config import Config
-from headlight.course.chapters import CHAPTERS
+from headlight.course.chapters import CHAPTERS, CORE_PATH, find_screen
 from headlight.course.controls import (
     ChoiceControl,
     Control,
@@ -25,8 +24,21 @@ from headlight.course.controls import (
     RecordingControl,
     TextControl,
 )
+from headlight.course.moved import MOVED, follow
 from headlight.course.pictures import Equations, Question, Row, plain
-from headlight.course.questions import ask_direction, ask_largest, ask_nearest, ask_whether
+from headlight.course.pictures import row as make_row
+from headlight.course.questions import (
+    GIVE_UP,
+    HINT,
+    ask_direction,
+    ask_largest,
+    ask_nearest,
+    ask_number,
+    ask_whether,
+    mark,
+    right_answer,
+    withhold,
+)
 from headlight.course.requirements import PARTS, REQUIREMENTS, require_part
 from headlight.course.screen import Screen
 from headlight.errors import HeadlightError, InputError
@@ -48,7 +60,17 @@ SENSIBLE = {
     "beyond-text/sound.sounds": "C4, E4, G4, C4, A4",
     "beyond-text/melody.sounds": "C4, E4, G4",
 }
-BEFORE = {"masks/added.width": ("mask", "window"), "architectures/one-to-another.model": ("other", "your model")}
+BEFORE = {
+    "masks/added.width": ("mask", "window"),
+    "positions/order.seed": ("order", "drawn"),
+    "attention/projections.source": ("memory", "cross"),
+    **{
+        f"{path}.{name}": ("on", "model")
+        for path in ("block/averages", "variants/functions", "variants/temperature")
+        for name in ("model", "text", "layer", "head")
+    },
+    **{f"training/ladder.{name}": ("on", "shipped") for name in ("sentence", "beginning", "temperature", "rung")},
+}
 SEEING = ("image", "image-to-text")
 SMALL = ("ladder-1-attention", "entities")  # few layers and heads, or labels in place of tokens
 FORMULAS = Path(__file__).parents[3] / "app/headlight_app/course/frontend/formula.js"
@@ -94,11 +116,20 @@ def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
     assert json.loads(json.dumps(plain(rows), allow_nan=False)), "numbers travel as JSON has them"
     for row in rows:
         if row.question:
-            assert 0 <= row.question.answer < len(row.question.options)
+            check_question(row.question)
     shown = [picture.lines for row in rows for picture in row.pictures if isinstance(picture, Equations)]
     for formula in (*screen.formulas, *(line for lines in shown for line in lines)):
         assert formula.count("{") == formula.count("}"), formula
         assert set(COMMAND.findall(formula)) <= drawn_commands(), formula
+
+
+def check_question(question: Question) -> None:
+    """The right answer is right, each known mistake is wrong and gets its sentence, and all options differ."""
+    assert len(set(question.options)) == len(question.options)
+    assert mark(question, (right_answer(question),)).is_right
+    for answer, says in question.mistakes:
+        found = mark(question, (str(answer),))
+        assert found.is_right or (says in found.said and says.endswith("."))
 
 
 @pytest.mark.parametrize("path", SCREENS)
@@ -229,6 +260,62 @@ def test_questions_are_answered_by_what_was_computed() -> None:
     assert ask_largest("?", {"a": 1.0, "b": 3.0, "c": 2.0}) == Question("?", ("a", "b", "c"), 1)
     assert ask_nearest("?", {"1": 1, "√64": 8, "64": 64}, 61.3).answer == 2
     assert [ask_direction("?", change, 0.1).answer for change in (-1.0, 1.0, 0.05)] == [0, 1, 2]
+
+
+def test_a_wrong_answer_is_understood_and_there_is_a_second_try() -> None:
+    question = ask_number("How much?", 0.5, (0.25, "You took the root twice."), hints=("Look.", "Look at row 1."))
+    assert mark(question, ()).said == "" and not mark(question, ()).is_settled
+    first = mark(question, ("0.25",))
+    assert (first.is_settled, first.said) == (False, "You took the root twice. Try once more.")
+    assert mark(question, ("0.25", "0.502")).is_right
+    last = mark(question, ("7", "0.25"))
+    assert last.is_settled and not last.is_right and last.said.endswith("It is 0.5.")
+    assert mark(question, (HINT, HINT)).hints == question.hints and not mark(question, (HINT, HINT)).more_hints
+    assert "not a number" in mark(question, ("a half",)).said and not mark(question, ("a half", "b")).is_settled
+    assert mark(question, (GIVE_UP,)).said == "It is 0.5."
+
+
+@pytest.mark.parametrize("options", [("yes", "no"), ("a", "b", "c")])
+def test_a_second_try_is_given_where_it_is_no_certainty(options: tuple[str, ...]) -> None:
+    question = Question("?", options, 0, because="So it is.")
+    wrong = mark(question, (options[1],))
+    assert wrong.is_settled == (len(options) == 2) and wrong.ruled_out == (options[1],)
+    assert mark(question, options[1:]).is_settled
+    assert mark(question, (options[0],)).said == "Right. So it is."
+
+
+def test_rows_that_tell_the_answer_are_withheld() -> None:
+    asked = Question("?", ("a", "b"), 1)
+    rows = (make_row(title="before"), make_row(title="asked", question=asked), make_row(title="after"))
+    shown, place, _, found = withhold(rows, ())
+    assert [each.title for each in shown] == ["before"] and place == 1 and found
+    shown, *_ = withhold(rows, ("b",))
+    assert [each.title for each in shown] == ["before", "asked", "after"] and not any(each.question for each in shown)
+    assert withhold(rows[:1], ())[2] is None
+
+
+def test_the_core_path_is_of_screens_that_ask() -> None:
+    assert len(set(CORE_PATH)) == len(CORE_PATH) == 20
+    for path in CORE_PATH:
+        assert any(each.question for each in first_rows(path)), path
+
+
+@pytest.mark.parametrize("path", MOVED)
+def test_a_screen_that_has_moved_is_found_with_what_it_showed(path: str) -> None:
+    chapter, name = path.split("/")
+    assert path not in SCREENS
+    moved = follow(chapter, name, "")
+    screen = find_screen(*moved[:2])
+    assert screen.parse({key.partition(".")[2]: text for key, text in parse_qsl(moved[2])})
+    assert set(MOVED[path].renamed.values()) <= set(screen.controls)
+
+
+def test_what_a_moved_link_says_is_kept() -> None:
+    inputs = "shuffled.text=a+b&shuffled.seed=3&order.one=c"
+    assert follow("positions", "shuffled", inputs) == (
+        "positions", "order", "order.one=a+b&order.seed=3&order.order=drawn"
+    )  # fmt: skip
+    assert follow("positions", "order", inputs) == ("positions", "order", inputs)
 
 
 def test_what_no_screen_has_is_said() -> None:

@@ -1,7 +1,5 @@
 """Chapter 1: what its screens compute, held against calculations of another kind."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 

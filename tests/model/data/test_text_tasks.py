@@ -1,7 +1,5 @@
 """Tasks on texts: what is read, that no text is on both sides of the split, and batches of similar length."""
 
-from __future__ import annotations
-
 import lzma
 from collections import Counter
 from pathlib import Path

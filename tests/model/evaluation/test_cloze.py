@@ -1,7 +1,5 @@
 """Cloze tests: which tokens count, how files are read, and the shipped sentences."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

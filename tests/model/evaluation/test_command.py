@@ -1,7 +1,5 @@
 """`headlight evaluate` and `headlight card`, from the arguments to what is printed."""
 
-from __future__ import annotations
-
 import json
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The sentences to measure task models on: how the files are read, and what the shipped ones hold."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Losses at several lengths and of shuffled words: the same targets everywhere, and what each encoding makes of it."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

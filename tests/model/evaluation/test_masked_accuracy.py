@@ -1,7 +1,5 @@
 """Masked tokens are the same every time and as many as they should be; ranks are counted right."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

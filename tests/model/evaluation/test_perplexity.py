@@ -1,7 +1,5 @@
 """Bits per byte: every token counted once, with enough before it, and the same as one forward over a short text."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

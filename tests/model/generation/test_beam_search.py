@@ -1,7 +1,5 @@
 """beam_search(): one beam is greedy decoding, wide beams find the most probable text, and edits reach every beam."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

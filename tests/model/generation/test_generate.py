@@ -1,7 +1,5 @@
 """generate(): every step equals the full forward pass, whatever is cached, masked or edited."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise, product
 from typing import Any

@@ -1,7 +1,5 @@
 """SamplingConfig, TextGenerator and fill_mask: probabilities, steps from any prefix, masks from the most certain on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

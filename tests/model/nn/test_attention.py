@@ -1,7 +1,5 @@
 """Attention against F.scaled_dot_product_attention, which shares no line with it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from typing import Any

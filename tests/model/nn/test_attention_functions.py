@@ -1,7 +1,5 @@
 """Kernels against references: torch's own for softmax, slow loops for hard and linear."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

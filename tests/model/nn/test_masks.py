@@ -1,7 +1,5 @@
 """Masks: which query may attend to which key, alone and combined."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

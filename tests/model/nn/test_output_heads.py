@@ -1,7 +1,5 @@
 """Output heads: language models, and classifiers with every pooling, which leave out padding."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Every positional encoding against its paper, written again in reference.py."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whole models: architectures, norms, feed-forwards, shared heads, padding."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 
@@ -36,10 +34,13 @@ def logits(model: Transformer, ids: Tensor = IDS, **others: Any) -> Tensor:
     return answered
 
 
-@pytest.mark.parametrize(
-    ("architecture", "norm", "placement", "feedforward"),
-    list(product(ARCHITECTURES, sorted(NORMS), sorted(NORM_PLACEMENTS), sorted(FEED_FORWARDS))),
-)
+# Each norm and each feed-forward at each place of the norms, in each architecture.
+PARTS = sorted({*product(NORMS, ["gelu"]), *product(["layernorm"], FEED_FORWARDS)})
+
+
+@pytest.mark.parametrize("placement", sorted(NORM_PLACEMENTS))
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(("norm", "feedforward"), PARTS)
 def test_every_build_gives_finite_logits_and_gradients(
     architecture: str, norm: str, placement: str, feedforward: str
 ) -> None:

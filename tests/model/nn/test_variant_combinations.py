@@ -1,7 +1,5 @@
 """Every positional encoding, attention function and mask: rows sum to one or are zero, nothing is ever NaN."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """variant(): the same weights wired another way, shared and never random."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A trace as HTML: self-contained, and text never becomes markup."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """What a file says of where its numbers are from."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

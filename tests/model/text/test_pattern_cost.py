@@ -1,7 +1,5 @@
 """Expressions of published tokenizers are linear in the text; what may take for ever is found, or not understood."""
 
-from __future__ import annotations
-
 from time import process_time
 
 import pytest

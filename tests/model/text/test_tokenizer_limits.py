@@ -1,7 +1,5 @@
 """A tokenizer of a stranger cannot make a text longer than memory; honest ones are left alone."""
 
-from __future__ import annotations
-
 import json
 import struct
 from pathlib import Path

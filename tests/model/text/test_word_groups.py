@@ -1,7 +1,5 @@
 """Words and sentences of a text, and sums over them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Edits of hook points that are no vectors: weights, masks, the scale, and position ids."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

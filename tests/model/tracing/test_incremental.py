@@ -1,7 +1,5 @@
 """continue_run(): equal to the whole run after any letters typed and deleted; what looks ahead is computed whole."""
 
-from __future__ import annotations
-
 import gc
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Edits: their text form, every operation, and what they leave alone."""
 
-from __future__ import annotations
-
 from string import Formatter
 
 import numpy as np

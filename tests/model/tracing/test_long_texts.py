@@ -1,7 +1,5 @@
 """Attention over a long text runs in chunks of queries or fused, with the same result as at once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

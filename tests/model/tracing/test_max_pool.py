@@ -1,7 +1,5 @@
 """Max pooling keeps the largest number of each block."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

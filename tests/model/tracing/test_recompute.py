@@ -1,7 +1,5 @@
 """Values that the trace of a long text leaves out are recomputed as the forward pass computed them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any

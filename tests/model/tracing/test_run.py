@@ -1,7 +1,5 @@
 """run(): one forward pass, recorded and unchanged; what a Trace guarantees."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
 from typing import Any

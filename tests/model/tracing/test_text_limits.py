@@ -1,7 +1,5 @@
 """A text with far too many tokens is refused before it is tokenized whole; no text that fits is refused."""
 
-from __future__ import annotations
-
 import pytest
 import tokenizers
 from hypothesis import given, settings

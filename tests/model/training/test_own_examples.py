@@ -1,7 +1,5 @@
 """Examples of one's own: the example of the readme, each kind of file, and the rows that cannot be read."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import re

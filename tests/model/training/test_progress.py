@@ -1,7 +1,5 @@
 """What a training prints: a bar on a terminal, lines elsewhere, and nothing twice."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path

@@ -11,6 +11,7 @@ from headlight.errors import ConfigError, DataError, HeadlightError, UnknownName
 from headlight.paths import assets_dir
 from headlight.training.recipe import MODEL_FIELDS, Recipe, TokenizerOptions, TrainingOptions, load_recipe, parse_recipe
 
+SORT = ["--task", "sort", "--objective", "token-classification"]
 RECIPE = """
 objective = "masked"
 validation = ["v.txt"]
@@ -132,9 +133,14 @@ def test_unknown_objectives_and_wrong_sizes_are_errors() -> None:
         (["--text", "a.txt", "--steps", "3", "--final-mask-rate", "-0.1"], "final_mask_rate is -0.1"),
         (["--text", "a.txt", "--steps", "3", "--learning-rate", "-1"], "learning_rate is -1.0"),
         (["--text", "a.txt", "--minutes", "nan", "--steps", "3"], "minutes is nan"),
-        (["--task", "sort", "--objective", "token-classification"], "When should training end"),
-        (["--task", "sort", "--objective", "token-classification", "--text", "a.txt"], "has its own examples"),
+        (SORT, "When should training end"),
+        ([*SORT, "--text", "a.txt"], "has its own examples"),
         (["--text", "a.txt", "--steps", "3", "--label-smoothing", "1"], "label_smoothing is 1.0"),
+        (["--text", "a.txt", "--steps", "3", "--batch-size", "1000000000"], "batch_size is 1000000000; .* most 65536"),
+        (["--text", "a.txt", "--steps", "3", "--threads", "10000"], "threads is 10000; it must be at most 1024"),
+        (["--text", "a.txt", "--steps", "3", "--vocabulary-size", "-3"], "vocabulary_size is -3; .* at least 1"),
+        (["--text", "a.txt", "--steps", "3", "--tokenizer", "f", "--vocabulary-size", "9"], "the one in f is used"),
+        ([*SORT, "--steps", "3", "--vocabulary-size", "9"], "that of the task sort is used; leave out"),
         (["absent.toml"], "cannot be read"),
     ],
 )

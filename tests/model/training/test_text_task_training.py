@@ -1,7 +1,5 @@
 """Training on texts and measuring: sentiment, entities and translation, on a handful of sentences."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import re

@@ -1,7 +1,5 @@
 """A run may start from the weights of a model with another objective."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Pictures: files to pixels, pixels to what a model reads, and patches told as tokens."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A picture's patches in place of tokens: the same edits, the same heads, the same wiring."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -12,13 +12,13 @@ import {
   titled,
 } from "../../ui/frontend/charts/shapes.js";
 import { formatPercent, inlineText, visibleText } from "../../ui/frontend/dom/dom.js";
-import { numbered } from "../../ui/frontend/export/page_export.js";
+import { explained, numbered } from "../../ui/frontend/export/page_export.js";
 import { encodeWeight } from "../../ui/frontend/weight_code.js";
 import { distanceCodes } from "./comparison.js";
 import { weightDifference } from "./difference.js";
 import { sharedTokens } from "./heatmaps.js";
 
-/** @import { Box, Figure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
+/** @import { Box, Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
 /** @import { AttentionPair, Comparison } from "./comparison.js" */
 /** @import { ComparedPrediction, HeadIndex } from "./types.d.ts" */
 /** @typedef {{ rows: { text: string }[], columns: { text: string }[], values: Float32Array }} WeightMatrix [query key]; NaN: forbidden */
@@ -49,19 +49,29 @@ export function comparedView({ comparison, attention, heads }, names, alignment)
     signed: false,
   }));
   if (difference.codes.length) panels.push({ title: "B − A", matrix: shared, codes: difference.codes, signed: true });
-  return {
+  const drawing = {
     name: `compare-${fileWords(heads)}`,
     shown: `${title} · attention weights of A and B, and B − A where tokens correspond (${alignment}); the Jensen–Shannon distance of each head; predictions`,
-    sides: SIDES.map((side) => describeSide(comparison, attention, side, heads[side])),
+    /** @type {ShownFigure["draw"]} */
     draw: (width, heading) => drawComparison(width, heading, title, panels, difference.extent, comparison, attention),
-    tables: {
-      "Weights of A": weightTable(`compare A ${fileWords(heads)}`, weights[0]),
-      "Weights of B": weightTable(`compare B ${fileWords(heads)}`, weights[1]),
-      ...(difference.codes.length ? { "B − A": weightTable(`compare B-A ${fileWords(heads)}`, shared) } : {}),
-      "Distance of each head": distanceTable(attention.distance),
-      ...Object.fromEntries(comparison.predictions.map((one, _, { length }) => predictionTable(one, length > 1))),
-    },
   };
+  const tables = {
+    "Weights of A": weightTable(`compare A ${fileWords(heads)}`, weights[0]),
+    "Weights of B": weightTable(`compare B ${fileWords(heads)}`, weights[1]),
+    ...(difference.codes.length ? { "B − A": weightTable(`compare B-A ${fileWords(heads)}`, shared) } : {}),
+    "Distance of each head": distanceTable(attention.distance),
+    ...Object.fromEntries(comparison.predictions.map((one, _, { length }) => predictionTable(one, length > 1))),
+  };
+  return {
+    sides: comparedSides({ comparison, attention, heads }),
+    charts: { "both sides": () => drawing },
+    tables: explained(tables, drawing.shown),
+  };
+}
+
+/** @param {{ comparison: Comparison, attention: AttentionPair, heads: HeadIndex[] }} shown */
+export function comparedSides({ comparison, attention, heads }) {
+  return SIDES.map((side) => describeSide(comparison, attention, side, heads[side]));
 }
 
 /** @param {HeadIndex[]} heads */

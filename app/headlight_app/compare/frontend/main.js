@@ -4,14 +4,16 @@ import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.js";
 import { paintScale, SIGNED_COLOURS } from "../../ui/frontend/charts/colours.js";
 import { createElement, drawChoices, drawExampleButtons } from "../../ui/frontend/dom/dom.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
+import { describeSide } from "../../ui/frontend/export/share.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { Questions, showProblem } from "../../ui/frontend/questions.js";
+import { askRoute } from "../../ui/frontend/server.js";
 import { isOff, switchHeads } from "../../ui/frontend/state/head_ablation.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { Comparison, mostDistantHead } from "./comparison.js";
 import { describeA, drawControlsB, hasSource, sideNames } from "./controls.js";
 import { findElements } from "./elements.js";
-import { comparedView } from "./export.js";
+import { comparedSides, comparedView } from "./export.js";
 import { HeadTables } from "./head_tables.js";
 import { Heatmaps } from "./heatmaps.js";
 import { drawPredictions } from "./predictions.js";
@@ -21,6 +23,7 @@ import { fetchWeights } from "./server.js";
 import { CompareState } from "./state.js";
 import { TokenStrips } from "./token_strips.js";
 
+/** @import { Shared } from "../../ui/frontend/export/share.js" */
 /** @import { AttentionPair } from "./comparison.js" */
 /** @typedef {{ comparison: Comparison, attention: AttentionPair, heads: HeadIndex[] }} Shown heads of each side */
 /** @import { AttentionGroupAnswer, Cell, Choice, CompareData, Difference, HeadIndex, Preset } from "./types.d.ts" */
@@ -64,12 +67,11 @@ class ComparePage {
     });
     this.#heatmaps = new Heatmaps(this.#elements, { point, choose, step: (step) => this.#stepQuery(step) });
     this.#strips = new TokenStrips(this.#elements.strips, { point, choose });
-    this.#export = new PageExport(
-      place,
-      data.api,
-      () => this.#shown !== null,
-      () => this.#exported(),
-    );
+    this.#export = new PageExport(place, data.api, {
+      isReady: () => this.#shown !== null,
+      collect: () => this.#exported(),
+      share: () => this.#shared(),
+    });
     this.#listen();
     this.#resized = new ResizeObserver(() => {
       fitHeights([...this.#elements.texts, ...this.#elements.sources]);
@@ -115,6 +117,18 @@ class ComparePage {
     const alignment = this.#state.alignment || shown.comparison.alignment;
     const words = (this.#catalog.alignments[alignment] ?? alignment).toLowerCase();
     return comparedView(shown, sideNames(this.#catalog, shown.comparison.questions), words);
+  }
+
+  /** @returns {Shared} */
+  #shared() {
+    const { page, state } = this.#catalog.shared;
+    const { side_b, ...told } = this.#state.told;
+    const sides = () => (this.#shown ? comparedSides(this.#shown) : []);
+    const program = async () => {
+      const asked = { sides: sides().map(describeSide) };
+      return (await askRoute(this.#catalog.api, "export_program", asked)).meta.python;
+    };
+    return { page, chosen: { state: { ...state, ...told }, side_b }, sides, program };
   }
 
   /** Takes over what the address says. Whether the models are asked something else by it. @param {CompareData} data */

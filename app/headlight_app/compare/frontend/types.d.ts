@@ -1,6 +1,7 @@
 // What the Compare page works on; what the server says is in the contracts.
 
 import type { Difference, Question, Variant } from "../../ui/frontend/contract.js";
+import type { SharedState } from "../../ui/frontend/export/types.js";
 import type { ComparePageAnswer, ModelRow } from "./contract.js";
 
 export type {
@@ -49,6 +50,7 @@ export interface CompareData extends Catalog, Pick<ComparePageAnswer, "presets" 
   settings: Settings;
   presenter: string;
   serial: number;
+  shared: SharedState;
 }
 
 /** Values and titles. */

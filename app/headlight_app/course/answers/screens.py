@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import msgspec
 
-from headlight.course.chapters import CHAPTERS
+from headlight.course.chapters import CHAPTERS, CORE_PATH
 from headlight.course.controls import Control, RecordingControl
 from headlight.course.modalities.recording import decode_recording
-from headlight.course.pictures import plain
+from headlight.course.pictures import Row, plain
+from headlight.course.questions import withhold
 from headlight.course.screen import Chapter, Screen
 from headlight.errors import InputError
 from headlight_app.contract.reply import Reply
 from headlight_app.course import contract
 from headlight_app.course.contract import (
+    AskedQuestion,
     ChapterAnswer,
     ChapterRequest,
     ContentsEntry,
@@ -58,7 +60,31 @@ def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
     for name, model_control in screen.model_controls.items():
         values[name] = open_checkpoint(values[name], request.device)
         model_control.require(values[name].model.config)
-    return Reply(ScreenAnswer(rows=tuple(map(plain, screen.compute(**values))), links=links))
+    rows = screen.compute(**values)
+    can_ask = any(row.question for row in rows)
+    if not request.asks:
+        rows, question = tuple(replace(row, question=None) for row in rows), None
+    else:
+        rows, question = _asked(rows, request.tries)
+    return Reply(ScreenAnswer(rows=tuple(map(plain, rows)), links=links, can_ask=can_ask, question=question))
+
+
+def _asked(rows: tuple[Row, ...], tries: tuple[str, ...]) -> tuple[tuple[Row, ...], AskedQuestion | None]:
+    """The rows that may be seen, and the question as it stands after the tries."""
+    shown, place, question, mark = withhold(rows, tries)
+    if question is None or mark is None:
+        return shown, None
+    return shown, AskedQuestion(
+        place=place,
+        text=question.text,
+        options=question.options,
+        ruled_out=mark.ruled_out,
+        hints=mark.hints,
+        more_hints=mark.more_hints,
+        said=mark.said,
+        is_settled=mark.is_settled,
+        is_right=mark.is_right,
+    )
 
 
 def answer_run(request: RunRequest) -> Reply[ScreenAnswer]:
@@ -67,7 +93,16 @@ def answer_run(request: RunRequest) -> Reply[ScreenAnswer]:
 
 
 def _contents_entry(name: str, chapter: Chapter) -> ContentsEntry:
-    screens = (ScreenTitle(name=each, title=screen.title) for each, screen in chapter.screens.items())
+    screens = (
+        ScreenTitle(
+            name=each,
+            title=screen.title,
+            about=screen.about,
+            minutes=screen.minutes,
+            core=CORE_PATH.index(f"{name}/{each}") + 1 if f"{name}/{each}" in CORE_PATH else 0,
+        )
+        for each, screen in chapter.screens.items()
+    )
     return ContentsEntry(name=name, title=chapter.title, summary=chapter.summary, screens=tuple(screens))
 
 

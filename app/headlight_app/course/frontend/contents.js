@@ -3,33 +3,38 @@
 import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 
 /** @import { ContentsEntry } from "./contract.js" */
+/** @import { Progress } from "./progress.js" */
 /** @typedef {(chapter: string, screen: string) => void} Open */
 
 /**
- * @param {HTMLElement} nav @param {ContentsEntry[]} contents @param {string} chapter that is open
- * @param {string} screen that is looked at @param {Open} open
+ * @param {HTMLElement} nav @param {ContentsEntry[]} contents @param {string} chapter that is open, "" on the start page
+ * @param {string} screen that is looked at @param {Progress} progress @param {Open} open
  */
-export function drawContents(nav, contents, chapter, screen, open) {
+export function drawContents(nav, contents, chapter, screen, progress, open) {
   const list = createElement("ol", "chapters");
+  const start = createElement("li");
+  start.append(link("Map of the course", !chapter, "map", () => open("", "")));
   list.append(
+    start,
     ...contents.map((entry) => {
       const item = createElement("li");
       item.append(
         link(entry.title, entry.name === chapter && !screen, `chapter-${entry.name}`, () => open(entry.name, "")),
       );
-      if (entry.name === chapter) item.append(screenList(entry, screen, open));
+      if (entry.name === chapter) item.append(screenList(entry, screen, progress, open));
       return item;
     }),
   );
   updateChildren(nav, list);
 }
 
-/** @param {ContentsEntry} entry @param {string} chosen @param {Open} open */
-function screenList(entry, chosen, open) {
+/** @param {ContentsEntry} entry @param {string} chosen @param {Progress} progress @param {Open} open */
+function screenList(entry, chosen, progress, open) {
   const list = createElement("ul");
   list.append(
-    ...entry.screens.map(({ name, title }) => {
-      const item = createElement("li");
+    ...entry.screens.map(({ name, title, core }) => {
+      const isDone = progress.isDone(`${entry.name}/${name}`);
+      const item = createElement("li", `${core ? "core" : ""}${isDone ? " done" : ""}`.trim());
       item.append(link(title, name === chosen, `contents-${name}`, () => open(entry.name, name)));
       return item;
     }),

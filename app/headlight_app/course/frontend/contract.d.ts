@@ -108,10 +108,13 @@ export interface ScreenRow {
   see_also: ScreenLink[];
 }
 
-/** A screen in the contents. */
+/** A screen in the contents: what it is about, how long it takes, and its number on the core path (0: not on it). */
 export interface ScreenTitle {
   name: string;
   title: string;
+  about: string;
+  minutes: number;
+  core: number;
 }
 
 /** A chapter in the contents. */
@@ -134,10 +137,25 @@ export interface ChapterRequest extends Request {
   chapter?: string;
 }
 
+/** A screen's question, and what became of the tries so far; without options a number is typed. */
+export interface AskedQuestion {
+  place: number;
+  text: string;
+  options: string[];
+  ruled_out: string[];
+  hints: string[];
+  more_hints: boolean;
+  said: string;
+  is_settled: boolean;
+  is_right: boolean;
+}
+
 /** Rows of pictures, and the parameters of a link to each page where one can go on. */
 export interface ScreenAnswer {
   rows: Record<string, unknown>[];
   links: Record<string, Record<string, string>>;
+  can_ask: boolean;
+  question: AskedQuestion | null;
 }
 
 /** What a screen shows for its inputs, texts by the names of its controls. */
@@ -148,6 +166,8 @@ export interface ScreenRequest extends Request {
   model_inputs?: string[];
   file_inputs?: string[];
   device?: string;
+  asks?: boolean;
+  tries?: string[];
 }
 
 /** The same of a screen that runs for seconds. */

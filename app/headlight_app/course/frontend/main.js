@@ -1,6 +1,7 @@
 // The Course: a chapter's screens one below the other, each asking the server for itself once it comes near.
 
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { createElement } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
 import { listenToLeaving } from "../../ui/frontend/leaving.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
@@ -10,8 +11,11 @@ import { drawContents, drawTurns } from "./contents.js";
 import { ChangedInputs } from "./inputs.js";
 import { keepInView } from "./keep_in_view.js";
 import { createLink } from "./links.js";
+import { describeProgress, nextStation } from "./path.js";
+import { Progress } from "./progress.js";
 import { ScreenView } from "./screen.js";
 import { fetchChapter } from "./server.js";
+import { createStart } from "./start.js";
 
 /** @import { ChapterAnswer, ScreenRow } from "./contract.js" */
 /** @import { CourseChoice, CourseData } from "./types.d.ts" */
@@ -30,11 +34,13 @@ class CoursePage {
   #endLeaving;
   #endKeeping = () => {};
   #observer;
+  #progress = new Progress(localStorage);
   /** @type {CourseChoice} */
   #choice;
   #inputs;
   /** @type {ChapterAnswer | null} */
   #chapter = null;
+  #isStart = true; // the start page is shown, and no chapter
   /** @type {ScreenView[]} */
   #screens = [];
 
@@ -48,8 +54,11 @@ class CoursePage {
     this.#endLeaving = listenToLeaving(place, this.#reporter);
     this.#observer = new IntersectionObserver((seen) => this.#see(seen), { rootMargin: `${NEAR} 0px` });
     document.addEventListener("keydown", this.#pressed);
-    this.#elements.predict.onchange = () => {
-      for (const screen of this.#screens) screen.draw();
+    const { showAtOnce } = this.#elements;
+    showAtOnce.checked = this.#progress.showsAtOnce;
+    showAtOnce.onchange = () => {
+      this.#progress.showsAtOnce = showAtOnce.checked;
+      for (const screen of this.#screens) screen.restart();
     };
   }
 
@@ -81,8 +90,10 @@ class CoursePage {
     // Where a link names a chapter that is not here, the first one is shown, with the sentence that says so.
     const answer = (await this.#fetch(chapter)) ?? (chapter ? await this.#fetch("") : null);
     if (!answer || chapter !== this.#choice.chapter) return;
+    this.#isStart = !chapter;
     this.#chapter = answer;
-    this.#draw(answer);
+    if (this.#isStart) this.#drawStart(answer);
+    else this.#draw(answer);
     if (screen) this.#show(screen);
   }
 
@@ -112,6 +123,27 @@ class CoursePage {
     }
   }
 
+  /** The start page. @param {ChapterAnswer} answer */
+  #drawStart({ contents }) {
+    const { root, number, title, summary, screens, turns } = this.#elements;
+    number.textContent = `${contents.length} chapters`;
+    title.textContent = "How transformers work";
+    summary.textContent = "";
+    this.#endScreens();
+    const open = (/** @type {string} */ chapter, /** @type {string} */ screen) => this.#go(chapter, screen);
+    const redraw = () => this.#chapter && this.#drawStart(this.#chapter);
+    screens.replaceChildren(createStart(contents, this.#progress, open, redraw));
+    turns.replaceChildren();
+    this.#drawContents();
+    root.dataset.chapter = "";
+  }
+
+  #endScreens() {
+    for (const screen of this.#screens) screen.end();
+    this.#screens = [];
+    this.#observer.disconnect();
+  }
+
   /** @param {ChapterAnswer} answer */
   #draw(answer) {
     const { root, number, title, summary, screens, turns } = this.#elements;
@@ -119,8 +151,7 @@ class CoursePage {
     number.textContent = `Chapter ${place + 1} of ${answer.contents.length}`;
     title.textContent = answer.contents[place].title;
     summary.textContent = answer.contents[place].summary;
-    for (const screen of this.#screens) screen.end();
-    this.#observer.disconnect();
+    this.#endScreens();
     this.#screens = answer.screens.map((row) => this.#createScreen(row, answer.chapter));
     screens.replaceChildren(...this.#screens.map(({ element }) => element));
     for (const { element } of this.#screens) this.#observer.observe(element);
@@ -132,9 +163,10 @@ class CoursePage {
   #drawContents() {
     if (!this.#chapter) return;
     const { contents, chapter } = this.#chapter;
-    drawContents(this.#elements.contents, contents, chapter, this.#choice.screen, (name, screen) =>
-      this.#go(name, screen),
-    );
+    const { contents: nav, progress } = this.#elements;
+    const open = this.#isStart ? "" : chapter;
+    drawContents(nav, contents, open, this.#choice.screen, this.#progress, (name, screen) => this.#go(name, screen));
+    progress.textContent = this.#isStart ? "" : `Core path: ${describeProgress(contents, this.#progress)}`;
   }
 
   /** @param {ScreenRow} row @param {string} chapter */
@@ -150,8 +182,26 @@ class CoursePage {
         this.#report({ chapter, screen: row.name });
       },
       linkTo: (link) => createLink(this.#chapter?.contents ?? [], link, (...place) => this.#go(...place)),
-      asksFirst: () => this.#elements.predict.checked,
+      asksFirst: () => !this.#progress.showsAtOnce && !this.#progress.isDone(`${chapter}/${row.name}`),
+      finish: () => {
+        this.#progress.finish(`${chapter}/${row.name}`);
+        this.#drawContents();
+      },
+      createNext: () => this.#createNext(`${chapter}/${row.name}`),
     });
+  }
+
+  /** The way to the next screen; whoever takes it has done with this one. @param {string} path */
+  #createNext(path) {
+    const next = nextStation(this.#chapter?.contents ?? [], path);
+    if (!next) return null;
+    const button = createElement("button", "act next", `Next: ${next.title} →`);
+    button.dataset.testid = "next-screen";
+    button.onclick = () => {
+      this.#progress.finish(path);
+      this.#go(next.chapter, next.name);
+    };
+    return button;
   }
 
   /**
@@ -160,8 +210,9 @@ class CoursePage {
    */
   #go(chapter, screen, inputs = "") {
     this.#endKeeping();
-    const isHere = chapter === this.#chapter?.chapter && !inputs;
+    const isHere = !this.#isStart && chapter === this.#chapter?.chapter && !inputs;
     if (!isHere) this.#inputs = new ChangedInputs(inputs, this.#data.models);
+    if (screen) this.#progress.visit(`${chapter}/${screen}`);
     this.#report({ chapter, screen });
     if (!isHere) {
       this.#elements.root.scrollIntoView();
@@ -204,7 +255,8 @@ function findElements(place) {
     number: findByTestId(place, "chapter-number"),
     title: findByTestId(place, "chapter-title"),
     summary: findByTestId(place, "chapter-summary"),
-    predict: findByTestId(place, "predict", HTMLInputElement),
+    progress: findByTestId(place, "course-progress"),
+    showAtOnce: findByTestId(place, "show-at-once", HTMLInputElement),
     problem: findByTestId(place, "course-problem"),
     screens: findByTestId(place, "screens"),
     turns: findByTestId(place, "turn-pages"),

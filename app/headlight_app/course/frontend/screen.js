@@ -5,6 +5,7 @@ import { Questions, showProblem } from "../../ui/frontend/questions.js";
 import { ControlBoard } from "./controls/control_board.js";
 import { fitFormulas } from "./fit_formulas.js";
 import { createFormula, splitFormula } from "./formula.js";
+import { createQuestion } from "./question.js";
 import { createRow } from "./row.js";
 
 /** @import { ScreenRequest, ScreenRow } from "./contract.js" */
@@ -20,7 +21,9 @@ import { createRow } from "./row.js";
  * @property {() => Record<string, string>} inputs the text of each control
  * @property {(patch: Inputs) => void} change
  * @property {LinkTo} linkTo a link to another screen
- * @property {() => boolean} asksFirst whether the learner wants to be asked before a row is shown
+ * @property {() => boolean} asksFirst whether the question comes before what the screen shows
+ * @property {() => void} finish the question is settled
+ * @property {() => HTMLElement | null} createNext the way to the next screen
  */
 
 export class ScreenView {
@@ -33,6 +36,10 @@ export class ScreenView {
   /** @type {ScreenAnswer | null} */
   #answer = null;
   #running = false;
+  /** What the learner has answered for these inputs. @type {string[]} */
+  #tries = [];
+  /** Whether they asked to be asked although the screen is done. */
+  #again = false;
   /** @type {ReturnType<typeof setInterval> | undefined} */
   #clock;
 
@@ -59,8 +66,22 @@ export class ScreenView {
     clearInterval(this.#clock);
   }
 
+  /** Shows or withholds anew, because the learner has changed whether they are asked first. */
+  restart() {
+    this.#tries = [];
+    this.#again = false;
+    if (this.#answer) this.#ask();
+  }
+
+  /** @param {string} answer */
+  #try(answer) {
+    this.#tries = [...this.#tries, answer];
+    this.#ask();
+  }
+
   /** @param {Inputs} patch */
   #change(patch) {
+    this.#tries = [];
     this.#place.change(patch);
     this.#board.draw(this.#place.inputs());
     if (this.row.is_long) this.#stop();
@@ -75,7 +96,8 @@ export class ScreenView {
   async #ask() {
     const inputs = this.#place.inputs();
     this.#setRunning(true);
-    const asked = { ...this.#place.request, ...screenRequest(this.row, inputs) };
+    const asks = this.#again || this.#tries.length > 0 || this.#place.asksFirst();
+    const asked = { ...this.#place.request, ...screenRequest(this.row, inputs), asks, tries: this.#tries };
     const found = await (this.row.is_long
       ? this.#questions.ask("course_run", asked)
       : this.#questions.ask("course_screen", asked, (sentence) => this.#showProblem(sentence)));
@@ -84,7 +106,11 @@ export class ScreenView {
     this.#showProblem("problem" in found ? found.problem : "");
     if ("problem" in found) return;
     this.#answer = /** @type {ScreenAnswer} */ (/** @type {object} */ (found.meta));
-    this.draw();
+    if (this.#answer.question?.is_settled) {
+      this.#again = false;
+      this.#place.finish();
+    }
+    this.#draw();
   }
 
   /** @param {string} sentence "" where all is well */
@@ -112,18 +138,34 @@ export class ScreenView {
     if (running && this.row.is_long) this.#clock = setInterval(show, 1000);
   }
 
-  /** Draws the answer that is here. */
-  draw() {
+  #draw() {
     if (!this.#answer) return;
     const { rows, ways } = this.#parts;
-    const { asksFirst, linkTo, pages } = this.#place;
-    const { rows: shown, links } = this.#answer;
-    rows.replaceChildren(
-      ...shown.map((row) =>
-        createRow(row, asksFirst(), { width: rows.clientWidth || innerWidth, linkTo, explore: links.explore ?? null }),
-      ),
-    );
+    const { linkTo, pages } = this.#place;
+    const { rows: shown, links, question, can_ask: canAsk } = this.#answer;
+    const surroundings = { width: rows.clientWidth || innerWidth, linkTo, explore: links.explore ?? null };
+    const drawn = shown.map((row) => createRow(row, surroundings));
+    if (question)
+      drawn.splice(
+        question.place,
+        0,
+        createQuestion(question, (answer) => this.#try(answer)),
+      );
+    rows.replaceChildren(...drawn);
     ways.replaceChildren(...Object.entries(links).map(([page, link]) => createPageLink(pages, page, link)));
+    if (canAsk && !question) ways.append(this.#createAskButton());
+    const next = this.#place.createNext();
+    if (next && (!question || question.is_settled)) ways.append(next);
+  }
+
+  #createAskButton() {
+    const button = createElement("button", "plain", "Ask me about these numbers");
+    button.dataset.testid = "ask-me";
+    button.onclick = () => {
+      this.#again = true;
+      this.#ask();
+    };
+    return button;
   }
 }
 

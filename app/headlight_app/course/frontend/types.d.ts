@@ -190,18 +190,10 @@ export type Picture =
   | EquationsPicture
   | VerdictPicture;
 
-/** What a learner may be asked before they see a row. */
-export interface Question {
-  text: string;
-  options: string[];
-  answer: number;
-}
-
 export interface Row {
   pictures: Picture[];
   title: string;
   text: string;
-  question: Question | null;
 }
 
 /** The parameters of a link to Explore, where a screen has one. */

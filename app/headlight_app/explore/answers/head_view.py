@@ -19,6 +19,7 @@ from headlight_app.explore.answers.quantities import QUANTITIES, Quantity, Quant
 from headlight_app.explore.answers.token_filter import Axis, TokenFilter
 from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.head_selection import (
+    describe_zoom,
     encoded_text,
     parse_head,
     selected_attention,
@@ -168,9 +169,7 @@ def _pooled_axis(token_texts: Sequence[str], span: range) -> Axis:
 
 
 def _describe_region(queries: range, keys: range, lengths: Sequence[int]) -> tuple[str, ...]:
-    sentences = []
-    if [len(queries), len(keys)] != list(lengths):
-        sentences.append(f"queries {queries.start} to {queries.stop - 1}, keys {keys.start} to {keys.stop - 1}")
+    sentences = [*describe_zoom(queries, keys, lengths)]
     if max(len(queries), len(keys)) > MAX_SIDE_CELLS:
         block_rows, block_columns = (-(-len(part) // MAX_SIDE_CELLS) for part in (queries, keys))
         sentences.append(f"each cell the largest of up to {block_rows} x {block_columns}; zoom in for single ones")

@@ -27,6 +27,7 @@ from headlight_app.explore.contract import (
     HeadViewAnswer,
     HeadViewRequest,
     MatrixAxis,
+    PartDifference,
     QkProjectionAnswer,
     QkProjectionRequest,
     QueryKeyWeightsAnswer,
@@ -47,6 +48,7 @@ from headlight_app.inference.attention_payload import (
     quantized_weights,
     sequence_lengths,
     token_answers,
+    variant_differences,
 )
 from headlight_app.inference.examples import write_target
 from headlight_app.inference.head_selection import selected_attention
@@ -86,6 +88,10 @@ def trace_reply(resolved: ResolvedQuestion, query: int = -1) -> Reply[TraceAnswe
         attention_groups=tuple(_with_metrics(answer, group, traced, tokenizer) for answer, group in pairs),
         predictions=found_predictions,
         changed=resolved.is_changed,
+        differences=tuple(
+            PartDifference(field=field, title=title, was=was, now=now)
+            for field, title, was, now in variant_differences(resolved.checkpoint.model.config, resolved.config)
+        ),
         no_prediction_reason="" if found_predictions else task_of(traced.config).no_prediction or NOT_FINITE,
         notes=notes(resolved),
         question=resolved.question,

@@ -12,7 +12,7 @@ from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.text.word_groups import TokenGroups, aggregate_by_group, group_texts, sentence_numbers, word_groups
 from headlight_app.contract.state import HeadChoice
 from headlight_app.explore.answers.quantities import Quantity
-from headlight_app.inference.head_selection import zoom_ranges
+from headlight_app.inference.head_selection import describe_zoom, zoom_ranges
 
 HIDDEN_TOKEN_TITLES = {"special": "special tokens", "first": "first token"}
 
@@ -107,7 +107,7 @@ class TokenFilter:
 
     def rules(self) -> tuple[str, ...]:
         """The hidden and joined tokens in words, in the order in which the filters apply."""
-        rules = []
+        rules = [*describe_zoom(*self.zoom, [len(text.ids) for text in self.texts])]
         if self.segments:
             rules.append(f"only {self.segments[0].upper()} → {self.segments[1].upper()}")
         hide = self.choice.hide.split("+")

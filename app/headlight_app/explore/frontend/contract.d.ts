@@ -12,10 +12,10 @@ import type {
   Prediction,
   Question,
   QuestionRequest,
-  Request,
   State,
   Token,
 } from "../../ui/frontend/contract.js";
+import type { ProgramAnswer } from "../../ui/frontend/export/contract.js";
 
 /** A request about a question at one position; -1 is the last. */
 export interface QueryRequest extends QuestionRequest {
@@ -25,6 +25,14 @@ export interface QueryRequest extends QuestionRequest {
 /** The same about one possible answer there, a token or a label; -1 is the likeliest. */
 export interface TargetRequest extends QueryRequest {
   token?: number;
+}
+
+/** A part of the model that is not as trained: its field of a Variant, its title, what it was and what it is. */
+export interface PartDifference {
+  field: string;
+  title: string;
+  was: string;
+  now: string;
 }
 
 /** All that Explore paints at each letter; the numbers are the byte codes of each attention group in turn. */
@@ -37,6 +45,7 @@ export interface TraceAnswer {
   attention_groups: AttentionGroupAnswer[];
   predictions: Prediction[];
   changed: boolean;
+  differences: PartDifference[];
   no_prediction_reason: string;
   notes: string[];
   question: Question;
@@ -441,17 +450,6 @@ export interface SourceCodeAnswer {
   sections: CodeSection[];
 }
 
-/** The parameters of an address, and the names of what is too long to stand in one. */
-export interface LinkAnswer {
-  query: string;
-  omitted: string[];
-}
-
-/** The address of a state. */
-export interface LinkRequest extends Request {
-  state: Partial<State>;
-}
-
 /** A request about what is on the screen: the question, and the state in which its answer is looked at. */
 export interface StateRequest extends QuestionRequest {
   state: Partial<State>;
@@ -482,23 +480,6 @@ export interface ExportWorksheetRequest extends StateRequest {
   omitted?: string;
 }
 
-/** Where a figure is from, as fields for its file, and in words. */
-export interface ProvenanceAnswer {
-  provenance: Record<string, unknown>;
-  provenance_parts: string[];
-}
-
-/** Where a figure is from: that of the chosen heads, or of `all_heads`. */
-export interface ExportProvenanceRequest extends StateRequest {
-  all_heads?: boolean;
-}
-
-/** A program that computes the same, in Python and for a shell. */
-export interface CodeAnswer {
-  python: string;
-  shell: string;
-}
-
 /** The view as Python and as lines for a shell. */
 export type ExportCodeRequest = StateRequest;
 
@@ -523,11 +504,9 @@ export interface ExploreRoutes {
   neurons: { request: NeuronsRequest; answer: NeuronsAnswer };
   neuron: { request: NeuronRequest; answer: NeuronAnswer };
   input_vectors: { request: InputVectorsRequest; answer: InputVectorsAnswer };
-  link: { request: LinkRequest; answer: LinkAnswer };
   export_numbers: { request: ExportNumbersRequest; answer: FileAnswer };
   export_neurons: { request: ExportNeuronsRequest; answer: FileAnswer };
   export_page: { request: ExportPageRequest; answer: FileAnswer };
   export_worksheet: { request: ExportWorksheetRequest; answer: FileAnswer };
-  export_provenance: { request: ExportProvenanceRequest; answer: ProvenanceAnswer };
-  export_code: { request: ExportCodeRequest; answer: CodeAnswer };
+  export_code: { request: ExportCodeRequest; answer: ProgramAnswer };
 }

@@ -93,6 +93,7 @@ class Explore {
     this.reporter.settle = data.pause;
     state.catalogue = data;
     clearMeasurements(this);
+    if (data.state.task !== state.choice.task) this.reporter.discard(); // the text of one task is not that of the next
     const moved = JSON.stringify(state.settings) !== JSON.stringify(data.settings);
     state.settings = data.settings;
     const adopted = this.#adopt(data);
@@ -127,7 +128,8 @@ class Explore {
    * @param {Partial<Choice>} patch
    */
   change(patch) {
-    if ("edits" in patch || "disabled_edits" in patch) this.state.history.record(this.state.choice);
+    const ofPart = "variant" in patch;
+    if (ofPart || "edits" in patch || "disabled_edits" in patch) this.state.history.record(this.state.choice, ofPart);
     this.state.update(patch);
     drawPresenter(this);
     drawTexts(this);

@@ -120,6 +120,17 @@ export function askRoute(page, route, request, signal) {
 }
 
 /**
+ * What a route says of the answer on the screen, with its numbers; an error where it says why it cannot.
+ * @template {keyof Routes} Name @param {ExplorePage} page @param {Name} route
+ * @param {Details<Routes[Name]["request"]>} details @returns {Promise<Found<Routes[Name]["answer"]>>}
+ */
+export async function askFloats(page, route, details) {
+  const request = /** @type {Routes[Name]["request"]} */ ({ question: page.state.answer.question, ...details });
+  const { meta, start, buffer } = await askRoute(page, route, request);
+  return { meta, numbers: readFloats(buffer, start) };
+}
+
+/**
  * A file that the server makes.
  * @template {FileRoute} Name @param {ExplorePage} page @param {Name} route @param {Routes[Name]["request"]} request
  */

@@ -66,3 +66,8 @@ export function drawActiveTab(page, fresh = false) {
 export function markActiveTab(page) {
   memory(page).tabs.get(activeTab(page))?.markPointer?.(page);
 }
+
+/** What the open tab shows, to be exported; null where it shows no picture. @param {ExplorePage} page */
+export async function exportOpenTab(page) {
+  return (await memory(page).tabs.get(activeTab(page))?.exported?.(page)) ?? null;
+}

@@ -2,7 +2,7 @@
 
 import type { Reporter } from "../../ui/frontend/bridge.js";
 import type { ExampleAnswer, Question, State } from "../../ui/frontend/contract.js";
-import type { ShownDrawing } from "../../ui/frontend/export/types.js";
+import type { SharedPage, ShownDrawing } from "../../ui/frontend/export/types.js";
 import type { Term } from "../../ui/frontend/terms.js";
 import type {
   Candidate,
@@ -48,7 +48,10 @@ export interface AnalysisRow extends TabRow {
   has_attention: boolean;
 }
 
-export interface ExploreCatalogue extends Catalogue, Omit<ExplorePageAnswer, "catalogue" | "default_attention"> {
+export interface ExploreCatalogue
+  extends Catalogue,
+    SharedPage,
+    Omit<ExplorePageAnswer, "catalogue" | "default_attention"> {
   tabs: TabRow[];
   analyses: AnalysisRow[];
   /** Terms that are explained where they stand. */
@@ -60,11 +63,6 @@ export interface ExploreCatalogue extends Catalogue, Omit<ExplorePageAnswer, "ca
   /** What a link leaves out, and how many characters of text it may hold. */
   link_defaults: Record<string, unknown>;
   longest_link: number;
-  own_image_prefix: string;
-  /** The title of a model that only this visitor can open; empty for any other. */
-  own_model: string;
-  /** Where others find the page; empty where it is not known. */
-  room_address: string;
 }
 
 /** What Streamlit says. */
@@ -129,7 +127,7 @@ export interface ExploreView extends View {
   /** One for each tab, by its name. */
   readonly panels: Record<string, HTMLElement>;
   /** What stands above the tabs, to be exported; null where nothing does. */
-  exportAnswer(): Promise<ShownDrawing> | null;
+  exportAnswer(): Promise<ShownDrawing | null> | null;
   drawEdits(): void;
   showProblem(sentence: string): void;
 }
@@ -147,7 +145,7 @@ export interface Tab {
   draw(page: ExplorePage, fresh: boolean): void;
   markPointer?(page: ExplorePage): void;
   /** What it shows, to be exported. */
-  exported?(page: ExplorePage): Promise<ShownDrawing>;
+  exported?(page: ExplorePage): Promise<ShownDrawing | null>;
 }
 
 /** A control that makes edits, and shows which are made. */

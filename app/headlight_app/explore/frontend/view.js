@@ -6,10 +6,12 @@ import { headElements } from "../../ui/frontend/heads/heads_tab.js";
 import { drawPredictions, markTarget } from "../../ui/frontend/heads/predictions.js";
 import { drawTokenStrips } from "../../ui/frontend/heads/token_strip.js";
 import { showProblem } from "../../ui/frontend/questions.js";
+import { announcePrediction } from "./announcement.js";
 import { drawEdits } from "./edits/edit_list.js";
 import { drawPicture } from "./picture/picture.js";
 import { drawActiveTab, markActiveTab } from "./tabs.js";
 import { drawTerms } from "./terms.js";
+import { drawWhy } from "./why.js";
 
 /** @import { ExploreElements, ExplorePage, ExploreView, Tab } from "./types.js" */
 
@@ -24,6 +26,7 @@ export function createView(page, place, answerView) {
       drawActiveTab(page, fresh);
       if (!page.state.latestAnswer) return;
       drawPicture(page);
+      drawWhy(page);
       answerView?.draw(page, fresh);
     },
     markPointer: () => {
@@ -88,6 +91,7 @@ export function drawAnswer(page) {
   drawTokenStrips(page);
   drawTokenIds(page);
   drawTerms(page);
+  announcePrediction(page);
   drawPredictions(page);
   drawEdits(page);
   page.view.redraw(true);

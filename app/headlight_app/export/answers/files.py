@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 import numpy as np
@@ -12,6 +13,7 @@ from headlight.rendering.html import choices_json
 from headlight.rendering.provenance import Provenance, describe_provenance, join_provenance
 from headlight_app.contract.parts import Catalogue
 from headlight_app.contract.reply import FileAnswer, Reply
+from headlight_app.contract.state import State
 from headlight_app.export.answers.number_files import LabelledArray, number_file
 from headlight_app.export.answers.pdf import render_pdf
 from headlight_app.export.contract import (
@@ -19,11 +21,15 @@ from headlight_app.export.contract import (
     ExportOriginRequest,
     ExportPdfRequest,
     ExportTableRequest,
+    LinkAnswer,
+    LinkRequest,
     SidesRequest,
     Table,
 )
+from headlight_app.inference.open_models import available_models
 from headlight_app.inference.origin import question_provenance
 from headlight_app.inference.resolved_question import resolve
+from headlight_app.state.url import encode_generated, encode_sampling, encode_side_b, encode_state
 
 
 def answer_export_origin(request: ExportOriginRequest) -> Reply[ExportOriginAnswer]:
@@ -36,6 +42,27 @@ def answer_export_origin(request: ExportOriginRequest) -> Reply[ExportOriginAnsw
         hook_points=catalogue.hook_points,
     )
     return Reply(answer)
+
+
+def answer_link(request: LinkRequest) -> Reply[LinkAnswer]:
+    """The address of a state, as parameters, and the names of what is too long to stand in one."""
+    state = _encoded_state(request)
+    query, everything = encode_state(state), encode_state(state, omit=False)
+    omitted = tuple(name for name in everything if name not in query)
+    return Reply(LinkAnswer(query=urlencode(query), omitted=omitted, state=state))
+
+
+def _encoded_state(request: LinkRequest) -> State:
+    state = request.state
+    if not any(entry.name == state.model and entry.config.reads_source_text for entry in available_models()):
+        state = state.change(source=None)  # of a model that reads none
+    if request.side_b is not None:
+        state = state.change(side_b=encode_side_b(request.side_b))
+    if request.sampling is not None:
+        asked = state.question("")
+        generated = encode_generated(asked, request.generated)
+        state = state.change(sampling=encode_sampling(request.sampling), generated=generated)
+    return state
 
 
 def answer_export_table(request: ExportTableRequest) -> Reply[FileAnswer]:

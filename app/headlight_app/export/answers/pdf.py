@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from headlight.errors import HeadlightError, TextError
-from headlight_app.export.contract import AnyShape, Curve, Figure, Heatmap, Polyline, Rectangle, Stamp, TextLine
+from headlight_app.export.contract import AnyShape, Circle, Curve, Figure, Heatmap, Polyline, Rectangle, Stamp, TextLine
 
 POINTS_PER_MM = 72 / 25.4  # of a printer, in a millimetre
 MAX_CELLS = 1 << 22  # of one picture inside
@@ -58,7 +58,9 @@ def _draw(canvas: Any, shape: AnyShape, palette: Sequence[str]) -> None:
     """Draw a shape on a canvas of millimetres."""
     match shape:
         case Rectangle():
-            _draw_rectangle(canvas, shape)
+            canvas.rect(shape.x, shape.y, shape.width, shape.height, **_set_fill(canvas, shape))
+        case Circle():
+            canvas.circle(shape.x, shape.y, shape.radius, **_set_fill(canvas, shape))
         case Curve():
             _draw_curve(canvas, shape)
         case Polyline():
@@ -71,13 +73,14 @@ def _draw(canvas: Any, shape: AnyShape, palette: Sequence[str]) -> None:
             _draw_stamp(canvas, shape)
 
 
-def _draw_rectangle(canvas: Any, shape: Rectangle) -> None:
+def _set_fill(canvas: Any, shape: Rectangle | Circle) -> dict[str, int]:
+    """Sets the colours of a shape, and gives whether it is filled and framed."""
     if shape.fill:
         canvas.setFillColor(shape.fill)
     if shape.stroke:
         canvas.setStrokeColor(shape.stroke)
         canvas.setLineWidth(max(shape.stroke_width, 0.0))
-    canvas.rect(shape.x, shape.y, shape.width, shape.height, stroke=int(bool(shape.stroke)), fill=int(bool(shape.fill)))
+    return {"stroke": int(bool(shape.stroke)), "fill": int(bool(shape.fill))}
 
 
 def _draw_curve(canvas: Any, shape: Curve) -> None:

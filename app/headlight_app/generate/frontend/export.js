@@ -4,10 +4,10 @@ import { addBars } from "../../ui/frontend/charts/figure_charts.js";
 import { addLines, LABEL_SIZE, wrapText } from "../../ui/frontend/charts/figure_text.js";
 import { addColourScale, addHeatmap, addPanels, beginFigure, MARGIN, titled } from "../../ui/frontend/charts/shapes.js";
 import { formatPercent, visibleText } from "../../ui/frontend/dom/dom.js";
-import { numbered } from "../../ui/frontend/export/page_export.js";
+import { explained, numbered } from "../../ui/frontend/export/page_export.js";
 import { attentionRow, blendTitle, groupOf, stepCodes, stepRows } from "./attention_rows.js";
 
-/** @import { ShownView, Table } from "../../ui/frontend/export/types.js" */
+/** @import { ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
 /** @import { StepRow } from "./attention_rows.js" */
 /** @import { Generator } from "./generator.js" */
 /** @import { Choice, GenerateState, Sampling, AttentionGroupAnswer, StepRecord } from "./types.d.ts" */
@@ -24,31 +24,38 @@ export function generatedView(generator, { mode, settings, choice, sampling }) {
   const group = record.attention_groups.length ? groupOf(record, choice.attention) : null;
   const rows = stepRows(generator, mode);
   const keys = group?.keys === "source" ? (source ?? []) : tokens;
-  const { text, source: read, masked_positions, edits } = choice;
   const written = generator.generated.map((token) => token.text).join("");
   const attended = group ? `${blendTitle(choice)} · what each step attended to, a row for each token generated · ` : "";
-  return {
+  const drawing = {
     name: `generate-${choice.blend === "all" ? "all" : `layer${choice.layer}${choice.blend === "head" ? `-head${choice.head}` : ""}`}`,
     shown: `${attended}${describeSampling(sampling)}${written ? ` · generated: “${written.trim()}”` : ""}`,
-    sides: [
-      {
-        question: { ...settings, text, source: read, masked_positions, edits },
-        attention_group: group?.name ?? "",
-        heads: headsOf(choice, group),
-        tokens,
-        source_tokens: source,
-      },
-    ],
+    /** @type {ShownFigure["draw"]} */
     draw: (width, title) => drawGenerated(width, title, { rows, keys, group, choice, record }),
-    tables: {
-      ...(group
-        ? {
-            "Attention of each step": attentionTable(rows, keys, group, choice),
-            "All heads, this step": headsTable(record, group, keys),
-          }
-        : {}),
-      Candidates: candidatesTable(record),
-    },
+  };
+  const tables = {
+    ...(group && {
+      "Attention of each step": attentionTable(rows, keys, group, choice),
+      "All heads, this step": headsTable(record, group, keys),
+    }),
+    Candidates: candidatesTable(record),
+  };
+  return {
+    sides: [generatedSide(generator, { settings, choice })],
+    charts: { "steps and candidates": () => drawing },
+    tables: explained(tables, drawing.shown),
+  };
+}
+
+/** The run that is continued, with the heads that are shown. @param {Generator} generator @param {Pick<GenerateState, "settings" | "choice">} state @returns {ShownSide} */
+export function generatedSide({ record, tokens, source: source_tokens }, { settings, choice }) {
+  const { text, source, masked_positions, edits } = choice;
+  const group = record && !record.done && record.attention_groups.length ? groupOf(record, choice.attention) : null;
+  return {
+    question: { ...settings, text, source, masked_positions, edits },
+    attention_group: group?.name ?? "",
+    heads: headsOf(choice, group),
+    tokens,
+    source_tokens,
   };
 }
 

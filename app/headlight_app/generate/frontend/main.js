@@ -4,14 +4,15 @@ import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.js";
 import { paintScale } from "../../ui/frontend/charts/colours.js";
 import { createElement, drawExampleButtons } from "../../ui/frontend/dom/dom.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
+import { describeSide } from "../../ui/frontend/export/share.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { showProblem } from "../../ui/frontend/questions.js";
-import { failureText } from "../../ui/frontend/server.js";
+import { askRoute, failureText } from "../../ui/frontend/server.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { attentionRow, groupOf } from "./attention_rows.js";
 import { drawNext } from "./candidates.js";
 import { findElements } from "./elements.js";
-import { generatedView } from "./export.js";
+import { generatedSide, generatedView } from "./export.js";
 import { Generator } from "./generator.js";
 import { drawKvCache } from "./kv_cache.js";
 import { drawSampling, listenToSampling } from "./sampling_controls.js";
@@ -20,6 +21,7 @@ import { StepAttention } from "./step_attention.js";
 import { describeRate, drawStepTimes } from "./step_times.js";
 import { TextView } from "./text.js";
 
+/** @import { Shared } from "../../ui/frontend/export/share.js" */
 /** @import { Choice, ExampleAnswer, GenerateData, GenerateState, GeneratedToken, Sampling } from "./types.d.ts" */
 
 /** The fields of the question to the model. @type {("text" | "source" | "masked_positions" | "edits")[]} */
@@ -34,6 +36,7 @@ class GeneratePage {
   #text;
   #attention;
   #export;
+  #shared;
   #resized;
   #started = false;
   #hasCache = false;
@@ -72,12 +75,12 @@ class GeneratePage {
       view,
       change: (patch) => this.#change(patch),
     });
-    this.#export = new PageExport(
-      place,
-      data.api,
-      () => this.#generator.hasPrompt,
-      () => generatedView(this.#generator, this.#state),
-    );
+    this.#shared = data.shared;
+    this.#export = new PageExport(place, data.api, {
+      isReady: () => this.#generator.hasPrompt,
+      collect: () => generatedView(this.#generator, this.#state),
+      share: () => this.#share(data.api),
+    });
     this.#listen();
     this.#resized = new ResizeObserver(() => {
       fitHeights([this.#elements.text, this.#elements.source]);
@@ -91,6 +94,7 @@ class GeneratePage {
   update(data, tell) {
     const { root, sourceBox, caption, text, source } = this.#elements;
     this.#reporter.connect(tell);
+    this.#shared = data.shared;
     this.#export.update(data);
     togglePresenter(root, data.presenter === "1", [text, source]);
     sourceBox.hidden = !data.has_source;
@@ -155,7 +159,20 @@ class GeneratePage {
   }
 
   #generatedIds() {
-    return this.#generator.generated.map(({ position, id }) => [position, id]);
+    return this.#generator.generated.map(({ position, id }) => /** @type {[number, number]} */ ([position, id]));
+  }
+
+  /** @param {string} api @returns {Shared} */
+  #share(api) {
+    const { page, state } = this.#shared;
+    const { choice, settings, sampling } = this.#state;
+    const generated = this.#generatedIds();
+    const sides = () => [generatedSide(this.#generator, this.#state)];
+    const program = async () => {
+      const asked = { sides: sides().map(describeSide), sampling, generated };
+      return (await askRoute(api, "export_program", asked)).meta.python;
+    };
+    return { page, chosen: { state: { ...state, ...choice, ...settings }, sampling, generated }, sides, program };
   }
 
   #listen() {

@@ -1,6 +1,7 @@
 // What the Generate page works on; what the server says is in the contracts.
 
 import type { Question, Sampling, State } from "../../ui/frontend/contract.js";
+import type { SharedState } from "../../ui/frontend/export/types.js";
 import type { GeneratePageAnswer, GenerateReport, ReadTokens, StepAnswer, TextToken } from "./contract.js";
 
 export type {
@@ -52,6 +53,7 @@ export interface GenerateData
   has_source: boolean;
   presenter: string;
   serial: number;
+  shared: SharedState;
 }
 
 /** A token that was generated. */

@@ -3,9 +3,12 @@
 import { formatNumber } from "../../ui/frontend/charts/charts.js";
 import { addBars, addLineChart, addNumberMap } from "../../ui/frontend/charts/figure_charts.js";
 import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../../ui/frontend/charts/shapes.js";
+import { explained } from "../../ui/frontend/export/page_export.js";
+
+const ALL_CHARTS = "all charts";
 
 /** @import { Series } from "../../ui/frontend/charts/figure_charts.js" */
-/** @import { Box, Figure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
+/** @import { Box, Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
 /** @import { LossTable } from "./contract.js" */
 /** @import { NumberArray, PositionsData } from "./types.d.ts" */
 /** @typedef {{ title: string, draw: (figure: Figure, box: Box) => number }} Chart */
@@ -18,25 +21,35 @@ export function positionsView(profile, data) {
   const stack = [request.stack, ...(request.layer === null ? [] : [`layer ${request.layer}`])].join(", ");
   /** @param {Chart[]} shown */
   const encodingFigure = (shown) => ({
-    shown: `${title}: ${shown.map((chart) => chart.title.toLowerCase()).join(", ")} · ${stack}, ${request.length} positions`,
-    draw: drawCharts(shown, title),
-  });
-  return {
     name: `positions-${title
       .toLowerCase()
       .match(/[a-z0-9]+/g)
       ?.join("-")}`,
-    ...encodingFigure(charts),
-    sides: [{ question: request.question, tokens: [], source_tokens: null }],
+    shown: `${title}: ${shown.map((chart) => chart.title.toLowerCase()).join(", ")} · ${stack}, ${request.length} positions`,
+    draw: drawCharts(shown, title),
+  });
+  /** @type {[string, Chart[]][]} */
+  const sets = charts.map((chart) => [chart.title, [chart]]);
+  if (charts.length > 1) sets.unshift([ALL_CHARTS, charts]);
+  return {
+    sides: positionSides(data),
     charts: {
-      ...Object.fromEntries(charts.map((chart) => [chart.title, encodingFigure([chart])])),
+      ...Object.fromEntries(sets.map(([name, set]) => [name, () => encodingFigure(set)])),
       ...Object.fromEntries(data.losses.map(lossFigure)),
     },
-    tables: { ...tablesOf(profile), ...Object.fromEntries(data.losses.map(lossTable)) },
+    tables: {
+      ...explained(tablesOf(profile), encodingFigure([]).shown),
+      ...Object.fromEntries(data.losses.map(lossTable)),
+    },
   };
 }
 
-/** @param {Chart[]} charts @param {string} title @returns {ShownView["draw"]} */
+/** @param {PositionsData} data */
+export function positionSides({ request }) {
+  return [{ question: request.question, tokens: [], source_tokens: null }];
+}
+
+/** @param {Chart[]} charts @param {string} title @returns {ShownFigure["draw"]} */
 function drawCharts(charts, title) {
   return (width, heading) => {
     if (!charts.length) throw new Error("This page has no chart now, so there is nothing to draw.");
@@ -51,11 +64,12 @@ function measuredModels({ rows }) {
   return rows.map(({ question }) => ({ question, tokens: [], source_tokens: null }));
 }
 
-/** @param {LossTable} measured @returns {[string, { shown: string, sides: ShownSide[], draw: ShownView["draw"] }]} */
+/** @param {LossTable} measured @returns {[string, () => ShownFigure]} */
 function lossFigure(measured) {
   const chart = lossChart(measured);
   const shown = `${chart.title}, measured by ${measured.command}`;
-  return [chart.title, { shown, sides: measuredModels(measured), draw: drawCharts([chart], "") }];
+  const name = `positions-losses-${measured.architecture}`;
+  return [chart.title, () => ({ name, shown, sides: measuredModels(measured), draw: drawCharts([chart], "") })];
 }
 
 /** @param {LossTable} measured @returns {Chart} */

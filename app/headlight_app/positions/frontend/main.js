@@ -3,11 +3,13 @@
 import { defineComponent } from "../../ui/frontend/bridge.js";
 import { find } from "../../ui/frontend/dom/elements.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
+import { describeSide } from "../../ui/frontend/export/share.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { askRoute } from "../../ui/frontend/server.js";
 import { readFloats } from "../../ui/frontend/wire.js";
-import { positionsView } from "./export.js";
+import { positionSides, positionsView } from "./export.js";
 
+/** @import { Shared } from "../../ui/frontend/export/share.js" */
 /** @import { NumberArray, PositionsData } from "./types.d.ts" */
 
 class PositionsExport {
@@ -19,12 +21,11 @@ class PositionsExport {
   constructor(place, data) {
     this.#root = find(place, ".positions-export");
     this.#data = data;
-    this.#export = new PageExport(
-      place,
-      data.api,
-      () => true,
-      async () => positionsView(await fetchProfile(this.#data), this.#data),
-    );
+    this.#export = new PageExport(place, data.api, {
+      isReady: () => true,
+      collect: async () => positionsView(await fetchProfile(this.#data), this.#data),
+      share: () => this.#share(),
+    });
   }
 
   /** @param {PositionsData} data */
@@ -32,6 +33,18 @@ class PositionsExport {
     this.#data = data;
     togglePresenter(this.#root, data.presenter === "1", []);
     this.#export.update(data);
+  }
+
+  /** @returns {Shared} */
+  #share() {
+    const { api, request, shared } = this.#data;
+    const sides = () => positionSides(this.#data);
+    const { length, stack, layer } = request;
+    const program = async () => {
+      const asked = { sides: sides().map(describeSide), length, stack, layer };
+      return (await askRoute(api, "export_program", asked)).meta.python;
+    };
+    return { page: shared.page, chosen: { state: shared.state }, sides, program };
   }
 
   end() {

@@ -1,5 +1,6 @@
 // What the Positions page gets from Python besides what the contract says.
 
+import type { SharedState } from "../../ui/frontend/export/types.js";
 import type { ExportPositionsRequest, LossTable } from "./contract.js";
 
 /** What is chosen on the page; channels, pairs, head and position where the encoding has them. */
@@ -15,6 +16,7 @@ export interface PositionsData {
   losses: LossTable[];
   writes_pdf: boolean;
   presenter: string;
+  shared: SharedState;
 }
 
 /** An array by its shape. */

@@ -33,6 +33,7 @@ ATTENTION_PROJECTIONS = ("query", "key", "value", "output")
 ROPE_TYPES = {
     "default": "none", "linear": "linear", "dynamic": "dynamic", "llama3": "llama3", "yarn": "yarn",
     "longrope": "longrope", "su": "longrope",
+    "mrope": "none",  # positions in three axes, which are equal in a text
 }  # fmt: skip
 
 

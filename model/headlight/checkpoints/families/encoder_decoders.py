@@ -1,6 +1,8 @@
-"""Encoder-decoders: BART and Marian, with post-norm and sizes that may differ; T5 and its v1.1 files."""
+"""Encoder-decoders: BART and Marian, M2M-100, mBART, Pegasus and Blenderbot; T5, its v1.1 files, and mT5."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.common import (
@@ -9,6 +11,7 @@ from headlight.checkpoints.families.common import (
     block_rows,
     block_rules,
     classifier_head,
+    language_head,
     read_labels,
     sizes,
 )
@@ -22,7 +25,7 @@ from headlight.checkpoints.weight_mapping import (
     rule,
     skip_rows,
 )
-from headlight.config_groups import EmbeddingConfig, OutputHeadConfig, RelativePositionConfig
+from headlight.config_groups import EmbeddingConfig, OutputHeadConfig, RelativePositionConfig, SinusoidalConfig
 
 
 def shared_config(fields: ConfigReader, vocabulary: int, activation: str, start_token: int) -> ConfigValues:
@@ -62,6 +65,26 @@ def marian(fields: ConfigReader) -> ConfigValues:
     vocabulary = fields.integer("vocab_size", 58_101)
     fields.require_values({"decoder_vocab_size": vocabulary})
     return shared_config(fields, 58_101, "gelu", 58_100) | {"positional_encoding": "sinusoidal-halves"}
+
+
+PRE_NORM = {"norm_placement": "pre", "final_norm": True}
+
+
+def m2m_100(fields: ConfigReader) -> ConfigValues:
+    """M2M-100 and NLLB: sinusoids that start after the padding token's id; pre-norm."""
+    waves = SinusoidalConfig(first_position=fields.integer("pad_token_id", 1) + 1, reaches_base=True)
+    choices = shared_config(fields, 128_112, "relu", 2)
+    return choices | PRE_NORM | {"positional_encoding": "sinusoidal-halves", "sinusoidal": waves}
+
+
+def pegasus(fields: ConfigReader) -> ConfigValues:
+    """Sinusoidal positional encodings; pre-norm."""
+    return shared_config(fields, 50_265, "gelu", 0) | PRE_NORM | {"positional_encoding": "sinusoidal-halves"}
+
+
+def blenderbot(fields: ConfigReader) -> ConfigValues:
+    """Learned positions; pre-norm."""
+    return shared_config(fields, 8008, "gelu", 1) | PRE_NORM | {"positional_encoding": "learned"}
 
 
 def language_config(fields: ConfigReader) -> ConfigValues:
@@ -151,6 +174,48 @@ MARIAN = Family(
     attribute_map=_ATTRIBUTE_MAP,
     untied_weights=_UNTIED_EMBEDDINGS,
 )
+
+
+_FINAL_NORMS: WeightRules = {
+    "encoder.final_norm": "encoder.layer_norm",
+    "decoder.final_norm": "decoder.layer_norm",
+}
+_PRE_NORM_VALUES = _REQUIRED_VALUES | {"normalize_before": True, "add_final_layer_norm": True}
+_PRE_NORM_FIELDS = (
+    *_IGNORED_FIELDS, "add_bias_logits", "do_blenderbot_90_layernorm", "encoder_no_repeat_ngram_size",
+    "extra_layer_norm", "extra_pos_embeddings", "force_bos_token_to_be_generated", "layernorm_variant",
+    "normalize_embedding", "save_step", "static_position_embeddings",
+)  # fmt: skip
+MBART = replace(
+    BART,
+    config_values=lambda fields: bart(fields) | PRE_NORM,
+    weights=BART.weights | _FINAL_NORMS,
+    required_values=_PRE_NORM_VALUES,
+    ignored_fields=_PRE_NORM_FIELDS,
+)
+PEGASUS = replace(
+    MBART,
+    config_values=pegasus,
+    weights=_EMBEDDING | _FINAL_NORMS | _BLOCKS,
+    heads_by_class={"ForConditionalGeneration": HeadMapping(language_config, _HEAD)},
+    ignored_tensors=(*BART.ignored_tensors, "encoder.embed_positions.weight", "decoder.embed_positions.weight"),
+)
+M2M_100 = replace(PEGASUS, config_values=m2m_100, defaults={"scale_embedding": True})
+BLENDERBOT = replace(
+    PEGASUS,
+    config_values=blenderbot,
+    weights=PEGASUS.weights
+    | {
+        "encoder.positional_encoding.table": "encoder.embed_positions",
+        "decoder.positional_encoding.table": "decoder.embed_positions",
+    },
+    ignored_tensors=BART.ignored_tensors,
+    defaults={
+        "max_position_embeddings": 128, "d_model": 2560, "encoder_layers": 2, "decoder_layers": 24,
+        "encoder_ffn_dim": 10_240, "decoder_ffn_dim": 10_240, "encoder_attention_heads": 32,
+        "decoder_attention_heads": 32,
+    },
+)  # fmt: skip
 
 
 FEEDFORWARD_ACTIVATIONS = (
@@ -268,3 +333,10 @@ T5 = Family(
         "head_dim": "d_kv",
     },
 )
+MT5 = replace(
+    T5,
+    heads_by_class={**T5.heads_by_class, "ForConditionalGeneration": language_head()},
+    defaults={
+        "vocab_size": 250_112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu",
+    },
+)  # fmt: skip

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.common import (
     GATED_MLP_ACTIVATIONS,
     attention_biases,
+    block_rules,
     language_head,
     layer_masks,
     repeating_types,
     rope_config,
 )
-from headlight.checkpoints.families.llama import BLOCK, QK_NORM_RULES, llama_family, shared_config
+from headlight.checkpoints.families.llama import BLOCK, QK_NORM_RULES, llama_family, outside_blocks, shared_config
 from headlight.checkpoints.weight_mapping import ConfigValues, HeadMapping, WeightRules
 from headlight.config_groups import EmbeddingConfig, PerLayerConfig
 
@@ -57,7 +59,7 @@ def gemma2(fields: ConfigReader) -> ConfigValues:
 
 
 def gemma3(fields: ConfigReader) -> ConfigValues:
-    """Gemma 3: Gemma 2 with QK norm; layers with a sliding window have their own rope theta."""
+    """Gemma 2 with QK norm; layers with a sliding window have their own rope theta; EmbeddingGemma is an encoder."""
     choices = gemma(fields) | {
         "norm_placement": "sandwich",
         "feed_forward": _gated_activation(fields),
@@ -65,7 +67,8 @@ def gemma3(fields: ConfigReader) -> ConfigValues:
     layers, width, context = choices["layers"], choices["head_dim"], choices["context_length"]
     default_types = repeating_types(fields, layers, 6)
     types = fields.list_of("layer_types", str, default_types)
-    masks = layer_masks(fields, layers, default_types, fields.integer("sliding_window", 4096))
+    window, both_ways = fields.integer("sliding_window", 4096), fields.boolean("use_bidirectional_attention", False)
+    masks = layer_masks(fields, layers, default_types, window // 2 + 1 if both_ways else window)
     global_rope = rope_config(fields, width, context, theta=1_000_000.0, layer_type="full_attention")
     # In old files rope_theta and rope_scaling hold for the layers without a window only.
     local = fields if fields.has("rope_parameters") else fields.without("rope_theta", "rope_scaling")
@@ -74,11 +77,16 @@ def gemma3(fields: ConfigReader) -> ConfigValues:
     )
     ropes = {"full_attention": global_rope, "sliding_attention": local_rope}
     rotations = tuple(ropes[each] for each in types)
-    return choices | {
-        "qk_norm": "per-head",
-        "rope": global_rope,
-        "per_layer": PerLayerConfig(masks=masks, ropes=rotations, score_scales=(_scale(fields),) * layers),
-    }
+    encoder = {"architecture": "encoder", "masks": ()} if both_ways else {}
+    return (
+        choices
+        | encoder
+        | {
+            "qk_norm": "per-head",
+            "rope": global_rope,
+            "per_layer": PerLayerConfig(masks=masks, ropes=rotations, score_scales=(_scale(fields),) * layers),
+        }
+    )
 
 
 def _gated_activation(fields: ConfigReader) -> str:
@@ -121,13 +129,17 @@ GEMMA2 = llama_family(
     required_values=_REQUIRED_VALUES,
     defaults=_GEMMA2_DEFAULTS,
 )
-GEMMA3 = llama_family(
+_GEMMA3_BLOCK = _SANDWICH | QK_NORM_RULES
+_GEMMA3_DECODER = llama_family(
     gemma3,
-    _SANDWICH | QK_NORM_RULES,
+    _GEMMA3_BLOCK,
     tied=True,
     default_pad_token_id=0,
     heads={"ForCausalLM": soft_capped_head(0.0)},
-    required_values=_REQUIRED_VALUES,
     ignored_fields=("attn_logit_softcapping",),  # a field of Gemma 2, without effect here
     defaults=_GEMMA3_DEFAULTS,
+)
+GEMMA3 = replace(
+    _GEMMA3_DECODER,
+    weights=_GEMMA3_DECODER.weights | outside_blocks("encoder") | block_rules("encoder", "layers.{i}.", _GEMMA3_BLOCK),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -230,6 +231,15 @@ MISTRAL = llama_family(
 )
 QWEN2 = llama_family(qwen2, defaults=_QWEN)
 QWEN3 = llama_family(qwen3, BLOCK | QK_NORM_RULES, defaults=_QWEN | {"head_dim": 128})
+QWEN2_VL = replace(
+    QWEN2,
+    defaults={
+        "vocab_size": 152_064, "max_position_embeddings": 32_768, "hidden_size": 8192, "num_hidden_layers": 80,
+        "num_attention_heads": 64, "num_key_value_heads": 8, "intermediate_size": 29_568, "rms_norm_eps": 1e-5,
+        "max_window_layers": 80, "rope_theta": 1_000_000.0,
+    },
+)  # fmt: skip
+QWEN3_VL = replace(QWEN3, defaults=QWEN3.defaults | {"max_position_embeddings": 128_000, "rope_theta": 500_000.0})
 SMOLLM3 = llama_family(
     smollm3,
     tied=True,

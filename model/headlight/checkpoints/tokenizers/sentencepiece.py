@@ -241,6 +241,12 @@ def _words_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fiel
     )
 
 
+def _pegasus_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
+    """Pegasus: the file's own character map; several spaces are one, also in front and at the end."""
+    backend.normalizer = normalizers.Sequence([*_character_map(pieces), normalizers.Replace(Regex(" {2,}"), " ")])
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(SPACE, prepend_scheme="always")
+
+
 def _deberta_style(backend: tokenizers.Tokenizer, pieces: SentencePieceModel, fields: ConfigReader) -> None:
     """DeBERTa: white space, NFC, and as options lower case and separate punctuation marks."""
     lower = [normalizers.Lowercase()] if fields.boolean("do_lower_case", False) else []
@@ -256,6 +262,7 @@ STYLES: Mapping[str, Callable[[tokenizers.Tokenizer, SentencePieceModel, ConfigR
     "plain": _default_style,
     "words": _words_style,
     "albert": _albert_style,
+    "pegasus": _pegasus_style,
     "deberta": _deberta_style,
 }
 

@@ -249,6 +249,15 @@ PRESETS: Mapping[str, TokenizerPreset] = {
     "T5Tokenizer": TokenizerPreset(
         special_tokens(eos="</s>", unk="<unk>", pad="<pad>"), (), ("eos",), adds_sentinels=True
     ),
+    "PegasusTokenizer": TokenizerPreset(
+        special_tokens(eos="</s>", unk="<unk>", pad="<pad>"),
+        (),
+        ("eos",),
+        sentencepiece_style="pegasus",
+        piece_order=PieceOrder(
+            ("<pad>", "</s>", "<mask_1>", "<mask_2>", *(f"<unk_{number}>" for number in range(2, 103))), 2
+        ),
+    ),
     "LlamaTokenizer": _LLAMA,
     "GemmaTokenizer": replace(
         _LLAMA, special_tokens=special_tokens(bos="<bos>", eos="<eos>", unk="<unk>", pad="<pad>", mask="<mask>")
@@ -263,8 +272,8 @@ PRESETS: Mapping[str, TokenizerPreset] = {
 # Each class's families, of which it is the default; tokenizer_config.json may name another.
 _FAMILIES_OF_CLASS: Mapping[str, tuple[str, ...]] = {
     "nanogpt": ("nanogpt",),
-    "GPT2Tokenizer": ("gpt2", "gpt_neo", "gptj", "phi", "falcon"),
-    "GPTNeoXTokenizer": ("gpt_neox",),
+    "GPT2Tokenizer": ("gpt2", "gpt_neo", "gptj", "phi", "falcon", "codegen", "gpt_bigcode", "starcoder2"),
+    "GPTNeoXTokenizer": ("gpt_neox", "olmo", "mpt"),
     "BloomTokenizer": ("bloom",),
     "OPTTokenizer": ("opt",),
     "Qwen2Tokenizer": ("qwen2", "qwen3"),
@@ -275,7 +284,8 @@ _FAMILIES_OF_CLASS: Mapping[str, tuple[str, ...]] = {
     "BertTokenizer": ("bert", "distilbert", "electra", "nomic_bert"),
     "AlbertTokenizer": ("albert",),
     "DebertaV2Tokenizer": ("deberta-v2",),
-    "T5Tokenizer": ("t5",),
+    "T5Tokenizer": ("t5", "mt5"),
+    "PegasusTokenizer": ("pegasus",),
     "LlamaTokenizer": ("llama2.c", "llama", "mistral", "phi3"),
     "GemmaTokenizer": ("gemma", "gemma2", "gemma3_text"),
     "MarianTokenizer": ("marian",),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from headlight.course.architectures.changed_word import CHANGED_WORD
-from headlight.course.architectures.configurations import CONFIGURATIONS, ONE_TO_ANOTHER
+from headlight.course.architectures.configurations import CONFIGURATIONS
 from headlight.course.architectures.cross_attention import CROSS_ATTENTION
-from headlight.course.architectures.cross_by_hand import CROSS_BY_HAND
 from headlight.course.architectures.earlier_tools import EARLIER_TOOLS
 from headlight.course.architectures.no_assistant import NO_ASSISTANT
 from headlight.course.architectures.output_heads import OUTPUT_HEADS
@@ -24,7 +23,6 @@ ARCHITECTURES = Chapter(
         "screen",
         {
             "three-shapes": THREE_SHAPES,
-            "cross-by-hand": CROSS_BY_HAND,
             "cross-attention": CROSS_ATTENTION,
             "same-gap": SAME_GAP,
             "changed-word": CHANGED_WORD,
@@ -34,7 +32,6 @@ ARCHITECTURES = Chapter(
             "question-answering": QUESTION_ANSWERING,
             "summary": SUMMARY,
             "configurations": CONFIGURATIONS,
-            "one-to-another": ONE_TO_ANOTHER,
             "no-assistant": NO_ASSISTANT,
         },
     ),

@@ -35,9 +35,13 @@ SIZES = ("vocabulary_size", "context_length", "d_model", "layers", "encoder_laye
          "head_dim", "value_head_dim", "d_ff", "labels", "norm_epsilon", "start_token_id")  # fmt: skip
 
 
-def configurations(model: Checkpoint, layers: int, d_model: str) -> Answer:
-    """The choices of each model, and its parameters as published and at the learner's size."""
+def configurations(model: Checkpoint, layers: int, d_model: str, one: str, other: str) -> Answer:
+    """The choices of each model, its parameters as published and at the learner's size, and how two of them differ."""
     configs = well_known_configs() | {OPENED: model.model.config}
+    return (*_choices(configs, layers, d_model), *_differences_of(configs, one, other))
+
+
+def _choices(configs: dict[str, Config], layers: int, d_model: str) -> Answer:
     published = {name: count_parameters(config) for name, config in configs.items()}
     heads = int(d_model) // HEAD_DIM
     small = [count_parameters(at_size(configs[name], int(d_model), layers, heads)) for name in PAPERS]
@@ -104,9 +108,8 @@ CHOICES: dict[str, Callable[[Config], str]] = {
 }
 
 
-def one_to_another(model: Checkpoint, one: str, other: str) -> Answer:
+def _differences_of(configs: dict[str, Config], one: str, other: str) -> Answer:
     """The fields of Config in which two models differ: sizes, and choices."""
-    configs = well_known_configs() | {OPENED: model.model.config}
     if one == other:
         raise InputError("Choose two different models.")
     plain = [configs[name].to_dict() for name in (one, other)]
@@ -150,36 +153,23 @@ def _written(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-MODEL = ModelControl(title="Your model", default="stories-causal", needs="text")
+NAMES = {name: name for name in (*PAPERS, OPENED)}
 CONFIGURATIONS = Screen(
     title="BERT, GPT-2, T5, ViT: rows of one table",
     lesson=(
         "The famous models are not different inventions. Each is the same network with other values in one config: "
         "which stacks, which mask, where the norm stands, what is read and what is answered. The values are those with "
-        "which their published files open here; your own model stands beside them."
+        "which their published files open here. Choose two, and read what would have to change to make one of the "
+        "other."
     ),
     controls={
-        "model": MODEL,
+        "model": ModelControl(title="Your model", default="stories-causal", needs="text"),
         "layers": NumberControl(title="Layers", default="2", low=1, high=24, whole=True),
         "d_model": ChoiceControl(title="Width", default="128", options=WIDTHS),
-    },
-    compute=configurations,
-    code=(read_family, at_size, count_parameters, Transformer),
-    explore=link("model", fixed={"tab": "model"}),
-)
-NAMES = {name: name for name in (*PAPERS, OPENED)}
-ONE_TO_ANOTHER = Screen(
-    title="From one to another",
-    lesson=(
-        "What would you have to change to make a GPT-2 of a BERT? Choose two models and read the fields of the config "
-        "in which they differ. Their weights differ too, of course: each was trained for its own task."
-    ),
-    controls={
-        "model": MODEL,
         "one": ChoiceControl(title="From", default="BERT", options=NAMES),
         "other": ChoiceControl(title="To", default="GPT-2", options=NAMES),
     },
-    compute=one_to_another,
-    code=(one_to_another, Config),
+    compute=configurations,
+    code=(read_family, at_size, count_parameters, Transformer),
     explore=link("model", fixed={"tab": "model"}),
 )

@@ -12,7 +12,16 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
 from headlight.config_groups import PerLayerConfig
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.pictures import ModelDiagramPicture, Row, TablePicture, row, verdict_row, weights_map
+from headlight.course.pictures import (
+    ModelDiagramPicture,
+    Question,
+    Row,
+    TablePicture,
+    row,
+    verdict_row,
+    weights_map,
+)
+from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import token_labels
 from headlight.nn.hooks import no_hook
@@ -124,7 +133,18 @@ def _masks_row(config: Config, read: tuple[str, ...], written: tuple[str, ...]) 
             for title, cells, queries, keys in maps
         ),
         title="Who may look at whom",
+        question=_question(len(written)),
     )  # fmt: skip
+
+
+def _question(count: int) -> Question:
+    return ask_number(
+        f"The decoder has {count} tokens. How many of its {count} × {count} pairs of query and key are allowed?",
+        count * (count + 1) // 2,
+        (count * count, "In an encoder all of them are. A token of a decoder does not see those after it."),
+        (count * (count - 1) // 2, "A token sees itself, too: the diagonal counts."),
+        hints=("Token 0 sees one token, itself; token 1 sees two.", f"Add up 1 + 2 + ... + {count}."),
+    )
 
 
 def _measured_rows(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headlight.course.attention_by_hand.batches import BATCH, DROPOUT, RANDOM
-from headlight.course.attention_by_hand.content import CONTENT, POSITION, REPEATED
+from headlight.course.attention_by_hand.content import CONTENT, POSITION
 from headlight.course.attention_by_hand.design import DESIGN, LEARNED
 from headlight.course.attention_by_hand.look_up import LOOK_UP
 from headlight.course.attention_by_hand.moving import MOVING
@@ -24,7 +24,6 @@ ATTENTION = Chapter(
             "projections": PROJECTIONS,
             "moving": MOVING,
             "content": CONTENT,
-            "repeated": REPEATED,
             "position": POSITION,
             "design": DESIGN,
             "learned": LEARNED,

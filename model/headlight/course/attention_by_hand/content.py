@@ -28,7 +28,12 @@ from headlight.course.screen import Answer, Screen
 from headlight.nn.attention import Attention
 
 
-def attention_by_content(angle: float, strength: float) -> Answer:
+def attention_by_content(angle: float, strength: float, copies: int) -> Answer:
+    """How cleanly a key is picked, by its angle to another one and by how often it stands there."""
+    return (*_by_angle(angle, strength), *_repeated(copies, strength))
+
+
+def _by_angle(angle: float, strength: float) -> Answer:
     """Three keys, the second at an angle from the first; the query is the first key, times a strength."""
     directions = (0.0, angle * pi / 180, -pi / 2)
     keys = torch.tensor([[cos(turn), sin(turn)] for turn in directions])
@@ -89,14 +94,19 @@ CONTENT = Screen(
     controls={
         "angle": NumberControl(title="Angle between key 1 and key 2", default="30", low=0, high=180, step=5),
         "strength": NumberControl(title="Length of the query", default="4", low=0, high=12, step=0.5),
+        "copies": NumberControl(title="Copies of “cat”", default="3", low=1, high=6, whole=True),
     },
     compute=attention_by_content,
-    formulas=(r"q \cdot k = |q|\, |k| \cos \varphi", r"k_1 \cdot k_2 = 0", UNSCALED),
+    formulas=(
+        r"q \cdot k = |q|\, |k| \cos \varphi",
+        r"k_1 = k_2 \Rightarrow a_{i1} v_1 + a_{i2} v_1 = (a_{i1} + a_{i2})\, v_1",
+        UNSCALED,
+    ),
     code=(attention_by_content, attend, Attention.weighted_sum),
 )
 
 
-def repeated_content(copies: int, strength: float) -> Answer:
+def _repeated(copies: int, strength: float) -> Answer:
     """A key that stands there several times, beside two others that are orthogonal to it."""
     keys = torch.eye(3)[[0] * copies + [1, 2]]
     values = torch.tensor([[10.0, 0.0], [0.0, 10.0], [5.0, 5.0]])[[0] * copies + [1, 2]]
@@ -120,6 +130,9 @@ def repeated_content(copies: int, strength: float) -> Answer:
                 ("stays as it was", "becomes smaller", "becomes larger"),
                 1 if copies > 1 else 0,
             ),
+            title="The same word more than once",
+            text="Equal keys have equal scores, so copies share the weight evenly. Without positions attention cannot "
+            "tell them apart, and need not.",
         ),
         row(
             MatrixPicture(title="Output with one", values=one.output),
@@ -130,26 +143,6 @@ def repeated_content(copies: int, strength: float) -> Answer:
             ),
         ),
     )
-
-
-REPEATED = Screen(
-    title="The same word more than once",
-    lesson=(
-        "Equal keys have equal scores, so copies share the weight evenly. Their values are equal too, and the output "
-        "hardly changes: without positions attention cannot tell copies apart, and need not."
-    ),
-    controls={
-        "copies": NumberControl(title="Copies of “cat”", default="3", low=1, high=6, whole=True),
-        "strength": NumberControl(title="Length of the query", default="5", low=0, high=12, step=0.5),
-    },
-    compute=repeated_content,
-    formulas=(
-        r"k_1 = k_2 \Rightarrow a_{i1} = a_{i2}",
-        r"a_{i1} v_1 + a_{i2} v_1 = (a_{i1} + a_{i2})\, v_1",
-        UNSCALED,
-    ),
-    code=(repeated_content, attend, Attention.weighted_sum),
-)
 
 
 def attention_by_position(values: Float[Tensor, "pos value_channel"], offset: int, strength: float) -> Answer:

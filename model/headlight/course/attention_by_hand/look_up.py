@@ -6,6 +6,7 @@ from torch import Tensor
 
 from headlight.array_types import Float
 from headlight.course.attention import attend
+from headlight.course.attention_by_hand.words import dot, number
 from headlight.course.controls import Axis, MatrixControl, NumberControl
 from headlight.course.pictures import BarsPicture, MatrixPicture, Question, row, verdict_row
 from headlight.course.screen import Answer, Screen
@@ -41,7 +42,7 @@ def look_up(
                 series={"hard": hard.weights[0], "soft": soft.weights[0]},
                 high=1.0,
             ),
-            question=Question("Which entry will the query take most from?", names, best),
+            question=_question(sharpness * query[0], keys, names, best),
         ),
         row(
             MatrixPicture(title="Hard look-up: the value of the best entry", values=hard.output, rows=("output",)),
@@ -55,6 +56,21 @@ def look_up(
                 else "Raise the sharpness, and the soft look-up comes ever closer to the hard one."
             )
         ),
+    )
+
+
+def _question(query: Tensor, keys: Tensor, names: tuple[str, ...], best: int) -> Question:
+    scores = [f"{dot(query, key, '·')} = {number(query @ key)}" for key in keys]
+    return Question(
+        "Which entry will the query take most from?",
+        tuple(f"entry {name}" for name in names),
+        best,
+        tuple(
+            (f"entry {name}", f"The score of entry {name} is {score}; another one is larger.")
+            for name, score in zip(names, scores, strict=True)
+        ),
+        ("A score is a dot product: channel times channel, added up.", f"The score of entry 0 is {scores[0]}."),
+        f"Its score, {scores[best]}, is the largest.",
     )
 
 

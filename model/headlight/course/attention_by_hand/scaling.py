@@ -56,6 +56,13 @@ def variance_of_scores(width: int, draw: str, seed: int) -> Answer:
                 f"Add up the products of {width} pairs of random numbers. What is the variance of the sum nearest to?",
                 {"1": 1, f"√{width}": width**0.5, str(width): width, f"{width}²": width**2},
                 float(chosen.var()),
+                {
+                    "1": "Each product has the variance 1; variances of independent terms add up.",
+                    f"√{width}": "That is its standard deviation, the root of the variance.",
+                    f"{width}²": "The variance of a sum is the sum of the variances, not their product.",
+                }
+                if draw == "normal"
+                else {str(width): "The variance of one product is 7/144 here, since the numbers lie between 0 and 1."},
             ),
         ),
         row(

@@ -13,6 +13,7 @@ from headlight.course.attention import HeadValues, attend, head_config
 from headlight.course.attention_by_hand.words import CHANNELS, TOKENS, VALUE_CHANNELS, dot, number
 from headlight.course.controls import ChoiceControl, MatrixControl, NumberControl
 from headlight.course.pictures import Arrow, ArrowsPicture, Equations, MatrixPicture, Question, Row, row
+from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError, numbered
 from headlight.nn.attention import Attention
@@ -37,10 +38,31 @@ def attention_steps(
     if query >= len(q):
         raise InputError(f"There is no query {query} to write out: there are {numbered('token', len(q))}.")
     names = TOKENS.label_all(len(q))
-    return (_matrix_form(head, names), _scalar_form(head, q, k, v, query), *_plane(q, k, head, query))
+    question = _question(head, q, k, names)
+    return (_matrix_form(head, names, question), _scalar_form(head, q, k, v, query), *_plane(q, k, head, query))
 
 
-def _matrix_form(head: HeadValues, names: tuple[str, ...]) -> Row:
+def _question(head: HeadValues, q: Tensor, k: Tensor, names: tuple[str, ...]) -> Question:
+    """One score, and what it is with the mistakes that are made most."""
+    asks, product = len(q) - 1, float(q[-1] @ k[0])
+    plain, width = dot(q[-1], k[0], "·"), q.shape[1]
+    scaled = f"{plain} = {number(product)}" + (f", divided by √{width}" if head.scale != 1 else "")
+    return ask_number(
+        f"“{names[asks]}” asks, “{names[0]}” answers. What is the score that goes into the softmax?",
+        float(head.scores[asks, 0]),
+        (product, f"{plain} = {number(product)} is the dot product: it has still to be divided by √{width}."),
+        (product / width, f"You have divided by {width}. It is the root: √{width} = {number(width**0.5)}."),
+        (float(q[0] @ k[-1]) * head.scale, "You have exchanged them: the one that asks gives q, the other one k."),
+        (float(head.weights[asks, 0]), "That is the weight, after the softmax. The score comes before it."),
+        hints=(
+            "Take the last row of Q and the first row of K.",
+            f"Their dot product is {plain}." + (f" Then divide by √{width}." if head.scale != 1 else ""),
+        ),
+        because=f"{scaled}.",
+    )
+
+
+def _matrix_form(head: HeadValues, names: tuple[str, ...], question: Question) -> Row:
     matrix = partial(MatrixPicture, rows=names, columns=names, crossed=~head.allowed)
     return row(
         matrix(title="Q Kᵀ", values=head.scores / head.scale, row_axis="query", column_axis="key", crossed=None),
@@ -48,7 +70,7 @@ def _matrix_form(head: HeadValues, names: tuple[str, ...]) -> Row:
         matrix(title="weights: softmax of each row", before="→", values=head.weights, colours="weights", row_sums=True),
         MatrixPicture(title="output = weights · V", before="→", values=head.output, rows=names),
         title="All queries at once: the matrix form",
-        question=Question(f"Which token will “{names[-1]}” look at most?", names, int(head.weights[-1].argmax())),
+        question=question,
     )
 
 

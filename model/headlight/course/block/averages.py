@@ -8,7 +8,7 @@ from torch import Tensor
 from headlight.array_types import Bool, Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.attention import attend
-from headlight.course.controls import Axis, MatrixControl, ModelControl, NumberControl, TextControl
+from headlight.course.controls import ON, Axis, MatrixControl, ModelControl, NumberControl, TextControl
 from headlight.course.pictures import (
     LinesPicture,
     PointsPicture,
@@ -29,7 +29,14 @@ TOKENS, CHANNELS, PLANE = Axis("tokens", 3, 8), Axis("channels", 1, 4), Axis("pl
 TOLERANCE = 1e-4
 
 
-def averages(queries: Tensor, keys: Tensor, values: Tensor, times: int) -> Answer:
+def averages(
+    on: str, queries: Tensor, keys: Tensor, values: Tensor, times: int, model: Checkpoint, text: str
+) -> Answer:
+    """The same on typed numbers, and in every head of a model."""
+    return averages_in_model(model, text) if on == "model" else _on_numbers(queries, keys, values, times)
+
+
+def _on_numbers(queries: Tensor, keys: Tensor, values: Tensor, times: int) -> Answer:
     """Outputs of attention among its values in the plane, and what is left after averaging again and again."""
     require_width(len(values), {"queries": len(queries), "keys": len(keys)}, "tokens")
     head = attend(queries, keys, values)
@@ -102,27 +109,6 @@ def _spread(queries: Tensor, keys: Tensor, values: Tensor, times: int) -> LinesP
     )
 
 
-AVERAGES = Screen(
-    title="Attention alone only averages",
-    lesson=(
-        "The weights of a row are positive and add up to 1, so an output is an average of the values: it lies among "
-        "them. Averaged again and again with the same weights, as here, all tokens become alike. In a model each layer "
-        "has weights of its own, and residual connections and feed-forward networks keep the tokens apart."
-    ),
-    controls={
-        "queries": MatrixControl(title="Queries", default="1,0;0,1;1,1;0,0", rows=TOKENS, columns=CHANNELS),
-        "keys": MatrixControl(title="Keys", default="2,0;0,2;-1,1;1,-1", rows=TOKENS, columns=CHANNELS),
-        "values": MatrixControl(
-            title="Values (points in the plane)", default="0,0;4,0;4,3;1,4", rows=TOKENS, columns=PLANE
-        ),
-        "times": NumberControl(title="Layers", default="8", low=1, high=30, whole=True),
-    },
-    compute=averages,
-    formulas=(r"z_i = \sum_j a_{ij} v_j,\quad a_{ij} \ge 0,\quad \sum_j a_{ij} = 1",),
-    code=(Attention.weighted_sum, in_hull),
-)
-
-
 def averages_in_model(model: Checkpoint, text: str) -> Answer:
     """The same in every head of a model: each channel of an output between the smallest and largest value."""
     trace = run(model.model, model.tokenizer, text, keep=("*.self.v", "*.self.weights", "*.self.weighted_values"))
@@ -161,18 +147,29 @@ def _check_layer(trace: Trace, path: str) -> tuple[float, float, float, float, f
     return error, float(outputs.numel()), float(outside.sum()), float(v.abs().max()), float(outputs.abs().max())
 
 
-AVERAGES_IN_MODEL = Screen(
-    title="The same in every head of a model",
+AVERAGES = Screen(
+    title="Attention alone only averages",
     lesson=(
-        "Nothing changes with size: in each layer, head and channel the output lies between the smallest and the "
-        "largest value that the query may look at. This is checked here on all of them."
+        "The weights of a row are positive and add up to 1, so an output is an average of the values: it lies among "
+        "them. Averaged again and again with the same weights, as here, all tokens become alike. In a model each layer "
+        "has weights of its own, and residual connections and feed-forward networks keep the tokens apart."
     ),
     controls={
+        "on": ON,
+        "queries": MatrixControl(title="Queries", default="1,0;0,1;1,1;0,0", rows=TOKENS, columns=CHANNELS),
+        "keys": MatrixControl(title="Keys", default="2,0;0,2;-1,1;1,-1", rows=TOKENS, columns=CHANNELS),
+        "values": MatrixControl(
+            title="Values (points in the plane)", default="0,0;4,0;4,3;1,4", rows=TOKENS, columns=PLANE
+        ),
+        "times": NumberControl(title="Layers", default="8", low=1, high=30, whole=True),
         "model": ModelControl(default="stories-causal"),
         "text": TextControl(title="Sentence", default="Once upon a time there was a little girl"),
     },
-    compute=averages_in_model,
-    formulas=(r"\min_j v_{jc} \le z_{ic} \le \max_j v_{jc}",),
-    code=(averages_in_model, _check_layer),
+    compute=averages,
+    formulas=(
+        r"z_i = \sum_j a_{ij} v_j,\quad a_{ij} \ge 0,\quad \sum_j a_{ij} = 1",
+        r"\min_j v_{jc} \le z_{ic} \le \max_j v_{jc}",
+    ),
+    code=(Attention.weighted_sum, in_hull, averages_in_model),
     explore=link("model", "text", fixed={"tab": "walkthrough"}),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headlight.course.block.averages import AVERAGES, AVERAGES_IN_MODEL
+from headlight.course.block.averages import AVERAGES
 from headlight.course.block.calculator import CALCULATOR
 from headlight.course.block.diagram import DIAGRAM
 from headlight.course.block.feed_forward import FEED_FORWARD
@@ -27,7 +27,6 @@ BLOCK = Chapter(
         {
             "diagram": DIAGRAM,
             "averages": AVERAGES,
-            "averages-in-a-model": AVERAGES_IN_MODEL,
             "feed-forward": FEED_FORWARD,
             "neurons": NEURONS,
             "residual": RESIDUAL,

@@ -9,6 +9,7 @@ from headlight.array_types import Float
 from headlight.config import Config
 from headlight.course.controls import Axis, ChoiceControl, MatrixControl
 from headlight.course.pictures import MatrixPicture, Verdict, row
+from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen
 from headlight.course.sentences import require_width
 from headlight.nn.layers import FEED_FORWARDS, MLP
@@ -38,6 +39,17 @@ def feed_forward_by_hand(
                 before="→",
             ),
             MatrixPicture(title="Output", values=output, rows=names, column_axis="channel", before="→"),
+            question=ask_number(
+                f"What is neuron 0 of {names[-1]}, after the activation?",
+                float(neurons[-1, 0]),
+                (float(before[-1, 0]), "That goes into the activation; what comes out of it?"),
+                (float((x @ up)[-1, 0]), "The bias b₁ is missing."),
+                (float(neurons[0, -1]), f"Token and neuron are exchanged: take the last row of x ({names[-1]})."),
+                hints=(
+                    "Multiply the last row of x by the first column of W₁, and add the first number of b₁.",
+                    f"That gives {float(before[-1, 0]):.4g}. Then comes {FEED_FORWARDS[activation].title}.",
+                ),
+            ),
         ),
         row(_verdict(neurons, up, down, activation)),
         *(

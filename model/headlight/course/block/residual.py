@@ -8,7 +8,8 @@ from torch.nn.functional import cosine_similarity
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, NumberControl, TextControl
-from headlight.course.pictures import LinesPicture, MatrixPicture, TablePicture, Verdict, row
+from headlight.course.pictures import LinesPicture, MatrixPicture, Question, TablePicture, Verdict, row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import LAYER, TOKEN, require_layer, require_token, token_labels, value
 from headlight.nn.stack import NORM_PLACEMENTS, ResidualConnection
@@ -35,6 +36,7 @@ def residual(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
         row(
             *_sum_pictures(steps[first], network.config.norm_placement),
             title=f"“{token_labels(trace.text)[at]}”: {steps[first][0]}",
+            question=_question([step for step in steps if step[0].startswith(f"layer {layer},")], layer),
         ),
         row(_verdict(network, steps)),
         row(_lengths(steps), title="The same token through all layers"),
@@ -57,6 +59,19 @@ def sublayer_steps(model: Transformer, trace: Trace, token: int) -> list[Step]:
             steps.append((f"layer {layer}, {name}", before, value(trace, output)[token], following))
             before = following
     return steps
+
+
+def _question(steps: list[Step], layer: int) -> Question:
+    """How much each sublayer adds; where there is one alone, how much beside the stream."""
+    lengths = {name.partition(", ")[2]: float(added.norm()) for name, _, added, _ in steps}
+    if len(lengths) == 1:
+        lengths["the stream"] = float(steps[0][1].norm())
+    told = " and ".join(f"{name} {length:.2f}" for name, length in lengths.items())
+    return ask_largest(
+        f"In layer {layer}, which is longer for this token: what is added by ...",
+        lengths,
+        because=f"Lengths (2-norm): {told}.",
+    )
 
 
 def _is_sum(step: Step) -> bool:

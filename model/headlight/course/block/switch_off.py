@@ -129,5 +129,5 @@ SWITCH_OFF = Screen(
     formulas=(r"L = -\frac{1}{n} \sum_i \log p(\mathrm{token}_i)",),
     code=(target_loss, SublayerSwitches),
     explore=link("model", "text", fixed={"tab": "model"}),
-    see_also=(ScreenLink("training", "ladder"), ScreenLink("training", "trained-ladder")),
+    see_also=(ScreenLink("training", "ladder"),),
 )

@@ -23,8 +23,13 @@ def read_as_channels(length: int, d_model: int) -> Float[torch.Tensor, "pos d_mo
     return torch.where(torch.arange(d_model) % 2 == 0, sines, cosines)
 
 
-def pair_numbers(d_model: int, length: int) -> Answer:
-    """Wavelengths where j counts pairs and where it is taken for the channel; and positions counted from 0 or 1."""
+def channel_numbers(d_model: int, length: int) -> Answer:
+    """What j counts, where positions begin, and which channels are fast."""
+    return (*_pair_numbers(d_model, length), *_first_position(length, d_model), *_fast_channels(d_model, length))
+
+
+def _pair_numbers(d_model: int, length: int) -> Answer:
+    """Wavelengths where j counts pairs and where it is taken for the channel."""
     right, wrong = waves(length, d_model, SINUSOIDAL_BASE), read_as_channels(length, d_model)
     by_pair = wavelengths(d_model, SINUSOIDAL_BASE).repeat_interleave(2)
     by_channel = wavelengths(2 * d_model, SINUSOIDAL_BASE**2)
@@ -51,7 +56,6 @@ def pair_numbers(d_model: int, length: int) -> Answer:
             f"{by_pair[-1]:,.0f}. Within {length} tokens {still['c']} of {d_model} channels then hardly move "
             f"(by less than {STILL:g}), where {still['j']} should."
         ),
-        *_first_position(length, d_model),
     )
 
 
@@ -87,7 +91,7 @@ def sign_changes(encodings: Float[torch.Tensor, "pos d_model"]) -> torch.Tensor:
     return (encodings[1:].sign() * encodings[:-1].sign() < 0).sum(0)
 
 
-def fast_channels(d_model: int, length: int) -> Answer:
+def _fast_channels(d_model: int, length: int) -> Answer:
     """How often channels cross 0 in the first and in the second half of the positions."""
     encodings = waves(length, d_model, SINUSOIDAL_BASE)
     halves = sign_changes(encodings[: length // 2]), sign_changes(encodings[-(length // 2) :])
@@ -110,6 +114,7 @@ def fast_channels(d_model: int, length: int) -> Answer:
                 },
                 digits=0,
             ),
+            title="Fast are the first channels, not the first positions",
         ),
         verdict_row(
             f"Channel {first} crosses zero {int(halves[0][first])} times in the first half of the text and "
@@ -121,26 +126,14 @@ def fast_channels(d_model: int, length: int) -> Answer:
 
 
 PAIRS = Screen(
-    title="What does j count?",
+    title="What does j count, and which channels are fast?",
     lesson="In the formula i is the position, from 0, and j is often said to be the channel. It counts pairs: the "
     "channels 2j and 2j + 1 share one wave. (The paper writes pos for our i, and i for our j.)",
     controls={
-        "d_model": NumberControl(title="Channels d", default="512", low=2, high=1024, step=2, whole=True),
-        "length": NumberControl(title="Tokens", default="100", low=2, high=1000, whole=True),
+        "d_model": NumberControl(title="Channels d", default="512", low=4, high=1024, step=2, whole=True),
+        "length": NumberControl(title="Tokens", default="100", low=8, high=1000, whole=True),
     },
-    compute=pair_numbers,
-    formulas=(Sinusoidal.formula,),
-    code=(sinusoids, read_as_channels, wavelengths),
-)
-FAST_CHANNELS = Screen(
-    title="Which of them are fast: the first positions, or the first channels?",
-    lesson="One reads that early positions have the high frequencies. It is the early channels that do, and they have "
-    "them at every position. Count how often a channel crosses zero in each half of the text.",
-    controls={
-        "d_model": NumberControl(title="Channels d", default="32", low=4, high=512, step=2, whole=True),
-        "length": NumberControl(title="Tokens", default="64", low=8, high=256, step=2, whole=True),
-    },
-    compute=fast_channels,
+    compute=channel_numbers,
     formulas=(Sinusoidal.formula, r"\lambda_j = 2 \pi \cdot 10000^{2j/d}"),
-    code=(sign_changes, sinusoids),
+    code=(sinusoids, read_as_channels, wavelengths, sign_changes),
 )

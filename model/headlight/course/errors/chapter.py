@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headlight.course.errors.channels import FAST_CHANNELS, PAIRS
+from headlight.course.errors.channels import PAIRS
 from headlight.course.errors.claims import OVERVIEW
 from headlight.course.errors.decoders import DECODERS
 from headlight.course.errors.divisor import DIVISOR
@@ -11,7 +11,6 @@ from headlight.course.errors.mask_shape import MASK_SHAPE
 from headlight.course.errors.masked_scores import ITSELF, ZERO_SCORE
 from headlight.course.errors.missing_names import MISSING_NAMES
 from headlight.course.errors.reading import READING
-from headlight.course.errors.recurrence import RECURRENCE
 from headlight.course.errors.rows_or_columns import ROWS_OR_COLUMNS
 from headlight.course.screen import Chapter
 from headlight.registry import Registry
@@ -24,14 +23,12 @@ ERRORS = Chapter(
         {
             "claims": OVERVIEW,
             "pairs": PAIRS,
-            "fast-channels": FAST_CHANNELS,
             "divisor": DIVISOR,
             "rows-or-columns": ROWS_OR_COLUMNS,
             "zero-score": ZERO_SCORE,
             "itself": ITSELF,
             "mask-shape": MASK_SHAPE,
             "decoders": DECODERS,
-            "recurrence": RECURRENCE,
             "independent-tokens": INDEPENDENT_TOKENS,
             "missing-names": MISSING_NAMES,
             "reading": READING,

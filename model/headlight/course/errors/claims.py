@@ -17,7 +17,7 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         _claim(
             "The waves of the sinusoid grow by 10^(4j/d).",
             "By 10000^(2j/d). The other is a base of 100: its slowest wave is 98 times shorter at d = 512.",
-            "positions/base",
+            "positions/waves",
         ),
         _claim(
             "The j in the exponent of the sinusoid is the number of the channel.",
@@ -27,7 +27,7 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         _claim(
             "Early positions have the high frequencies.",
             "Early channels have them, at every position.",
-            "errors/fast-channels",
+            "errors/pairs",
         ),
         _claim(
             "Attention sees the future, and so it does not know the order.",
@@ -37,7 +37,7 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         _claim(
             "Attention is permutation invariant.",
             "It is equivariant: each output moves with its token. Only a mean of all outputs stays the same.",
-            "positions/shuffled",
+            "positions/order",
         ),
     ),
     "Scores": (
@@ -105,7 +105,7 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         _claim(
             "Encoder and decoder have equally many heads.",
             "They meet in vectors, which have no heads. Each may have its own number.",
-            "heads/two-stacks",
+            "heads/widths",
         ),
     ),
     "Blocks and models": (
@@ -133,7 +133,6 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         _claim(
             "In a recurrent network words are far apart because of its layers.",
             "Because of its steps: one for each word between.",
-            "errors/recurrence",
             "block/path-length",
         ),
         _claim(

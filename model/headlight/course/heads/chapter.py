@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headlight.course.heads.screens import COSTS, CUTTING, JOINING, TWO_STACKS, WIDTHS
+from headlight.course.heads.screens import COSTS, CUTTING, JOINING, WIDTHS
 from headlight.course.screen import Chapter
 from headlight.registry import Registry
 
@@ -11,6 +11,6 @@ HEADS = Chapter(
     summary="Attention in several parts: how they are cut, joined and paid for.",
     screens=Registry(
         "screen",
-        {"cut": CUTTING, "join": JOINING, "cost": COSTS, "widths": WIDTHS, "two-stacks": TWO_STACKS},
+        {"cut": CUTTING, "join": JOINING, "cost": COSTS, "widths": WIDTHS},
     ),
 )

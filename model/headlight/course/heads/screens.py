@@ -23,7 +23,7 @@ from headlight.course.pictures import (
     verdict_row,
     weights_map,
 )
-from headlight.course.questions import ask_nearest
+from headlight.course.questions import ask_nearest, ask_number
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import LAYER, counted
 from headlight.nn.attention import Attention, merge_heads, split_heads
@@ -48,7 +48,14 @@ def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
                 columns=tuple(map(str, range(d_model))),
                 colours="none",
                 digits=0,
-            )
+            ),
+            question=ask_number(
+                f"{counted(d_model, 'channel')}, {counted(heads, 'head')}: how many channels has each head?",
+                config.head_dim,
+                (d_model, "Heads do not each get all channels: they share them."),
+                (heads, "That is how many heads there are."),
+                because=f"{d_model} / {heads} = {config.head_dim}.",
+            ),
         ),
         row(
             *(
@@ -176,8 +183,10 @@ def compare_costs(d_model: int, heads: int, length: int) -> Answer:
     )
 
 
-def show_widths(d_model: int, heads: int, head_dim: int, value_head_dim: int, length: int) -> Answer:
-    """The shape of each value on its way through attention, for any widths of keys and values."""
+def show_widths(
+    d_model: int, heads: int, head_dim: int, value_head_dim: int, length: int, encoder_heads: int, source_length: int
+) -> Answer:
+    """The shape of each value on its way through attention, for any widths, and of two stacks with other heads."""
     found = run_attention(d_model, heads, length, head_dim=head_dim, value_head_dim=value_head_dim)
     joined = merge_heads(found.values["weighted_values"][None])[0]
     return (
@@ -218,6 +227,7 @@ def show_widths(d_model: int, heads: int, head_dim: int, value_head_dim: int, le
             f"{heads} · {value_head_dim} = {heads * value_head_dim} channels back to {d_model}. {found.parameters:,} "
             f"parameters, {found.multiply_adds:,} multiply-adds."
         ),
+        *_two_stacks(encoder_heads, heads, source_length, length),
     )
 
 
@@ -225,7 +235,7 @@ def _shape(run: AttentionRun, name: str) -> str:
     return " × ".join(map(str, run.values[name].shape))
 
 
-def show_two_stacks(encoder_heads: int, decoder_heads: int, source_length: int, length: int) -> Answer:
+def _two_stacks(encoder_heads: int, decoder_heads: int, source_length: int, length: int) -> Answer:
     """An encoder and a decoder that have different numbers of heads, run together."""
     weights = run_two_stacks(encoder_heads, decoder_heads, source_length, length)
     return (
@@ -306,8 +316,8 @@ WIDTHS = Screen(
     title="Heads of any width",
     lesson=(
         "Nothing forces a head to be d / h wide. Heads of full width make h · d channels, which W_O brings back to d; "
-        "or the values get a width of their own, d_v, such that h · d_v = d. Move the widths and read the shapes of a "
-        "real run."
+        "or the values get a width of their own, d_v. An encoder may have another number of heads than its decoder: "
+        "they meet in cross-attention alone, and what passes there are vectors of d channels."
     ),
     controls={
         "d_model": D_MODEL,
@@ -315,33 +325,17 @@ WIDTHS = Screen(
         "head_dim": NumberControl(title="Width of queries and keys d_k", default="64", low=1.0, high=256.0, whole=True),
         "value_head_dim": NumberControl(title="Width of values d_v", default="8", low=1.0, high=256.0, whole=True),
         "length": NumberControl(title="Tokens", default="8", low=2.0, high=32.0, whole=True),
+        "encoder_heads": NumberControl(
+            title="Heads of an encoder before it", default="2", low=1.0, high=16.0, whole=True
+        ),
+        "source_length": NumberControl(title="Tokens of its source", default="7", low=1.0, high=24.0, whole=True),
     },
     compute=show_widths,
     formulas=(
         r"W^Q, W^K \in \mathbf{R}^{d \times h d_k}",
         r"W^V \in \mathbf{R}^{d \times h d_v}",
         r"W^O \in \mathbf{R}^{h d_v \times d}",
-    ),
-    code=(Attention, run_attention),
-)
-TWO_STACKS = Screen(
-    title="Encoder and decoder with different heads",
-    lesson=(
-        "Encoder and decoder meet only in cross-attention, and what passes there are vectors of d channels. So the "
-        "encoder may have another number of heads than the decoder. The network below has random weights, and really "
-        "runs."
-    ),
-    controls={
-        "encoder_heads": NumberControl(title="Heads of the encoder", default="2", low=1.0, high=16.0, whole=True),
-        "decoder_heads": NumberControl(title="Heads of the decoder", default="8", low=1.0, high=16.0, whole=True),
-        "source_length": NumberControl(title="Tokens of the source", default="7", low=1.0, high=24.0, whole=True),
-        "length": NumberControl(title="Tokens of the target", default="4", low=1.0, high=24.0, whole=True),
-    },
-    compute=show_two_stacks,
-    formulas=(
-        r"A_\mathrm{encoder} \in \mathbf{R}^{h_e \times n \times n}",
-        r"A_\mathrm{decoder} \in \mathbf{R}^{h_d \times m \times m}",
         r"A_\mathrm{cross} \in \mathbf{R}^{h_d \times m \times n}",
     ),
-    code=(run_two_stacks, Config.for_stack),
+    code=(Attention, run_attention, run_two_stacks, Config.for_stack),
 )

@@ -6,7 +6,6 @@ from headlight.course.language_modeling.ladder import LADDER
 from headlight.course.language_modeling.masking import MASKING
 from headlight.course.language_modeling.next_token import ANY_WORD, SHIFTED_TARGETS
 from headlight.course.language_modeling.pretraining import PRETRAINING
-from headlight.course.language_modeling.trained_ladder import TRAINED_LADDER
 from headlight.course.screen import Chapter
 from headlight.registry import Registry
 
@@ -20,7 +19,6 @@ LANGUAGE_MODELING = Chapter(
             "masking": MASKING,
             "any-word": ANY_WORD,
             "ladder": LADDER,
-            "trained-ladder": TRAINED_LADDER,
             "pretraining": PRETRAINING,
         },
     ),

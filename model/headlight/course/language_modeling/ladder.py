@@ -15,10 +15,18 @@ from torch.nn import functional
 from headlight.array_types import Int
 from headlight.config import Config
 from headlight.config_groups import EmbeddingConfig
-from headlight.course.controls import NumberControl, SeedControl, TextControl
+from headlight.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
 from headlight.course.fitting import fit
+from headlight.course.language_modeling.trained_ladder import RUNGS as SHIPPED
+from headlight.course.language_modeling.trained_ladder import (
+    SENTENCE,
+    ask_rung,
+    ask_rung_question,
+    trained_ladder,
+    whole_losses,
+)
 from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, row, verdict_row
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Answer, Screen, StateFields, link
 from headlight.course.tokens.splits import MAX_TRAINING_CHARACTERS, small_text
 from headlight.errors import InputError
 from headlight.nn.transformer import Transformer
@@ -26,6 +34,7 @@ from headlight.nn.transformer import Transformer
 WINDOW, ROWS, D_MODEL = 24, 16, 32
 LEARNING_RATE = 1e-2
 BEGINNING, WRITTEN = 4, 48  # characters
+MODELS = {"here": "Trained here and now", "shipped": "The shipped ones"}
 LAST = 20  # steps, whose mean loss is told
 RUNGS: dict[str, dict[str, Any]] = {
     "one head of self-attention": {},
@@ -48,7 +57,16 @@ class Rung:
     sample: str
 
 
-def ladder(text: str, steps: int, seed: int) -> Answer:
+def ladder(
+    on: str, text: str, steps: int, seed: int, sentence: str, beginning: str, temperature: float, rung: str
+) -> Answer:
+    """The rungs trained here and now on a text, or those that ship, on a sentence."""
+    if on == "shipped":
+        return trained_ladder(sentence, beginning, temperature, seed, rung)
+    return trained_here(text, steps, seed)
+
+
+def trained_here(text: str, steps: int, seed: int) -> Answer:
     """Every rung from the same seed, on the same batches of the learner's text."""
     rungs = {name: climb(text, config, steps, seed) for name, config in rung_configs(text).items()}
     learned = {name: mean(rung.losses[-LAST:]) for name, rung in rungs.items()}
@@ -61,7 +79,8 @@ def ladder(text: str, steps: int, seed: int) -> Answer:
                 series={"training": list(learned.values()), "writing": list(writing.values())},
                 note=f"Guessing at random costs {log(len(set(text))):.2f}. In training, models without the mask see "
                 "the character that they are to predict.",
-            )
+            ),
+            question=ask_rung_question(writing),
         ),
         row(
             TablePicture(
@@ -164,21 +183,33 @@ def _told(learned: dict[str, float], writing: dict[str, float]) -> str:
     )
 
 
+def _generate(beginning: str, temperature: float, seed: int, rung: str, **others: object) -> StateFields:
+    """The same beginning and seed, to be written token by token."""
+    return {"model": rung, "text": beginning, "sampling": f"t{temperature:g},s{seed}"}
+
+
 LADDER = Screen(
     title="One improvement after another",
     lesson=(
-        "Begin with one head of self-attention and add what a Transformer has besides, one part at a time. Each of the "
-        "seven models is trained here and now, on the same text for as many steps. Compare what they lose in training "
-        "with what they lose in writing, when nothing stands behind the character that is asked for."
+        "Begin with one head of self-attention and add what a Transformer has besides, one part at a time. The seven "
+        "models are trained here and now on your text, or they are those that ship, trained on 4 million tokens of "
+        "stories. Compare what they lose in training with what they lose in writing, when nothing stands behind."
     ),
     controls={
+        "on": ChoiceControl(title="Models", default="here", options=MODELS),
         "text": TextControl(title="Text to learn", default=small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6),
         "steps": NumberControl(title="Steps", default="200", low=LAST, high=600, step=20, whole=True),
         "seed": SeedControl(default="2"),  # by which the models without a mask learn to look ahead early
+        "sentence": TextControl(title="Sentence, for the shipped ones", default=SENTENCE),
+        "beginning": TextControl(title="Beginning that they continue", default="Once upon a time"),
+        "temperature": NumberControl(title="Temperature", default="0.8", low=0.0, high=2.0, step=0.1),
+        "rung": ChoiceControl(title="Token by token", default="ladder-2-positions", options=SHIPPED),
     },
     compute=ladder,
     formulas=(r"\mathrm{FFN}(x) = \max(0, x W_1 + b_1) W_2 + b_2", r"x \leftarrow x + f(\mathrm{LN}(x))"),
-    code=(rung_configs, climb, fit, writing_loss, write),
-    see_also=(ScreenLink("training", "trained-ladder"), ScreenLink("masks", "cheating")),
+    code=(rung_configs, climb, fit, writing_loss, write, ask_rung, whole_losses),
+    explore=link(text="sentence", model="rung"),
+    elsewhere={"generate": _generate},
+    see_also=(ScreenLink("masks", "cheating"),),
     is_long=True,
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from math import log, nan
 
 import torch
@@ -14,9 +16,9 @@ from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.checkpoints.load import Checkpoint, load
 from headlight.course.cards import bits_per_token
-from headlight.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
-from headlight.course.pictures import BarsPicture, ScreenLink, TablePicture, row, verdict_row
-from headlight.course.screen import Answer, Screen, StateFields, link
+from headlight.course.pictures import BarsPicture, Question, TablePicture, row, verdict_row
+from headlight.course.questions import ask_largest
+from headlight.course.screen import Answer
 from headlight.course.sentences import sentence_batch, target_loss, token_labels
 from headlight.generation.generate import generate
 from headlight.paths import assets_dir
@@ -72,7 +74,8 @@ def trained_ladder(text: str, beginning: str, temperature: float, seed: int, run
                 },
                 note="As in training the whole sentence is in view; in writing nothing stands behind the token that is "
                 "asked for.",
-            )
+            ),
+            question=ask_rung_question({name: answer.writing_loss for name, answer in answers.items()}),
         ),
         row(_token_losses(shipped_rung(rung), RUNGS[rung], text)),
         row(
@@ -83,6 +86,19 @@ def trained_ladder(text: str, beginning: str, temperature: float, seed: int, run
             )
         ),
         verdict_row(told),
+    )
+
+
+def ask_rung_question(writing: Mapping[str, float]) -> Question:
+    """Which part lowers the loss in writing most; `writing` has the losses of the rungs in their order."""
+    gains = {name: writing[before] - writing[name] for before, name in pairwise(writing)}
+    told = ", ".join(f"{name} {gain:+.2f}" for name, gain in gains.items())
+    mistake = "Positions and heads help to look ahead, too: without the mask the loss in writing says nothing of them."
+    return ask_largest(
+        "Which addition lowers the loss in writing most?",
+        gains,
+        {name: mistake for name in ("+ positions", "+ four heads")},
+        f"What each takes off the loss, in nats: {told}.",
     )
 
 
@@ -134,31 +150,3 @@ def _token_losses(rung: Checkpoint, name: str, text: str) -> BarsPicture:
         series={way: each[:SHOWN_TOKENS] for way, each in losses.items()},
         note="0 is certain. The first token has nothing before it and is not predicted.",
     )
-
-
-def _generate(text: str, beginning: str, temperature: float, seed: int, rung: str) -> StateFields:
-    """The same beginning and seed, to be written token by token."""
-    return {"model": rung, "text": beginning, "sampling": f"t{temperature:g},s{seed}"}
-
-
-TRAINED_LADDER = Screen(
-    title="The ladder, trained for longer",
-    lesson=(
-        "Seven shipped models climbed the same ladder on 4 million tokens of stories. Those without a mask can look at "
-        "the very token that they are to predict, and they learned to. Take the tokens behind it away, and little is "
-        "left."
-    ),
-    controls={
-        "text": TextControl(title="Sentence", default=SENTENCE),
-        "beginning": TextControl(title="Beginning to continue", default="Once upon a time"),
-        "temperature": NumberControl(title="Temperature", default="0.8", low=0.0, high=2.0, step=0.1),
-        "seed": SeedControl(default="1"),
-        "rung": ChoiceControl(title="Token by token", default="ladder-2-positions", options=RUNGS),
-    },
-    compute=trained_ladder,
-    formulas=(r"L = -\frac{1}{n} \sum_i \log p(t_{i+1} \mid t_1, \ldots, t_i)",),
-    code=(ask_rung, whole_losses, writing_losses),
-    explore=link("text", model="rung"),
-    elsewhere={"generate": _generate},
-    see_also=(ScreenLink("training", "ladder"), ScreenLink("masks", "cheating")),
-)

@@ -160,6 +160,6 @@ CHEATING = Screen(
     compute=train_either_way,
     formulas=(r"L \ge \log V \text{ for } V \text{ tokens drawn at random}",),
     code=(train_either_way, _train, fit, causal),
-    see_also=(ScreenLink("training", "ladder"), ScreenLink("training", "trained-ladder")),
+    see_also=(ScreenLink("training", "ladder"),),
     is_long=True,
 )

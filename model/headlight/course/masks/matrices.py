@@ -12,6 +12,7 @@ from headlight.course.attention import attend
 from headlight.course.attention_by_hand.words import TOKENS
 from headlight.course.controls import ChoiceControl, MatrixControl, NumberControl, SeedControl
 from headlight.course.pictures import BarsPicture, MatrixPicture, Question, row, verdict_row
+from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen, StateFields
 from headlight.errors import InputError
 from headlight.nn.attention import Attention
@@ -60,10 +61,12 @@ def added_mask(mask: str, tokens: int, width: int, seed: int) -> Answer:
                 row_sums=True,
                 crossed=~allowed,
             ),
-            question=Question(
-                f"How many tokens may “{names[-1]}” look at?",
-                tuple(str(count) for count in range(tokens + 1)),
-                int(allowed[-1].sum()),
+            question=ask_number(
+                f"How many tokens may “{names[tokens // 2]}” look at?",
+                int(allowed[tokens // 2].sum()),
+                (int(allowed[tokens // 2].sum()) - 1, "A token may look at itself, too."),
+                (int(allowed[:, tokens // 2].sum()), "That is how many may look at it: a row is one query."),
+                hints=("Each row is what one token may see.", f"Take row {tokens // 2} of M, and count the zeros."),
             ),
         ),
         verdict_row(
@@ -139,6 +142,7 @@ def before_or_after(tokens: int, seed: int) -> Answer:
                 "After the softmax the upper right is set to 0. Which row still adds up to 1?",
                 (*names, "none"),
                 tokens - 1,
+                (("none", "The last row loses nothing: it may look at all of them."),),
             ),
         ),
         row(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headlight.course.modalities.graph_screens import GRAPH, PERMUTATION
+from headlight.course.modalities.graph_screens import GRAPH
 from headlight.course.modalities.melody_screen import MELODY
 from headlight.course.modalities.patches import PATCHES
 from headlight.course.modalities.protein_screen import PROTEIN
@@ -23,7 +23,6 @@ MODALITIES = Chapter(
             "vision-model": VISION_MODEL,
             "caption": CAPTION,
             "graph": GRAPH,
-            "permutation": PERMUTATION,
             "sound": SOUND,
             "melody": MELODY,
             "protein": PROTEIN,

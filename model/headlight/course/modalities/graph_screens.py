@@ -42,8 +42,8 @@ def count_different(vectors: Float[Tensor, "node channel"]) -> int:
     return len(different)
 
 
-def show_graph(edges: str, node: str, layers: int) -> Answer:
-    """A node's look along the edges and at all nodes, and what the nodes know of each other then."""
+def show_graph(edges: str, node: str, layers: int, seed: int) -> Answer:
+    """A node's look along the edges and at all nodes, what the nodes know then, and the same in another order."""
     graph = parse_graph(edges)
     asked, places = graph.find(node), lay_out(graph)
     first = attend(graph.features, graph.features, graph.features, allowed=graph.neighbours, scale=False)
@@ -96,6 +96,7 @@ def show_graph(edges: str, node: str, layers: int) -> Answer:
             "vectors themselves, and a score is 1 for two nodes of the same kind.",
         ),
         verdict_row(_compare(graph, along, full, layers)),
+        *_permuted(graph, seed, layers),
     )
 
 
@@ -117,9 +118,8 @@ def _compare(graph: Graph, along: Tensor, full: Tensor, layers: int) -> str:
     return sentence + "In this graph the neighbours tell nothing that the kinds do not."
 
 
-def show_permutation(edges: str, seed: int, layers: int) -> Answer:
+def _permuted(graph: Graph, seed: int, layers: int) -> Answer:
     """The same graph with its nodes in another order: the vectors move with their nodes."""
-    graph = parse_graph(edges)
     order = torch.randperm(len(graph.nodes), generator=torch.Generator().manual_seed(seed))
     other = graph.permuted(order)
     before, _ = attend_in_layers(graph.features, layers, graph.neighbours)
@@ -142,7 +142,10 @@ def show_permutation(edges: str, seed: int, layers: int) -> Answer:
                     before=sign,
                 )
                 for title, each, sign in (("Mask", graph, ""), ("Mask in the new order", other, "→"))
-            )
+            ),
+            title="The order of the nodes does not matter",
+            text="The typed edges list the atoms in some order, which the molecule does not have. Draw another one: "
+            "each vector moves with its atom.",
         ),
         row(
             *(
@@ -191,24 +194,22 @@ def _distance(one: Tensor, other: Tensor) -> float:
     return float((one - other).abs().max())
 
 
-EDGES = TextControl(title="Edges", default=ACETIC_ACID, longest=300)
-LAYERS = NumberControl(title="Layers", default="1", low=1, high=6, whole=True)
 GRAPH = Screen(
     title="A graph: the edges are the mask",
     lesson="A molecule has no left and right, but it has bonds. Take its atoms as tokens and let each look only where "
     "a bond leads: the edges become the mask. This is acetic acid; one of its hydrogens, H4, is the acid one, and only "
     "its neighbours can tell which.",
-    controls={"edges": EDGES, "node": TextControl(title="Node that asks", default="H4", longest=8), "layers": LAYERS},
+    controls={
+        "edges": TextControl(title="Edges", default=ACETIC_ACID, longest=300),
+        "node": TextControl(title="Node that asks", default="H4", longest=8),
+        "layers": NumberControl(title="Layers", default="1", low=1, high=6, whole=True),
+        "seed": SeedControl(),
+    },
     compute=show_graph,
-    formulas=(r"M_{ij} = 0\ \text{for an edge},\quad -\infty\ \text{otherwise}", UNSCALED),
+    formulas=(
+        r"M_{ij} = 0\ \text{for an edge},\quad -\infty\ \text{otherwise}",
+        r"\mathrm{Attention}(P X, P M P^\top) = P\, \mathrm{Attention}(X, M)",
+        UNSCALED,
+    ),
     code=(attend_in_layers, parse_graph, Attention.weighted_sum),
-)
-PERMUTATION = Screen(
-    title="The order of the nodes does not matter",
-    lesson="The typed edges list the atoms in some order, which the molecule does not have. Draw another "
-    "order and see each vector move with its atom.",
-    controls={"edges": EDGES, "seed": SeedControl(), "layers": LAYERS},
-    compute=show_permutation,
-    formulas=(r"\mathrm{Attention}(P X, P M P^T) = P\, \mathrm{Attention}(X, M)",),
-    code=(show_permutation, attend_in_layers),
 )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from headlight.course.positions.measured import MEASURED
-from headlight.course.positions.order_screens import ORDER, SHUFFLED
+from headlight.course.positions.order_screens import ORDER
 from headlight.course.positions.scheme_screens import ALIBI, BUCKETS, LEARNED, ROPE
-from headlight.course.positions.wave_screens import BANDS, BASES, ROTATION, UNIQUE, WAVES
+from headlight.course.positions.wave_screens import BANDS, ROTATION, UNIQUE, WAVES
 from headlight.course.screen import Chapter
 from headlight.registry import Registry
 
@@ -16,9 +16,7 @@ POSITIONS = Chapter(
         "screen",
         {
             "order": ORDER,
-            "shuffled": SHUFFLED,
             "waves": WAVES,
-            "base": BASES,
             "unique": UNIQUE,
             "rotation": ROTATION,
             "bands": BANDS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from headlight.checkpoints import Checkpoint
-from headlight.course.controls import ModelControl, SeedControl, TextControl
+from headlight.course.controls import ChoiceControl, ModelControl, SeedControl, TextControl
 from headlight.course.pictures import MatrixPicture, TablePicture, TokensPicture, row, verdict_row
 from headlight.course.positions.order import OrderTest, compare_orders, shuffled
 from headlight.course.questions import ask_whether
@@ -22,8 +22,9 @@ SETTINGS = {
 }
 
 
-def two_orders(model: Checkpoint, one: str, other: str) -> Answer:
+def two_orders(model: Checkpoint, one: str, order: str, other: str, seed: int) -> Answer:
     """The vectors of the same words in two orders, under every wiring of one model."""
+    other = other_order(one, order, other, seed)
     tests = {
         name: compare_orders(model, one, other, positional_encoding=encoding, masks=masks)
         for name, (encoding, masks) in SETTINGS.items()
@@ -73,11 +74,6 @@ def two_orders(model: Checkpoint, one: str, other: str) -> Answer:
     )
 
 
-def shuffle_words(model: Checkpoint, text: str, seed: int) -> Answer:
-    """The same with the words in an order drawn by the seed."""
-    return two_orders(model, text, shuffled(text, seed))
-
-
 def _notices(test: OrderTest) -> bool:
     return max(test.differences) > SAME
 
@@ -98,49 +94,41 @@ def _verdict(tests: dict[str, OrderTest]) -> str:
     )
 
 
-def explore_order(model: str, one: str) -> StateFields:
+def other_order(one: str, order: str, other: str, seed: int) -> str:
+    """The second order: as it was typed, or drawn by the seed."""
+    return other if order == "typed" else shuffled(one, seed)
+
+
+def explore_order(model: str, one: str, order: str, other: str, seed: int) -> StateFields:
     """One order, read as here: with a space in front, as inside a sentence."""
     return {"text": f" {one}", "model": model}
 
 
-def compare_both(model: str, one: str, other: str) -> StateFields:
+def compare_both(model: str, one: str, order: str, other: str, seed: int) -> StateFields:
     """Both orders side by side."""
-    return compared(explore_order(model, one), {"text": f" {other}"})
+    second = other_order(one, order, other, seed)
+    return compared(explore_order(model, one, order, other, seed), {"text": f" {second}"})
 
 
-FORMULA = (r"f(X_{\pi}) = f(X)_{\pi}", r"\mathrm{mean}\,f(X_{\pi}) = \mathrm{mean}\,f(X)")
 ORDER = Screen(
     title="Cat chased dog, dog chased cat",
     lesson=(
         "The same words in another order mean something else, but attention by itself sees only which words there are. "
-        "Positions tell it the order, and so does a causal mask. Every wiring below has the same trained weights; "
-        "compare how far each word's vector moves."
+        "Positions tell it the order, and so does a causal mask. Every wiring below has the same trained weights: type "
+        "another order, or let chance draw one, and compare how far each word's vector moves."
     ),
     controls={
         "model": ModelControl(default="stories-masked"),
         "one": TextControl(title="One order", default="cat chased dog"),
-        "other": TextControl(title="The other order", default="dog chased cat"),
-    },
-    compute=two_orders,
-    formulas=FORMULA,
-    code=(compare_orders, variant, Attention.weighted_sum),
-    explore=lambda model, one, other: explore_order(model, one),
-    elsewhere={"compare": compare_both},
-)
-SHUFFLED = Screen(
-    title="Shuffled words",
-    lesson=(
-        "Take a longer sentence and let chance put its words in another order. Without positions and mask the model "
-        "computes exactly the same vectors, whatever the order. Draw again as often as you like, and try a decoder."
-    ),
-    controls={
-        "model": ModelControl(default="stories-causal"),
-        "text": TextControl(title="Sentence", default="the little girl gave her old dog a big red ball"),
+        "order": ChoiceControl(
+            title="The other order", default="typed", options={"typed": "As typed", "drawn": "Drawn at random"}
+        ),
+        "other": TextControl(title="Typed", default="dog chased cat"),
         "seed": SeedControl(),
     },
-    compute=shuffle_words,
-    formulas=FORMULA,
-    code=(shuffled, compare_orders),
-    explore=lambda model, text, seed: explore_order(model, text),
-    elsewhere={"compare": lambda model, text, seed: compare_both(model, text, shuffled(text, seed))},
+    compute=two_orders,
+    formulas=(r"f(X_{\pi}) = f(X)_{\pi}", r"\mathrm{mean}\,f(X_{\pi}) = \mathrm{mean}\,f(X)"),
+    code=(compare_orders, shuffled, variant, Attention.weighted_sum),
+    explore=explore_order,
+    elsewhere={"compare": compare_both},
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import pi
+
 import torch
 from torch import Tensor
 
@@ -14,23 +16,24 @@ from headlight.course.pictures import (
     LinesPicture,
     MatrixPicture,
     Picture,
+    Question,
     TablePicture,
     Verdict,
     row,
     verdict_row,
 )
 from headlight.course.positions.waves import nearest_positions, rotate, similarity_without_band, wavelengths, waves
-from headlight.course.questions import ask_whether
+from headlight.course.questions import ask_nearest, ask_whether
 from headlight.course.screen import Answer, Screen, link
 from headlight.errors import InputError, numbered
-from headlight.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinusoids
+from headlight.nn.positional_encodings import Sinusoidal, sinusoids
 
 SHOWN_WAVES, SHOWN_PAIRS = 4, 32
 TOLERANCE = 1e-6  # up to which numbers of 64 bits count as equal here
 
 
-def show_waves(dim: int, base: float, length: int) -> Answer:
-    """The encodings of the first positions as a heat map, and some of their channels as waves."""
+def show_waves(dim: int, base: float, other: float, length: int) -> Answer:
+    """The encodings of the first positions as a heat map and as waves, and those of another base."""
     encodings, lengths = waves(length, dim, base), wavelengths(dim, base)
     pairs = sorted({round(share * (len(lengths) - 1) / (SHOWN_WAVES - 1)) for share in range(SHOWN_WAVES)})
     return (
@@ -41,7 +44,8 @@ def show_waves(dim: int, base: float, length: int) -> Answer:
                 x_title="position",
                 y_title="value",
                 series={f"channel {2 * pair}": encodings[:, 2 * pair] for pair in pairs},
-            )
+            ),
+            question=_ask_wavelength(lengths, dim, base),
         ),
         row(_heat_map("The encoding: a row for each position", encodings)),
         row(
@@ -52,7 +56,22 @@ def show_waves(dim: int, base: float, length: int) -> Answer:
                 digits=5,
             )
         ),
+        *_compare_bases(dim, base, other, length),
     )
+
+
+def _ask_wavelength(lengths: Tensor, dim: int, base: float) -> Question:
+    """How long the slowest wave is, beside what one gets by forgetting 2π, or by taking j for the channel."""
+    slowest = float(lengths[-1])
+    forgotten, channel = slowest / (2 * pi), 2 * pi * base ** (2 * (dim - 1) / dim)
+    told = {f"{each:,.4g}": each for each in sorted({2 * pi, forgotten, slowest, channel})}
+    says = {
+        f"{2 * pi:,.4g}": "That is the fastest wave, of the channels 0 and 1.",
+        f"{forgotten:,.4g}": "That is what the position is divided by; a sine begins again after 2π times as many.",
+        f"{channel:,.4g}": f"You have taken j for the channel. It counts pairs: from 0 to {dim // 2 - 1}.",
+    }
+    says.pop(f"{slowest:,.4g}", None)
+    return ask_nearest("After how many positions does the slowest wave begin again?", told, slowest, says)
 
 
 def _heat_map(title: str, encodings: Tensor) -> Picture:
@@ -71,9 +90,8 @@ def _heat_map(title: str, encodings: Tensor) -> Picture:
     )
 
 
-def compare_bases(dim: int, base: float, length: int) -> Answer:
-    """The paper's base beside another one."""
-    ours, paper = wavelengths(dim, base), wavelengths(dim, SINUSOIDAL_BASE)
+def _compare_bases(dim: int, base: float, other: float, length: int) -> Answer:
+    first, second = wavelengths(dim, base), wavelengths(dim, other)
     channels = list(range(0, dim, 2))
     return (
         row(
@@ -82,18 +100,17 @@ def compare_bases(dim: int, base: float, length: int) -> Answer:
                 x=channels,
                 x_title="channel 2j",
                 y_title="positions",
-                series={f"base {SINUSOIDAL_BASE:,.0f}": paper, f"base {base:,.0f}": ours},
+                series={f"base {base:,.0f}": first, f"base {other:,.0f}": second},
                 log_y=True,
-            )
+            ),
+            title="What the base does",
+            text="Some notes write 10 to the power 4j/d where the paper has 10000 to the power 2j/d. That is 100 to "
+            "the power 2j/d: a base of 100.",
         ),
-        row(
-            _heat_map(f"Base {SINUSOIDAL_BASE:,.0f}", waves(length, dim, SINUSOIDAL_BASE)),
-            _heat_map(f"Base {base:,.0f}", waves(length, dim, base)),
-        ),
+        row(_heat_map(f"Base {other:,.0f}", waves(length, dim, other))),
         verdict_row(
-            f"With d = {dim} the longest wave takes {float(paper[-1]):,.0f} positions at the base "
-            f"{SINUSOIDAL_BASE:,.0f} and {float(ours[-1]):,.0f} at the base {base:,.0f}: "
-            f"{_times(float(paper[-1] / ours[-1]))}."
+            f"With d = {dim} the longest wave takes {float(first[-1]):,.0f} positions at the base {base:,.0f} and "
+            f"{float(second[-1]):,.0f} at the base {other:,.0f}: {_times(float(first[-1] / second[-1]))}."
         ),
     )
 
@@ -231,27 +248,15 @@ WAVES = Screen(
         "made of waves: the first channels turn fast and tell neighbours apart, the last ones turn slowly and tell the "
         "beginning from the end, as the hands of a clock do."
     ),
-    controls={"dim": DIM, "base": BASE, "length": LENGTH},
-    compute=show_waves,
-    formulas=FORMULA,
-    code=(sinusoids, waves, wavelengths),
-    explore=SINUSOIDAL_MODEL,
-    elsewhere={"positions": SINUSOIDAL_MODEL},
-)
-BASES = Screen(
-    title="What the base does",
-    lesson=(
-        "The base sets how long the slowest wave is. Some notes write 10 to the power 4j/d where the paper has 10000 "
-        "to the power 2j/d. That is 100 to the power 2j/d: a base of 100, whose slowest wave is much shorter."
-    ),
     controls={
-        "dim": NumberControl(title="Channels d", default="512", low=4.0, high=512.0, step=2.0, whole=True),
-        "base": NumberControl(title="Other base", default="100", low=2.0, high=1_000_000.0),
+        "dim": DIM,
+        "base": BASE,
+        "other": NumberControl(title="Another base", default="100", low=2.0, high=1_000_000.0),
         "length": LENGTH,
     },
-    compute=compare_bases,
-    formulas=(r"10^{4j/d} = (10^2)^{2j/d} = 100^{2j/d} \neq 10000^{2j/d}",),
-    code=(wavelengths, sinusoids),
+    compute=show_waves,
+    formulas=(*FORMULA, r"10^{4j/d} = (10^2)^{2j/d} = 100^{2j/d} \neq 10000^{2j/d}"),
+    code=(sinusoids, waves, wavelengths),
     explore=SINUSOIDAL_MODEL,
     elsewhere={"positions": SINUSOIDAL_MODEL},
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from headlight.course.controls import ChoiceControl, NumberControl, TextControl
-from headlight.course.pictures import Picture, TablePicture, TokensPicture, row, verdict_row
+from headlight.course.pictures import Picture, Question, TablePicture, TokensPicture, row, verdict_row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.tokens.splits import (
     MAX_CHARACTERS,
@@ -37,8 +38,11 @@ def compare_tokenizers(sentence: str, corpus: str, vocabulary_size: int) -> Answ
     """One sentence under the five kinds, all trained on the same text."""
     splits = {split.kind: split for split in split_all(corpus, sentence, vocabulary_size)}
     ordered = [splits[kind] for kind in KINDS]
+    first, *others = ordered
+    lengths = {KINDS[split.kind]: len(split.ids) for split in ordered}
     return (
-        *(row(_tokens(split)) for split in ordered),
+        row(_tokens(first), question=_question(lengths, len(sentence))),
+        *(row(_tokens(split)) for split in others),
         row(
             TablePicture(
                 title="Counted",
@@ -55,6 +59,18 @@ def compare_tokenizers(sentence: str, corpus: str, vocabulary_size: int) -> Answ
                 ),
             )
         ),
+    )
+
+
+def _question(lengths: dict[str, int], characters: int) -> Question:
+    return ask_largest(
+        "Which of these tokenizers cuts the sentence into the fewest tokens?",
+        {title: -length for title, length in lengths.items()},
+        {
+            KINDS["character"]: f"Each character is a token: {characters} of them, the most of all.",
+            KINDS["bpe"]: "It joins only what is frequent in its training text; rare words stay in pieces.",
+        },
+        f"They make, in this order: {', '.join(map(str, lengths.values()))}.",
     )
 
 

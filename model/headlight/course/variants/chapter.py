@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from headlight.course.screen import Chapter
 from headlight.course.variants.functions import FUNCTIONS, TEMPERATURE
-from headlight.course.variants.in_a_model import FUNCTIONS_IN_MODEL, TEMPERATURE_IN_MODEL
 from headlight.course.variants.linear_attention import CAUSAL, COST, SAME_NUMBERS
 from headlight.registry import Registry
 
@@ -15,9 +14,7 @@ VARIANTS = Chapter(
         "screen",
         {
             "functions": FUNCTIONS,
-            "functions-in-a-model": FUNCTIONS_IN_MODEL,
             "temperature": TEMPERATURE,
-            "temperature-in-a-model": TEMPERATURE_IN_MODEL,
             "linear": SAME_NUMBERS,
             "linear-causal": CAUSAL,
             "cost": COST,

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
+from headlight.checkpoints.load import Checkpoint
 from headlight.course.attention import HeadValues, attend
-from headlight.course.controls import Axis, MatrixControl, NumberControl
+from headlight.course.controls import ON, Axis, MatrixControl, NumberControl
 from headlight.course.pictures import LinesPicture, MatrixPicture, TablePicture, Verdict, row
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Answer, Screen, StateFields, link
 from headlight.course.sentences import require_width
+from headlight.course.variants.in_a_model import (
+    MODEL_CONTROLS,
+    functions_in_model,
+    head_weights,
+    link_to_edit,
+    losses_by_temperature,
+    temperature_in_model,
+)
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS, HardmaxAttention, LinearAttention, SoftmaxAttention
 
 TOKENS, CHANNELS, OUTPUTS, ONE = (
@@ -26,7 +37,14 @@ HEAD = {
 TEMPERATURES = torch.logspace(-2, 2, 41)
 
 
-def functions(queries: Tensor, keys: Tensor, values: Tensor) -> Answer:
+def functions(
+    on: str, queries: Tensor, keys: Tensor, values: Tensor, model: Checkpoint, text: str, layer: int, head: int
+) -> Answer:
+    """The three functions on typed numbers, or on a head of a model."""
+    return functions_in_model(model, text, layer, head) if on == "model" else _on_numbers(queries, keys, values)
+
+
+def _on_numbers(queries: Tensor, keys: Tensor, values: Tensor) -> Answer:
     """The weights and outputs of each function on one head."""
     require_width(len(values), {"queries": len(queries), "keys": len(keys)}, "tokens")
     heads = {name: attend(queries, keys, values, attention_function=name) for name in ATTENTION_FUNCTIONS}
@@ -71,16 +89,34 @@ FUNCTIONS = Screen(
     lesson=(
         "Softmax gives every key a share, and larger scores far more of it; argmax gives all to the best key. Linear "
         "attention leaves out the exponential: queries and keys are made positive, and their products are the "
-        "shares. In all three a row adds up to 1."
+        "shares. In all three a row adds up to 1; what a model loses with each, a trained head shows."
     ),
-    controls=HEAD,
+    controls={"on": ON, **HEAD, **MODEL_CONTROLS},
     compute=functions,
     formulas=tuple(function.formula for function in ATTENTION_FUNCTIONS.values()),
-    code=(SoftmaxAttention, HardmaxAttention, LinearAttention),
+    code=(head_weights, SoftmaxAttention, HardmaxAttention, LinearAttention),
+    explore=link("model", "text", "layer", "head"),
 )
 
 
-def temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: float) -> Answer:
+def temperature(
+    on: str,
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    temperature: float,
+    model: Checkpoint,
+    text: str,
+    layer: int,
+    head: int,
+) -> Answer:
+    """One temperature, on typed numbers or in a model."""
+    if on == "model":
+        return temperature_in_model(model, text, layer, head, temperature)
+    return _at_temperature(query, keys, values, temperature)
+
+
+def _at_temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: float) -> Answer:
     """The weights of one query at a temperature, and over all of them."""
     require_width(query.shape[1], {"channels of the keys": keys.shape[1]})
     require_width(len(keys), {"values": len(values)}, "keys")
@@ -120,19 +156,26 @@ def _limits(output: Tensor, best: Tensor, uniform: Tensor) -> Verdict:
     )
 
 
+def _link_to_edit(**values: Any) -> StateFields:
+    return link_to_edit(*(values[name] for name in ("model", "text", "layer", "head", "temperature")))
+
+
 TEMPERATURE = Screen(
     title="Temperature: from argmax to the plain mean",
     lesson=(
         "Scores are divided by a temperature before the softmax. The colder, the more goes to the best key; the "
-        "hotter, the more alike all keys become. The factor 1/√d of attention is a temperature of √d."
+        "hotter, the more alike all keys become. The factor 1/√d_k of attention is a temperature of √d_k."
     ),
     controls={
+        "on": ON,
         "query": MatrixControl(title="Query", default="1,0.5", rows=ONE, columns=CHANNELS),
         "keys": MatrixControl(title="Keys", default="2,0;0,2;-1,1", rows=TOKENS, columns=CHANNELS),
         "values": HEAD["values"],
-        "temperature": NumberControl(title="Temperature", default="1", low=0.05, high=20, step=0.05),
+        "temperature": NumberControl(title="Temperature", default="0.5", low=0.05, high=20, step=0.05),
+        **MODEL_CONTROLS,
     },
     compute=temperature,
-    formulas=(r"a_j = \mathrm{softmax}_j(s_j / T)",),
-    code=(temperature, SoftmaxAttention),
+    formulas=(r"a_{ij} = \mathrm{softmax}_j(s_{ij} / T)",),
+    code=(temperature, losses_by_temperature, SoftmaxAttention),
+    explore=_link_to_edit,
 )

@@ -11,14 +11,14 @@ from headlight.analysis.head_metrics import entropy
 from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.checkpoints.load import Checkpoint
-from headlight.course.controls import ModelControl, NumberControl, TextControl
+from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import BarsPicture, HeatMapPicture, LinesPicture, Verdict, row, verdict_row, weights_map
 from headlight.course.questions import ask_direction
 from headlight.course.requirements import require_part
-from headlight.course.screen import Answer, Screen, StateFields, link
+from headlight.course.screen import Answer, StateFields, link
 from headlight.course.sentences import HEAD, LAYER, require_layer, sentence_batch, target_loss, token_labels, value
 from headlight.nn.attention import repeat_key_values
-from headlight.nn.attention_functions import ATTENTION_FUNCTIONS, HardmaxAttention, LinearAttention, SoftmaxAttention
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.transformer import Transformer, variant
 from headlight.tracing.interventions import InterventionHook
 from headlight.tracing.run import parse_interventions, run
@@ -29,7 +29,7 @@ HEAD_VALUES = ("rotated_q", "rotated_k", "scale", "bias", "mask", "weights")
 TEMPERATURES = (0.05, 0.1, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0, 10.0, 20.0)
 NOTABLE = 0.01  # bits
 SAME = 1e-4
-CONTROLS = {
+MODEL_CONTROLS = {
     "model": ModelControl(default="stories-causal", needs="softmax"),
     "text": TextControl(title="Sentence", default="The little dog ran to the park and the dog was happy."),
     "layer": replace(LAYER, default="2"),  # where both shipped language models look at the token before
@@ -113,21 +113,6 @@ def _loss_verdict(losses: dict[str, float]) -> Verdict:
     )
 
 
-FUNCTIONS_IN_MODEL = Screen(
-    title="Three functions on a head of a model",
-    lesson=(
-        "These are the queries and keys that a head of a trained model has for your sentence, and what each function "
-        "makes of them. Argmax keeps the best key alone; linear attention spreads the weight more evenly. The loss "
-        "tells how well the model can still predict with each."
-    ),
-    controls=CONTROLS,
-    compute=functions_in_model,
-    formulas=tuple(function.formula for function in ATTENTION_FUNCTIONS.values()),
-    code=(head_weights, SoftmaxAttention, HardmaxAttention, LinearAttention),
-    explore=EXPLORE_HEAD,
-)
-
-
 def temperature_in_model(model: Checkpoint, text: str, layer: int, head: int, temperature: float) -> Answer:
     """The weights of a head as trained and at a temperature, and the loss over temperatures of all heads."""
     path = _require_head(model.model, layer, head)
@@ -185,22 +170,7 @@ def _loss_lines(losses: list[float]) -> LinesPicture:
     )
 
 
-def _link_to_edit(model: str, text: str, layer: int, head: int, temperature: float) -> StateFields:
+def link_to_edit(model: str, text: str, layer: int, head: int, temperature: float) -> StateFields:
     # A link knows a model by its name alone: the edit is for a layer of either stack.
     edit = temperature_edit(f"*.{layer}.self", f"[{head}]", temperature)
     return EXPLORE_HEAD(model=model, text=text, layer=layer, head=head) | {"edits": edit}
-
-
-TEMPERATURE_IN_MODEL = Screen(
-    title="Temperature in a model",
-    lesson=(
-        "The same knob on a head of a trained model: cold, each token reads one other; hot, it reads the mean of all "
-        "that it may see. Below, all heads are set to one temperature, and the loss shows what that costs."
-    ),
-    controls=CONTROLS
-    | {"temperature": NumberControl(title="Temperature", default="0.25", low=0.05, high=20, step=0.05)},
-    compute=temperature_in_model,
-    formulas=(r"a_{ij} = \mathrm{softmax}_j(s_{ij} / T)",),
-    code=(temperature_in_model, losses_by_temperature),
-    explore=_link_to_edit,
-)

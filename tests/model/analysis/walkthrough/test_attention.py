@@ -1,7 +1,5 @@
 """The walkthrough of one head: each step follows from the one before, and the last equals the traced values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

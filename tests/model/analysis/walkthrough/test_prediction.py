@@ -1,7 +1,5 @@
 """The last steps of a forward pass: each follows from the one before, and the last is what the model predicts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

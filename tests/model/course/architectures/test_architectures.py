@@ -1,7 +1,5 @@
 """Encoder, decoder and both: what the screens say is what the modules do."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import pytest
@@ -14,7 +12,7 @@ from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
 from headlight.config import Config
 from headlight.course.architectures.changed_word import CHANGED_WORD, SAME, last_tokens, vector_distances
-from headlight.course.architectures.configurations import ONE_TO_ANOTHER
+from headlight.course.architectures.configurations import CONFIGURATIONS
 from headlight.course.architectures.cross_attention import CUT, cross_attention, write
 from headlight.course.architectures.families import at_size, count_parameters, well_known_configs
 from headlight.course.architectures.no_assistant import prompt_bits
@@ -142,12 +140,12 @@ def test_the_well_known_models_have_as_many_parameters_as_their_files() -> None:
 
 def test_what_differs_between_two_configs_is_told() -> None:
     causal = opened("stories-causal")
-    answer = ONE_TO_ANOTHER.compute(causal, "BERT", "GPT-2")
-    choices, sizes = (one for row in answer for one in row.pictures if isinstance(one, TablePicture))
+    answer = CONFIGURATIONS.compute(causal, 2, "128", "BERT", "GPT-2")
+    _, choices, sizes = (one for row in answer for one in row.pictures if isinstance(one, TablePicture))
     assert {"architecture", "masks", "norm_placement", "embedding.segments"} <= {line[0] for line in choices.rows}
     assert ("vocabulary_size", "30,522", "50,257") in sizes.rows
     with pytest.raises(InputError, match="two different"):
-        ONE_TO_ANOTHER.compute(causal, "BERT", "BERT")
+        CONFIGURATIONS.compute(causal, 2, "128", "BERT", "BERT")
 
 
 def test_heads_learn_the_lines_and_leave_the_network_alone() -> None:

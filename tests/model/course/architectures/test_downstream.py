@@ -1,7 +1,5 @@
 """Question answering and summaries: what the screens say is what the models say of the learner's own text."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import pytest

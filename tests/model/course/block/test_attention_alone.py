@@ -1,7 +1,5 @@
 """Encoder-decoders that rewrite letters: what is counted right is what the networks write."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Screens that read a model: their numbers against sums over its weights and its trace."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,14 +1,12 @@
 """What is trained and counted on the spot. Times are shown as they are measured, and asserted nowhere."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
 from headlight.cancellation import Cancelled, cancellable
 from headlight.course.block.calculator import CALCULATOR, counted_multiplications, counted_parameters
 from headlight.course.block.gradients import CONDITIONS, character_ids, train
-from headlight.course.block.recurrence.path_length import accuracy, influence
+from headlight.course.block.recurrence.path_length import accuracy, influence, reach
 from headlight.course.block.recurrence.path_length import train as train_recall
 from headlight.course.block.recurrence.recall_models import KERNEL, NETWORKS, SYMBOLS, recall_batch
 from headlight.course.block.recurrence.sequential_steps import multiplications, sequential_steps
@@ -95,3 +93,8 @@ def test_only_a_recurrent_network_has_to_wait() -> None:
     network = NETWORKS["recurrent"].make(1)  # 32 x 64 and 64 x 64 within, 64 x 16 to the vocabulary
     assert multiplications(network, 10) == 10 * (32 * 64 + 64 * 64 + 64 * 16)
     assert len(sequential_steps("128", 1)) == 3
+
+
+def test_influence_is_lost_step_by_step_and_not_layer_by_layer() -> None:
+    one, four = reach(1, 16, seed=1), reach(4, 16, seed=1)
+    assert float(one[2] / one[16]) > 1_000 > float(one[2] / four[2])

@@ -1,7 +1,5 @@
 """Claims that a model shows: what a token sees, who mixes the tokens, what a decoder has."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Where to read on: each source has an address that can be opened, and a name by which it is found without one."""
 
-from __future__ import annotations
-
 import re
 
 from headlight.course.errors.reading import EXPLANATIONS, PAPERS, reading

@@ -1,7 +1,5 @@
 """The ladder of improvements: each rung has one part more, and is asked as in training and as in writing."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 import pytest

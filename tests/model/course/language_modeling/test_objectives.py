@@ -1,7 +1,5 @@
 """Masked and next-token training on one sentence, against losses computed another way."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch.nn.functional import cross_entropy

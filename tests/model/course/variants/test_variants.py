@@ -1,7 +1,5 @@
 """Other functions from scores to weights, against sums over the pairs of tokens."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -30,9 +28,11 @@ from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.tracing.run import run
 from tests.model import toys
 
+TOY = Checkpoint(toys.decoder(), toys.causal(), "")
+
 
 def compute(screen: Screen, **inputs: str) -> Answer:
-    return screen.compute(**screen.parse(inputs))
+    return screen.compute(**screen.parse(inputs) | dict.fromkeys(screen.model_controls, TOY))
 
 
 def matrices(answer: Answer) -> list[Tensor]:

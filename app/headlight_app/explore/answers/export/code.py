@@ -8,30 +8,34 @@ from msgspec.structs import asdict
 
 from headlight.attention_groups import AttentionGroup
 from headlight.tracing.run import ATTENTION_BYTES_BUDGET, attention_bytes
-from headlight.vision.shipped_images import shipped_image_names
-from headlight_app.contract.question import OWN_IMAGE_PREFIX, Question
+from headlight_app.contract.question import Question
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.head_view import head_view, quantity_request
 from headlight_app.explore.answers.quantities import QUANTITIES, Expression, Quantity, QuantityRequest, has_residual
-from headlight_app.inference.context import current_request
+from headlight_app.export.answers.programs import (
+    MODELS_PLACEHOLDER,
+    can_be_found,
+    image_name,
+    is_shipped,
+    opening_lines,
+    own_folder,
+    own_image,
+    run_call,
+    used_names,
+)
 from headlight_app.inference.head_selection import selected_attention, selected_heads
-from headlight_app.inference.open_models import available_models
 from headlight_app.inference.resolved_question import ResolvedQuestion
-
-IMAGE_PLACEHOLDER = "THE FILE OF YOUR PICTURE"
-MODEL_PLACEHOLDER, MODELS_PLACEHOLDER = "THE FOLDER OF YOUR MODEL", "THE FOLDER OF YOUR MODELS"
 
 
 def python_code(resolved: ResolvedQuestion, state: State) -> str:
     """Python that ends with `numbers`, [query key]: the picture's own, before tokens are hidden or joined."""
-    question, attention_group = resolved.question, selected_attention(resolved.config, state.attention)
+    attention_group = selected_attention(resolved.config, state.attention)
     heads, request = selected_heads(state, attention_group), quantity_request(resolved, state, attention_group)[0]
     expression = QUANTITIES[state.quantity].expression
     is_long = _is_long(resolved)
     body = (
-        f"loaded = load({_model_arguments(question)})",
-        *_variant_lines(question),
-        f"trace = {_run_call(resolved, keep=_keep(attention_group, heads, expression) if is_long else ())}",
+        *opening_lines(resolved),
+        f"trace = {run_call(resolved, keep=_keep(attention_group, heads, expression) if is_long else ())}",
         *_other_lines(expression, request),
         "",
         "",
@@ -54,15 +58,15 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
     """`headlight trace` with everything that was chosen, and how to read the chosen head's weights from its file."""
     question, attention_group = resolved.question, selected_attention(resolved.config, state.attention)
     has_cross = resolved.config.has_cross_attention
-    arguments = ["headlight", "trace", "--model", question.model if _can_be_found(question) else _own_folder(question)]
-    arguments += ["--models", MODELS_PLACEHOLDER] if _can_be_found(question) and not _is_shipped(question) else []
+    arguments = ["headlight", "trace", "--model", question.model if can_be_found(question) else own_folder(question)]
+    arguments += ["--models", MODELS_PLACEHOLDER] if can_be_found(question) and not is_shipped(question) else []
     arguments += [f"--{name}={choice}" for name, choice in _variant_options(question).items() if choice]
     arguments += [f"--edit={edit}" for edit in question.edits] + [
         f"--mask-token={position}" for position in question.masked_positions
     ]
     arguments += [f"--target={question.text}"] if has_cross else []
     if resolved.config.reads_image:
-        arguments += ["--out", "trace.npz", "--image", _own_image(resolved) or _image_name(resolved)]
+        arguments += ["--out", "trace.npz", "--image", own_image(resolved) or image_name(resolved)]
     else:
         arguments += ["--out", "trace.npz", "--", question.source if has_cross else question.text]
     name = (
@@ -93,28 +97,9 @@ def _read_line(name: str, heads: list[tuple[int, int]], reduction: str) -> str:
     return f"import numpy; w = {array}[{layers}, {indices}]; print({largest})  # the largest of {len(heads)} heads"
 
 
-def _image_name(resolved: ResolvedQuestion) -> str:
-    """The name of a shipped image."""
-    return resolved.question.image or shipped_image_names(resolved.config)[0]
-
-
-def _own_image(resolved: ResolvedQuestion) -> str:
-    """A placeholder for an image that a visitor brought, whose file only they have; empty for a shipped image."""
-    return IMAGE_PLACEHOLDER if resolved.question.image.startswith(OWN_IMAGE_PREFIX) else ""
-
-
 def _imports(resolved: ResolvedQuestion, expression: Expression, several: bool) -> tuple[str, ...]:
-    question = resolved.question
-    used_names = {
-        "find_checkpoint": _can_be_found(question),
-        "load": True,
-        "run": True,
-        "variant": bool(question.variant),
-    }
-    used_names |= dict.fromkeys(("read_image", "process_image"), resolved.config.reads_image)
-    used_names["find_image"] = resolved.config.reads_image and not _own_image(resolved)
-    model_names = ", ".join(sorted(name for name, holds in used_names.items() if holds))
-    imports = (f"from headlight import {model_names}", *((expression.imports,) if expression.imports else ()))
+    used = f"from headlight import {', '.join(sorted(used_names(resolved)))}"
+    imports = (used, *((expression.imports,) if expression.imports else ()))
     return ("import numpy as np", "", *imports) if several else imports
 
 
@@ -123,56 +108,10 @@ def _comment(text: str) -> str:
     return "# " + "".join(character if character.isprintable() else " " for character in text)
 
 
-def _can_be_found(question: Question) -> bool:
-    """Whether others can open the model by its name; what a visitor brought they know by their own folder."""
-    return all(folder.name != question.model for folder in current_request().checkpoints)
-
-
-def _own_folder(question: Question) -> str:
-    """The folder of a visitor's own model: where they opened it on this machine; of an upload only they know it."""
-    own = next((each for each in current_request().checkpoints if each.name == question.model), None)
-    return own.folder if own and not own.sent else MODEL_PLACEHOLDER
-
-
-def _is_shipped(question: Question) -> bool:
-    return any(entry.shipped for entry in available_models() if entry.name == question.model)
-
-
-def _model_arguments(question: Question) -> str:
-    if not _can_be_found(question):
-        return repr(_own_folder(question))
-    found = (
-        f"find_checkpoint({question.model!r})"
-        if _is_shipped(question)
-        else f"find_checkpoint({question.model!r}, [{MODELS_PLACEHOLDER!r}])"
-    )
-    return found if question.device == "auto" else f"{found}, device={question.device!r}"
-
-
 def _variant_options(question: Question) -> dict[str, str]:
     """The parts that replace the model's own, by the options of `headlight trace`."""
     parts: dict[str, str] = asdict(question.variant)
     return {{"masks": "mask"}.get(name, name.replace("_", "-")): choice for name, choice in parts.items()}
-
-
-def _variant_lines(question: Question) -> tuple[str, ...]:
-    parts: dict[str, str] = asdict(question.variant)
-    values = {name: choice == "on" if name == "scale" else choice for name, choice in parts.items() if choice}
-    arguments = [f"{name}={value!r}" for name, value in values.items()]
-    return (f"model = variant(loaded.model, {', '.join(arguments)})" if arguments else "model = loaded.model",)
-
-
-def _run_call(resolved: ResolvedQuestion, model: str = "model", keep: tuple[str, ...] = ()) -> str:
-    question, config = resolved.question, resolved.config
-    own = _own_image(resolved)
-    file = repr(own) if own else f"find_image({_image_name(resolved)!r})"
-    image = f"process_image(read_image({file}), {model}.config.image)" if config.reads_image else ""
-    arguments = [model, "loaded.tokenizer", image if config.predicts_from_image else repr(question.text)]
-    arguments += [f"{list(question.edits)}"] if question.edits else []
-    arguments += [f"source={image or repr(question.source)}"] if config.has_cross_attention else []
-    arguments += [f"masked_positions={question.masked_positions}"] if question.masked_positions else []
-    arguments += [f"keep={keep}"] if keep else []
-    return f"run({', '.join(arguments)})"
 
 
 def _other_lines(expression: Expression, request: QuantityRequest) -> tuple[str, ...]:
@@ -180,7 +119,7 @@ def _other_lines(expression: Expression, request: QuantityRequest) -> tuple[str,
     if expression.other is None:
         return ()
     other = expression.other(request)
-    return (f"other = {_run_call(other, model='model' if other.question.variant else 'loaded.model')}",)
+    return (f"other = {run_call(other, model='model' if other.question.variant else 'loaded.model')}",)
 
 
 def _combined_heads(heads: list[tuple[int, int]], reduction: str, quantity: Quantity) -> str:

@@ -1,15 +1,14 @@
-"""Exports of the page: links, numbers, one file that draws itself, figures, programs."""
+"""What Explore exports: numbers, one file that draws itself, a worksheet, programs."""
 
 from __future__ import annotations
 
 import base64
-from urllib.parse import urlencode
 
 import msgspec
 
 from headlight.rendering.html import WEIGHTS_QUANTITY, HtmlView, choices_json, patches_json, show_trace
 from headlight.rendering.plots import COLOUR_RANGES
-from headlight.rendering.provenance import Provenance, describe_provenance, provenance_json
+from headlight.rendering.provenance import Provenance, provenance_json
 from headlight_app.contract.reply import FileAnswer, Reply
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.arrays import displayed_array, neuron_array, value_array
@@ -20,30 +19,18 @@ from headlight_app.explore.answers.heads import head_view_reply, trace_reply
 from headlight_app.explore.answers.neurons import attributed_neurons
 from headlight_app.explore.answers.quantities import quantity_json
 from headlight_app.explore.contract import (
-    CodeAnswer,
     ExportCodeRequest,
     ExportNeuronsRequest,
     ExportNumbersRequest,
     ExportPageRequest,
-    ExportProvenanceRequest,
     ExportWorksheetRequest,
-    LinkAnswer,
-    LinkRequest,
-    ProvenanceAnswer,
 )
 from headlight_app.export.answers.number_files import FILE_FORMATS, number_file
+from headlight_app.export.contract import ProgramAnswer
 from headlight_app.inference.head_selection import selected_attention, selected_heads
 from headlight_app.inference.open_models import model_title
 from headlight_app.inference.origin import question_provenance
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
-from headlight_app.state.url import encode_state
-
-
-def answer_link(request: LinkRequest) -> Reply[LinkAnswer]:
-    """The address of a state, as parameters, and the names of what is too long to stand in one."""
-    query = encode_state(request.state)
-    everything = encode_state(request.state, omit=False)
-    return Reply(LinkAnswer(query=urlencode(query), omitted=tuple(name for name in everything if name not in query)))
 
 
 def answer_export_numbers(request: ExportNumbersRequest) -> Reply[FileAnswer]:
@@ -63,19 +50,6 @@ def answer_export_neurons(request: ExportNeuronsRequest) -> Reply[FileAnswer]:
     asked = attributed_neurons(resolved, request.layer, request.query, request.token)
     array = neuron_array(resolved, asked, file_format.max_values)
     return number_file(array, request.format, question_provenance(resolved, array.description))
-
-
-def answer_export_provenance(request: ExportProvenanceRequest) -> Reply[ProvenanceAnswer]:
-    """Where a figure is from, as fields and in words: that of the chosen heads, or of `all_heads`."""
-    made_from = _heads_provenance if request.all_heads else _view_provenance
-    fields = made_from(resolve(request.question), request.state)
-    return Reply(ProvenanceAnswer(provenance=dict(fields), provenance_parts=tuple(describe_provenance(fields))))
-
-
-def _heads_provenance(resolved: ResolvedQuestion, state: State) -> Provenance:
-    shown = f"attention weights of all heads, {COLOUR_RANGES[state.colour_range].description}; numbers of each layer"
-    group = selected_attention(resolved.config, state.attention)
-    return question_provenance(resolved, shown, attention_group=group.name)
 
 
 def _view_provenance(resolved: ResolvedQuestion, state: State) -> Provenance:
@@ -115,7 +89,7 @@ def answer_export_worksheet(request: ExportWorksheetRequest) -> Reply[FileAnswer
     return Reply(FileAnswer(name=name, type="text/html"), html.encode("utf-8", "replace"))
 
 
-def answer_export_code(request: ExportCodeRequest) -> Reply[CodeAnswer]:
+def answer_export_code(request: ExportCodeRequest) -> Reply[ProgramAnswer]:
     """The view as Python and as lines for a shell."""
     resolved, state = resolve(request.question), request.state
-    return Reply(CodeAnswer(python=python_code(resolved, state), shell=shell_code(resolved, state)))
+    return Reply(ProgramAnswer(python=python_code(resolved, state), shell=shell_code(resolved, state)))

@@ -1,6 +1,9 @@
 // Changes of the list of edits: each is one change of the page's choice.
 
+import { AS_TRAINED } from "./edit_history.js";
+
 /** @import { ExplorePage } from "../types.js" */
+/** @import { Changes } from "./edit_history.js" */
 
 /** @param {ExplorePage} page @param {string[]} added */
 export function addEdits(page, added) {
@@ -63,12 +66,30 @@ export function hasEdits(page, wanted) {
 
 /** @param {ExplorePage} page */
 export function undoEdit(page) {
-  page.state.history.undo(page.state.choice, (lists) => page.change(lists));
+  page.state.history.undo(page.state.choice, (changes) => restoreChanges(page, changes));
 }
 
 /** @param {ExplorePage} page */
 export function redoEdit(page) {
-  page.state.history.redo(page.state.choice, (lists) => page.change(lists));
+  page.state.history.redo(page.state.choice, (changes) => restoreChanges(page, changes));
+}
+
+/** Everything as the model was trained. @param {ExplorePage} page */
+export function clearChanges(page) {
+  restoreChanges(page, { edits: [], disabled_edits: [], variant: AS_TRAINED });
+}
+
+/** @param {ExplorePage} page @param {string} part the field of a variant */
+export function takeBackPart(page, part) {
+  const { edits, disabled_edits, variant } = page.state.choice;
+  restoreChanges(page, { edits, disabled_edits, variant: { ...variant, [part]: "" } });
+}
+
+/** The sidebar hears of parts at once. @param {ExplorePage} page @param {Changes} changes */
+function restoreChanges(page, { variant, ...lists }) {
+  const replaces = JSON.stringify(variant) !== JSON.stringify(page.state.choice.variant);
+  page.change(replaces ? { ...lists, variant } : lists);
+  if (replaces) page.reporter.flush();
 }
 
 /**

@@ -1,15 +1,16 @@
-// The changes to the model: a list that can be read, switched, undone and redone one by one, and taken along as text.
+// The changes to the model, edits and replaced parts: a list that can be read, switched, undone and redone one by one, and taken along as text.
 
 import { activeElement, createElement, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
 import { describeEdit, wordNodes, wordText } from "../../../ui/frontend/state/edit_words.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
-import { onUndoKey, redoEdit, removeEdit, toggleEdit, undoEdit } from "./edit_actions.js";
+import { clearChanges, onUndoKey, redoEdit, removeEdit, takeBackPart, toggleEdit, undoEdit } from "./edit_actions.js";
+import { countChanges } from "./edit_history.js";
 import { updateMenu } from "./edit_menus.js";
 import { createEditPanel, drawEditPanel } from "./edit_panel.js";
 import { formatEditList, parseEditList } from "./edit_text.js";
 
-/** @import { ExplorePage } from "../types.js" */
+/** @import { ExplorePage, PartDifference } from "../types.js" */
 
 /** What is open: the panel of edits, and in it the list as text. */
 const memory = remembered(() => ({ panel: false, text: false }));
@@ -28,7 +29,7 @@ export function listenToEdits(page) {
     open.text = !open.text;
     drawEdits(page);
   };
-  find(edits, ".clear").onclick = () => page.change({ edits: [], disabled_edits: [] });
+  find(edits, ".clear").onclick = () => clearChanges(page);
   const box = find(edits, "textarea", HTMLTextAreaElement);
   const takeOver = () => page.change(parseEditList(box.value));
   box.onchange = takeOver;
@@ -45,19 +46,19 @@ export function listenToEdits(page) {
 /** @param {ExplorePage} page */
 export function drawEdits(page) {
   const { changes, undo, redo, latest, edits: panel } = page.view.elements;
-  const { edits, disabled_edits } = page.state.choice;
+  const { edits, disabled_edits, variant } = page.state.choice;
   const { history } = page.state;
   const open = memory(page);
-  const count = edits.length;
+  const count = countChanges({ edits, variant });
   /** @type {Text} */ (changes.firstChild).data = count
     ? `${count} ${count === 1 ? "change" : "changes"}`
     : "No changes";
   changes.classList.toggle("some", count > 0);
   changes.setAttribute("aria-expanded", String(open.panel));
-  undo.disabled = !history.canUndo({ edits, disabled_edits });
+  undo.disabled = !history.canUndo({ edits, disabled_edits, variant });
   redo.disabled = !history.canRedo;
   undo.hidden = redo.hidden = undo.disabled && redo.disabled;
-  latest.replaceChildren(...(count && !open.panel ? wordNodes(describeEdit(page.state, edits[count - 1])) : []));
+  latest.replaceChildren(...(open.panel ? [] : latestWords(page)));
   updateMenu(page);
   panel.hidden = !open.panel;
   if (!open.panel) return;
@@ -78,9 +79,37 @@ function drawEditList(page, list) {
   const { edits, disabled_edits } = page.state.choice;
   updateChildren(
     list,
+    ...replacedParts(page).map((part) => partRow(page, part)),
     ...edits.map((edit) => editRow(page, edit, true)),
     ...disabled_edits.map((edit) => editRow(page, edit, false)),
   );
+}
+
+/** The last edit, or else the last part that was replaced, in words. @param {ExplorePage} page */
+function latestWords(page) {
+  const edit = page.state.choice.edits.at(-1);
+  if (edit) return wordNodes(describeEdit(page.state, edit));
+  const part = replacedParts(page).at(-1);
+  return part ? [`${part.title}: ${part.now}`] : [];
+}
+
+/** The parts that the answer on the screen has in place of the model's own, and that are still chosen. @param {ExplorePage} page */
+function replacedParts(page) {
+  const variant = /** @type {Record<string, string>} */ ({ ...page.state.choice.variant });
+  return (page.state.latestAnswer?.differences ?? []).filter(({ field }) => variant[field]);
+}
+
+/** @param {ExplorePage} page @param {PartDifference} part */
+function partRow(page, { field, title, was, now }) {
+  const row = createElement("li");
+  const words = `${title}: ${now} instead of ${was}`;
+  const description = createElement("span", "description", words);
+  const drop = createElement("button", "drop", "×");
+  drop.setAttribute("aria-label", `Take back: ${words}`);
+  drop.dataset.testid = `part-drop-${field}`;
+  drop.onclick = () => takeBackPart(page, field);
+  row.append(createElement("i"), description, drop);
+  return row;
 }
 
 /** @param {ExplorePage} page @param {string} edit @param {boolean} on */

@@ -2,25 +2,22 @@
 
 import { formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
-import { readFloats } from "../../../ui/frontend/wire.js";
 import { answerPosition } from "../layers/layer_panel.js";
 import { readCell } from "../layers/logit_lens.js";
+import { askFloats } from "../server.js";
 
-/** @import { Details, Found } from "../../../ui/frontend/types.js" */
-/** @import { ExplorePage, LogitAttributionAnswer, LogitLensAnswer, ResidualNormsAnswer, Routes } from "../types.js" */
+/** @import { Found } from "../../../ui/frontend/types.js" */
+/** @import { ExplorePage, LogitAttributionAnswer, LogitLensAnswer, ResidualNormsAnswer } from "../types.js" */
 /** @import { LayerColumn } from "./overview_figure.js" */
 
 /** @typedef {{ columns: LayerColumn[], rules: string[] }} LayerNumbers columns, and in words what they hold */
 
 /**
- * What a route says of the answer on the screen; null where this model has nothing of the kind.
- * @template {keyof Routes} Name @param {ExplorePage} page @param {Name} route
- * @param {Details<Routes[Name]["request"]>} details @returns {Promise<Found<Routes[Name]["answer"]> | null>}
+ * Null where this model has nothing of the kind.
+ * @template Answer @param {Promise<Found<Answer>>} asked @returns {Promise<Found<Answer> | null>}
  */
-async function fetchNumbers(page, route, details) {
-  const request = /** @type {Routes[Name]["request"]} */ ({ question: page.state.answer.question, ...details });
-  const { meta, start, buffer } = await page.server.post(route, request);
-  return meta.error ? null : { meta, numbers: readFloats(buffer, start) };
+function orNothing(asked) {
+  return asked.catch(() => null);
 }
 
 /** Those of the stack that the model answers from; an encoder's layers have none. @param {ExplorePage} page @returns {Promise<LayerNumbers>} */
@@ -28,10 +25,10 @@ export async function fetchLayerNumbers(page) {
   const { attention_groups, tokens } = page.state.answer;
   if (currentGroup(page).stack !== attention_groups[0].stack) return { columns: [], rules: [] };
   const position = answerPosition(page);
-  const lens = await fetchNumbers(page, "logit_lens", { first: position });
-  const norms = await fetchNumbers(page, "residual_norms", {});
+  const lens = await orNothing(askFloats(page, "logit_lens", { first: position }));
+  const norms = await orNothing(askFloats(page, "residual_norms", {}));
   const details = { query: position, token: page.state.choice.target_token };
-  const contributions = await fetchNumbers(page, "logit_attribution", details);
+  const contributions = await orNothing(askFloats(page, "logit_attribution", details));
   const parts = [
     lens && lensNumbers(lens),
     norms && normNumbers(norms, position),

@@ -1,6 +1,7 @@
 // All heads of an attention as a figure for print, and beside each layer's heads the layer's numbers.
 
-import { addFoot, addWords, LABEL_SIZE, PRINT_COLOURS, textWidth } from "../../../ui/frontend/charts/figure_text.js";
+import { addTable } from "../../../ui/frontend/charts/figure_table.js";
+import { addWords, LABEL_SIZE, PRINT_COLOURS, textWidth } from "../../../ui/frontend/charts/figure_text.js";
 import { addColourScale, beginFigure, cellGap, MARGIN } from "../../../ui/frontend/charts/shapes.js";
 import { beyondEnd, formatHigh } from "../../../ui/frontend/state/colour_range.js";
 
@@ -37,25 +38,42 @@ const COLUMN_GAP = 2.6;
 const LABEL_GAP = 1.5; // between a name and what it names
 const MAX_HEIGHT = 230; // of all layers
 const [MIN_HEAD, MAX_HEAD] = [1.4, 14]; // a side
+const SMALLEST_BESIDE = 5; // a side of a head with numbers beside it
 const NARROW = 120; // a figure up to here has smaller letters, so that heads have room
 const LINE = 1.3; // of the size of letters
 
 /**
+ * The numbers stand beside the heads, or below them where the heads would be too small to be seen.
  * @param {OverviewHeads} heads @param {LayerColumn[]} columns
- * @param {{ width: number, title: string, rules: string[], foot: string }} options @returns {Figure}
+ * @param {{ width: number, title: string }} options
  */
-export function createOverview(heads, columns, { width, title, rules, foot }) {
+export function createOverview(heads, columns, { width, title }) {
   const { figure, y: begin } = beginFigure(width, title);
-  const layout = layoutOverview(figure, heads, columns, begin);
+  const isBeside = sideOfHeads(figure, heads, columns) >= SMALLEST_BESIDE;
+  const beside = isBeside ? columns : [];
+  const layout = layoutOverview(figure, heads, beside, begin);
   addIndices(figure, heads, layout);
-  columns.forEach((column, place) => {
+  beside.forEach((column, place) => {
     addColumn(figure, column, layout, place);
   });
   for (let layer = 0; layer < heads.layers; layer++) addHeads(figure, heads, layout, layer);
   const high = `${formatHigh(heads.high)}${beyondEnd(heads.range)}`;
   const y = layout.top + heads.layers * layout.step + 1;
-  addFoot(figure, rules, foot, addColourScale(figure, { low: "0", high, words: "square-root scale" }, MARGIN, y));
-  return figure;
+  const end = addColourScale(figure, { low: "0", high, words: "square-root scale" }, MARGIN, y);
+  if (isBeside) return { figure, y: end };
+  const rows = ["embedding", ...Array.from({ length: heads.layers }, (_, layer) => `layer ${layer}`)].map(
+    (label, row) => ({
+      label,
+      cells: columns.map(({ embedding, layers }) => ({ lines: [row ? layers[row - 1] : embedding] })),
+    }),
+  );
+  const table = { columns: columns.map(({ title }) => title.replace("-\n", "").replace("\n", " ")), rows };
+  return { figure, y: addTable(figure, table, { x: MARGIN, y: end + 1, width: figure.width - 2 * MARGIN }) };
+}
+
+/** A head's side where the numbers of its layer stand beside it. @param {Figure} figure @param {OverviewHeads} heads @param {LayerColumn[]} columns */
+function sideOfHeads(figure, heads, columns) {
+  return layoutOverview({ ...figure }, heads, columns, 0).size;
 }
 
 /**

@@ -15,7 +15,10 @@ import { answerPosition, layerElement, layerSections, showLayersMessage } from "
 /** The analyses whose modules are here; null before anybody has opened the tab. */
 const memory = remembered(() => ({ loaded: /** @type {Map<string, Tab> | null} */ (null) }));
 
-export default /** @type {Tab} */ ({ draw: drawLayers });
+export default /** @type {Tab} */ ({
+  draw: drawLayers,
+  exported: async (page) => (await loadedAnalyses(page).get(activeAnalysis(page).name)?.exported?.(page)) ?? null,
+});
 
 /** @param {ExplorePage} page */
 function activeAnalysis(page) {

@@ -9,6 +9,9 @@ import {
   quotedToken,
   updateChildren,
 } from "../../../ui/frontend/dom/dom.js";
+import { drawSigned } from "../export/layer_figures.js";
+import { runOf } from "../export/shown_run.js";
+import { askFloats } from "../server.js";
 import { drawCellTable } from "./cell_table.js";
 import { answerPosition, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "./layer_panel.js";
 import { chosenNeuron, drawNeurons, openNeurons } from "./neurons.js";
@@ -16,6 +19,7 @@ import { createPromotedCell } from "./promoted_tokens.js";
 import { drawRankedBars } from "./ranked_bars.js";
 
 /** @import { ComponentAnswer, ExplorePage, LogitAttributionAnswer, RankedEntry, Tab, TableCell, TableRow } from "../types.js" */
+/** @import { ShownDrawing } from "../../../ui/frontend/export/types.js" */
 /** @typedef {ComponentAnswer & { value: number }} Contribution */
 
 const HELP =
@@ -34,14 +38,11 @@ export function componentName({ kind, layer, head }) {
   );
 }
 
-export default /** @type {Tab} */ ({ draw: drawContributions });
+export default /** @type {Tab} */ ({ draw: drawContributions, exported: exportContributions });
 
 /** @param {ExplorePage} page */
 function drawContributions(page) {
-  const found = page.server.get("logit_attribution", {
-    query: answerPosition(page),
-    token: page.state.choice.target_token,
-  });
+  const found = page.server.get("logit_attribution", attributionQuery(page));
   if (!found) return;
   const { meta, numbers } = found;
   if (meta.error) return showLayersMessage(page, meta.error);
@@ -49,10 +50,42 @@ function drawContributions(page) {
   const sum = numbers.reduce((total, number) => total + number, 0);
   drawTotal(page, meta, sum);
   drawComponentTable(page, parts);
-  drawLargest(page, parts, sum);
+  drawRankedBars(layerElement(page, "ranked"), rankedEntries(page, parts, sum));
   drawNeurons(page);
   drawPromoted(page, meta);
   layerElement(page, "conventions").textContent = meta.assumptions.join(" ");
+}
+
+/** @param {ExplorePage} page */
+function attributionQuery(page) {
+  return { query: answerPosition(page), token: page.state.choice.target_token };
+}
+
+/** @param {ExplorePage} page @returns {Promise<ShownDrawing>} */
+async function exportContributions(page) {
+  const { meta, numbers } = await askFloats(page, "logit_attribution", attributionQuery(page));
+  const parts = meta.components.map((part, row) => ({ ...part, value: numbers[row] }));
+  const place = meta.token_text === null ? "" : ` ${meta.preposition} “${inlineText(meta.token_text)}”`;
+  const answer = `the logit of “${inlineText(meta.text)}”${place}`;
+  const ranked = { title: "The largest parts", entries: rankedEntries(page, parts, meta.logit) };
+  return {
+    name: "logit-attribution",
+    shown: `direct logit attribution: what each part adds to ${answer}, ${formatNumber(meta.logit)}`,
+    sides: [runOf(page)],
+    draw: drawSigned(
+      tableOf(parts, (part) => componentCell(page, part)),
+      ranked,
+      "added to the logit",
+    ),
+    tables: {
+      "Logit attribution": {
+        name: "logit attribution",
+        axes: ["part", "number"],
+        labels: [meta.components.map(componentName), ["added to the logit"]],
+        values: Float32Array.from(numbers),
+      },
+    },
+  };
 }
 
 /** @param {ExplorePage} page @param {LogitAttributionAnswer} meta @param {number} sum */
@@ -143,7 +176,7 @@ function componentCell(page, part) {
 }
 
 /** @param {ExplorePage} page @param {Contribution[]} parts @param {number} sum */
-function drawLargest(page, parts, sum) {
+function rankedEntries(page, parts, sum) {
   const order = parts.filter(({ value }) => value !== 0).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   const others = order.slice(RANKED);
   /** @type {RankedEntry[]} */
@@ -159,8 +192,7 @@ function drawLargest(page, parts, sum) {
       title: `All ${others.length} others`,
       value: others.reduce((total, { value }) => total + value, 0),
     });
-  entries.push({ title: "Together: the logit", value: sum, total: true });
-  drawRankedBars(layerElement(page, "ranked"), entries);
+  return [...entries, { title: "Together: the logit", value: sum, total: true }];
 }
 
 /** @param {ExplorePage} page @param {LogitAttributionAnswer} meta */

@@ -12,18 +12,25 @@ import {
   updateChildren,
 } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
+import { numbered } from "../../../ui/frontend/export/page_export.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { predictsFromImage } from "../../../ui/frontend/state/token_selection.js";
+import { drawLens } from "../export/layer_figures.js";
+import { runOf } from "../export/shown_run.js";
+import { askFloats } from "../server.js";
 import { onCellKey } from "./cell_table.js";
 import { answerPosition, layerElement, showLayersMessage } from "./layer_panel.js";
-import { drawResidualNorms } from "./residual_norms.js";
+import { drawResidualNorms, normChart, normTable } from "./residual_norms.js";
 import { drawSurprisal } from "./surprisal.js";
 
 /** @import { ExploreAnswer, ExplorePage, LogitLensAnswer, Tab } from "../types.js" */
+/** @import { ShownDrawing } from "../../../ui/frontend/export/types.js" */
 /** @import { Found } from "../../../ui/frontend/types.js" */
 /** @typedef {Found<LogitLensAnswer>} LensFound */
 
 const WINDOW_SIZE = 32; // tokens that the server reads at a time
+
+const EDGE = 8; // pixels behind the last column
 
 const memory = remembered((/** @type {ExplorePage} */ _page) => ({
   /** The window that somebody opened for an answer. */
@@ -33,14 +40,13 @@ const memory = remembered((/** @type {ExplorePage} */ _page) => ({
   scrolledTo: "",
 }));
 
-export default /** @type {Tab} */ ({ draw: drawLogitLens });
+export default /** @type {Tab} */ ({ draw: drawLogitLens, exported: exportLens });
 
 /** @param {ExplorePage} page */
 function drawLogitLens(page) {
   drawResidualNorms(page);
   const windows = Math.ceil(page.state.answer.tokens.length / WINDOW_SIZE);
-  const { window } = memory(page);
-  const open = window?.answer === page.state.answer ? window.open : Math.floor(answerPosition(page) / WINDOW_SIZE);
+  const open = openWindow(page);
   drawWindows(page, open, windows);
   const found = page.server.get("logit_lens", { first: open * WINDOW_SIZE });
   if (!found) return;
@@ -49,6 +55,53 @@ function drawLogitLens(page) {
   layerElement(page, "lens-surprisal").hidden = found.meta.predicts_labels;
   if (!found.meta.predicts_labels) drawSurprisal(page);
   drawTable(page, found);
+}
+
+/** @param {ExplorePage} page */
+function openWindow(page) {
+  const { window } = memory(page);
+  return window?.answer === page.state.answer ? window.open : Math.floor(answerPosition(page) / WINDOW_SIZE);
+}
+
+/** @param {ExplorePage} page @returns {Promise<ShownDrawing>} */
+async function exportLens(page) {
+  const found = await askFloats(page, "logit_lens", { first: openWindow(page) * WINDOW_SIZE });
+  const norms = await askFloats(page, "residual_norms", {}).catch(() => null); // what has no residual stream has none
+  const { meta } = found;
+  const columns = Array.from({ length: meta.columns }, (_, column) => columnName(page, meta, column));
+  const depths = Array.from({ length: meta.depths }, (_, depth) =>
+    depthName(depth, meta.depths, meta.columns === meta.count),
+  );
+  const cells = depths.map((_, depth) => columns.map((_, column) => readCell(found, depth, column)));
+  const rows = depths.map((label, depth) => ({
+    label,
+    cells: cells[depth].map((cell, column) => ({
+      answer: cell.answers[0],
+      share: cell.shares[0],
+      note: meta.predicts_labels ? formatPercent(cell.shares[0]) : cell.rank ? `#${cell.rank}` : "",
+      asked: isAsked(page, meta, column),
+    })),
+  }));
+  const true_texts = meta.targets.map((token) => ({ lines: [token < 0 ? "?" : meta.answer_texts[token]] }));
+  const truth = meta.predicts_labels ? [] : [{ label: truthName(page), cells: true_texts }];
+  const labels = [depths, numbered(columns.map((text) => ({ text })))];
+  const table = (/** @type {string} */ name, /** @type {(cell: ReturnType<typeof readCell>) => number} */ value) => ({
+    name: `logit lens ${name}`,
+    axes: ["depth", "token"],
+    labels,
+    values: Float32Array.from(cells.flat(), value),
+  });
+  return {
+    name: "logit-lens",
+    shown: `logit lens: the likeliest answer after each layer, its probability as colour${meta.predicts_labels ? "" : ", # the rank of the true token"}`,
+    sides: [runOf(page)],
+    draw: drawLens({ columns, rows, truth, norms: norms && normChart(page, norms) }),
+    tables: {
+      "Logit lens: probability of the likeliest": table("probability", ({ shares }) => shares[0]),
+      ...(!meta.predicts_labels && { "Logit lens: rank of the true token": table("rank", ({ rank }) => rank) }),
+      ...(norms && { "Norms of the residual stream": normTable(page, norms) }),
+    },
+  };
 }
 
 /** @param {ExplorePage} page @param {number} open @param {number} windows */
@@ -133,15 +186,24 @@ function drawTable(page, found) {
   drawReadout(page, found, meta.depths - 1, answerColumn(page, meta));
 }
 
+/** @param {ExplorePage} page @param {LogitLensAnswer} meta @param {number} column */
+function columnName(page, meta, column) {
+  const position = columnPosition(meta, column);
+  return position === null ? wholeName(page) : page.state.answer.tokens[position].text;
+}
+
+/** @param {ExplorePage} page */
+function truthName(page) {
+  return page.state.answer.maskable ? "what was there" : "what really comes";
+}
+
 /** @param {ExplorePage} page @param {LogitLensAnswer} meta */
 function createTokenRow(page, meta) {
   const row = createElement("tr");
   const headings = Array.from({ length: meta.columns }, (_, column) => {
-    const position = columnPosition(meta, column);
     const cell = createHeading("", "col");
     cell.classList.toggle("asked", isAsked(page, meta, column));
-    const text = position === null ? wholeName(page) : inlineText(page.state.answer.tokens[position].text);
-    cell.append(createElement("bdi", "", text));
+    cell.append(createElement("bdi", "", inlineText(columnName(page, meta, column))));
     return cell;
   });
   row.append(createElement("th", "", "after reading"), ...headings);
@@ -170,8 +232,19 @@ function createTruthRow(page, { targets, answer_texts }) {
     cell.append(createElement("bdi", "", token < 0 ? "?" : inlineText(answer_texts[token])));
     return cell;
   });
-  row.append(createHeading(page.state.answer.maskable ? "what was there" : "what really comes", "row"), ...cells);
+  row.append(createHeading(truthName(page), "row"), ...cells);
   return row;
+}
+
+/**
+ * How far a table is scrolled so that its columns up to an end are in sight, and none is cut behind the row headings.
+ * @param {{ left: number }[]} columns @param {number} heading width of the row headings @param {number} end @param {number} width of the frame
+ */
+export function wholeColumns(columns, heading, end, width) {
+  const least = end - width;
+  if (least <= 0) return 0;
+  const first = columns.find(({ left }) => left - heading >= least) ?? columns[columns.length - 1];
+  return first.left - heading - EDGE / 4;
 }
 
 /**
@@ -184,7 +257,10 @@ function scrollToPosition(page, table) {
   const place = `${page.state.answered} ${answerPosition(page)}`;
   if (!cell || !frame || memory(page).scrolledTo === place) return;
   memory(page).scrolledTo = place;
-  frame.scrollLeft = cell.offsetLeft + cell.offsetWidth - frame.clientWidth + 8;
+  const cells = [...(cell.parentElement?.children ?? [])].map((each) => /** @type {HTMLElement} */ (each));
+  const [heading, ...columns] = cells.map(({ offsetLeft, offsetWidth }) => ({ left: offsetLeft, width: offsetWidth }));
+  const end = cell.offsetLeft + cell.offsetWidth + EDGE;
+  frame.scrollLeft = wholeColumns(columns, heading.width, end, frame.clientWidth);
 }
 
 /** @param {ExplorePage} page @param {LensFound} found @param {number} depth @param {number} column */

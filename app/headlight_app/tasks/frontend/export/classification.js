@@ -1,9 +1,10 @@
 // The label of a text, to be exported: the shares of all labels, and what one of them rests on.
 
 import { formatSigned } from "../../../ui/frontend/charts/charts.js";
-import { colour, PURPLE_ORANGE, readableInk } from "../../../ui/frontend/charts/colours.js";
+import { colour, hexColour, PURPLE_ORANGE, readableInk } from "../../../ui/frontend/charts/colours.js";
 import { addBars } from "../../../ui/frontend/charts/figure_charts.js";
 import { PRINT_COLOURS } from "../../../ui/frontend/charts/figure_text.js";
+import { addTokens } from "../../../ui/frontend/charts/figure_tokens.js";
 import {
   addColourScale,
   addHeatmap,
@@ -14,7 +15,6 @@ import {
 } from "../../../ui/frontend/charts/shapes.js";
 import { formatPercent, inlineText, visibleText } from "../../../ui/frontend/dom/dom.js";
 import { numbered } from "../../../ui/frontend/export/page_export.js";
-import { addTokens } from "./tokens.js";
 
 /** @import { Candidate } from "../../../ui/frontend/contract.js" */
 /** @import { Box, Figure, ShownDrawing, Table } from "../../../ui/frontend/export/types.js" */
@@ -69,7 +69,7 @@ function addTokenEffects(figure, tokens, { all, tokens: without }, box) {
   const most = Math.max(1, ...[...without.values()].map((number) => Math.abs(all - number)));
   const chips = [...without].map(([position, number]) => {
     const ground = colour(0.5 + (all - number) / most / 2, PURPLE_ORANGE);
-    const fill = `#${ground.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+    const fill = hexColour(ground);
     const ink = readableInk(ground) === "#fff" ? PRINT_COLOURS.paper : PRINT_COLOURS.ink;
     return { text: tokens[position].text, beneath: [formatSigned(Number((all - number).toFixed(1)))], fill, ink };
   });

@@ -1,6 +1,7 @@
 // The labels of all tokens, to be exported: coloured tokens with their labels, and every label's probability.
 
 import { askRoute } from "../../../explore/frontend/server.js";
+import { hexColour, tint } from "../../../ui/frontend/charts/colours.js";
 import {
   addLines,
   LABEL_SIZE,
@@ -8,10 +9,10 @@ import {
   PRINT_COLOURS,
   textWidth,
 } from "../../../ui/frontend/charts/figure_text.js";
+import { addTokens } from "../../../ui/frontend/charts/figure_tokens.js";
 import { beginFigure, MARGIN } from "../../../ui/frontend/charts/shapes.js";
 import { formatPercent } from "../../../ui/frontend/dom/dom.js";
 import { numbered } from "../../../ui/frontend/export/page_export.js";
-import { addTokens } from "./tokens.js";
 
 /** @import { ExplorePage } from "../../../explore/frontend/types.js" */
 /** @import { Figure, ShownDrawing, Table } from "../../../ui/frontend/export/types.js" */
@@ -65,10 +66,7 @@ function addLegend(figure, kinds, colour, y) {
 
 /** A colour light enough to be written on; paper where there is none. @param {string} colour as #rrggbb */
 function tinted(colour) {
-  if (!colour) return PRINT_COLOURS.paper;
-  const parts = [1, 3, 5].map((place) => Number.parseInt(colour.slice(place, place + 2), 16));
-  const light = parts.map((part) => Math.round(255 - TINT * (255 - part)));
-  return `#${light.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+  return colour ? hexColour(tint(colour, TINT)) : PRINT_COLOURS.paper;
 }
 
 /** @param {LabelledToken[]} tokens @param {TokenLabelsAnswer} meta @returns {Record<string, Table>} */

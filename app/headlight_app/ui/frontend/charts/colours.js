@@ -53,6 +53,17 @@ export function colour(share, scale = CIVIDIS) {
   return scale[low].map((value, channel) => Math.round(value + rest * (scale[low + 1][channel] - value)));
 }
 
+/** A colour as files have it. @param {number[]} channels red, green, blue */
+export function hexColour(channels) {
+  return `#${channels.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** A colour (#rrggbb) mixed into white. @param {string} ink @param {number} share of it */
+export function tint(ink, share) {
+  const channels = [1, 3, 5].map((place) => Number.parseInt(ink.slice(place, place + 2), 16));
+  return channels.map((channel) => Math.round(255 - share * (255 - channel)));
+}
+
 /** Black or white, whichever is read better on a colour. @param {number[]} ground red, green, blue */
 export function readableInk(ground) {
   return luminance(ground) > 0.179 ? "#000" : "#fff"; // where both are read equally well

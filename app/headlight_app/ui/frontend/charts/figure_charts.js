@@ -1,24 +1,25 @@
 // Charts within a figure: curves and maps over numbers, and bars with their numbers.
 
-import { HEAD_COLOURS } from "./colours.js";
+import { HEAD_COLOURS, NEGATIVE_COLOUR } from "./colours.js";
 import { addLines, addWords, fitText, LABEL_SIZE, LINE_HEIGHT, PRINT_COLOURS, textWidth } from "./figure_text.js";
 import { createScale, formatMark, ticks } from "./scale.js";
 
 /** @import { TextLine } from "../export/contract.js" */
 /** @import { Box, Figure } from "../export/types.js" */
-/** @typedef {{ name: string, values: ArrayLike<number>, isBroken?: boolean, stroke?: string }} Series */
-/** @typedef {{ stroke: string, stroke_width: number, dashed: boolean }} LineStyle */
+/** @typedef {{ name: string, values: ArrayLike<number>, isBroken?: boolean, stroke?: string, isFaint?: boolean }} Series */
+/** @typedef {{ stroke: string, stroke_width: number, dashed: boolean, opacity: number }} LineStyle */
 /**
  * @typedef {object} LineChart
- * @property {Series[]} series @property {number[]} x @property {string} xTitle @property {string} yTitle
+ * @property {Series[]} series @property {number[]} x @property {string} [xTitle] @property {string} yTitle
  * @property {string[]} [labels] of named places @property {boolean} [isLogX] @property {boolean} [isLogY]
  * @property {boolean} [fromZero] whether 0 belongs to the values @property {number} [parts] of the axes, about
  * @property {boolean} [hasLegend]
  */
-/** @typedef {{ label: string, values: (number | null)[] }} Bars values between 0 and `most`, one for each kind of bar */
+/** @typedef {{ label: string, values: (number | null)[] }} Bars values up to `most`, one for each kind of bar */
 
 const CHART_HEIGHT = 17.4; // in the size of its words
 const MAP_HEIGHT = 26; // of a map that is not square
+const FAINT = 0.3; // how much is left of a line that others stand out from
 const DOT = 0.39; // of a point, where few have names
 const BAR_COLOURS = [PRINT_COLOURS.line, PRINT_COLOURS.beam];
 
@@ -44,9 +45,9 @@ export function addLineChart(figure, chart, box) {
   series.forEach((one, place) => {
     const points = Array.from(one.values, (value, at) => [along.place(x[at]), up.place(value)]);
     addCurve(figure, points, lineStyle(figure, one, place));
-    if (labels) addDots(figure, points, lineStyle(figure, one, place).stroke);
+    if (labels && !one.isFaint) addDots(figure, points, lineStyle(figure, one, place).stroke);
   });
-  const end = addTitleBelow(figure, xTitle, left, bottom, box);
+  const end = xTitle ? addTitleBelow(figure, xTitle, left, bottom, box) : bottom + 1.5 * LINE_HEIGHT * figure.look.size;
   return hasLegend && series.length > 1 ? addLegend(figure, series, { ...box, y: end }) : end;
 }
 
@@ -110,7 +111,11 @@ function addMarksBelow(figure, marks, place, bottom) {
 
 /** @param {Figure} figure @param {string[]} labels @param {number[]} places @param {number} bottom of the chart */
 function addPlaces(figure, labels, places, bottom) {
+  const { size } = figure.look;
+  const widest = Math.max(...labels.map((label) => textWidth(label, size))) + size;
+  const every = Math.max(Math.ceil(widest / Math.abs((places[1] ?? Infinity) - places[0])), 1);
   labels.forEach((label, place) => {
+    if (place % every) return;
     const isLast = place === labels.length - 1; // its name would stand out of the box
     addBelow(figure, label, places[place], bottom, isLast ? "end" : "middle");
   });
@@ -128,7 +133,7 @@ function addCurve(figure, points, style) {
   for (const point of [...points, [NaN, NaN]]) {
     if (point.every(Number.isFinite)) run.push(...point);
     else {
-      if (run.length > 2) figure.shapes.push({ kind: "polyline", points: run, opacity: 1, ...style });
+      if (run.length > 2) figure.shapes.push({ kind: "polyline", points: run, ...style });
       run = [];
     }
   }
@@ -142,13 +147,15 @@ function addDots(figure, points, fill) {
 }
 
 /**
- * Bars in rows: a label, a bar for each value (null: it has none), and the numbers; gives their lower end.
- * @param {Figure} figure @param {{ rows: Bars[], kinds: string[], most: number, format: (value: number) => string, missing: string }} chart
+ * Bars in rows: a label, a bar for each value (null: it has none), and the numbers; gives their lower end. Bars begin at
+ * zero, and `least` is below it where some lead the other way.
+ * @param {Figure} figure
+ * @param {{ rows: Bars[], kinds: string[], least?: number, most: number, format: (value: number) => string, missing: string }} chart
  * @param {Box} box
  */
-export function addBars(figure, { rows, kinds, most, format, missing }, box) {
+export function addBars(figure, { rows, kinds, least = 0, most, format, missing }, box) {
   const numbers = rows.map(({ values }) => values.map((value) => (value === null ? missing : format(value))));
-  const label = Math.min(Math.max(...rows.map((row) => textWidth(row.label, LABEL_SIZE)), 6) + 1.5, box.width * 0.35);
+  const label = Math.min(Math.max(...rows.map((row) => textWidth(row.label, LABEL_SIZE)), 6) + 1.5, box.width * 0.42);
   const column = Math.max(...numbers.flat().map((text) => textWidth(text, LABEL_SIZE)), 4) + 1.5;
   const track = box.width - label - column * kinds.length;
   const height = LABEL_SIZE * LINE_HEIGHT + 0.6;
@@ -158,9 +165,12 @@ export function addBars(figure, { rows, kinds, most, format, missing }, box) {
     addWords(figure, name, box.x, base, { anchor: "start", room: label - 1 });
     values.forEach((value, kind) => {
       const thick = (height - 1) / values.length;
-      const width = Math.max(((value ?? 0) / (most || 1)) * track, value === null ? 0 : 0.15);
-      const place = { x: box.x + label, y: y + 0.3 + kind * thick, width, height: thick };
-      if (width > 0) figure.shapes.push({ kind: "rectangle", ...place, fill: barColour(kind, kinds.length) });
+      const unit = track / (most - least || 1);
+      const [from, to] = [Math.max(Math.min(value ?? 0, 0), least), Math.min(Math.max(value ?? 0, 0), most)];
+      const width = Math.max((to - from) * unit, value === null ? 0 : 0.15);
+      const place = { x: box.x + label + (from - least) * unit, y: y + 0.3 + kind * thick, width, height: thick };
+      const fill = (value ?? 0) < 0 ? NEGATIVE_COLOUR : barColour(kind, kinds.length);
+      if (width > 0) figure.shapes.push({ kind: "rectangle", ...place, fill });
       const x = box.x + label + track + column * (kind + 1);
       addWords(figure, numbers[row][kind], x, base, { anchor: "end", room: column });
     });
@@ -194,7 +204,7 @@ export function addLegend(figure, series, box) {
     const long = textWidth(one.name, size) + 3.5 * size;
     if (x > box.x && x + long > box.x + box.width) [x, y] = [box.x, y + size * LINE_HEIGHT];
     const points = [x, y + size, x + 1.75 * size, y + size];
-    figure.shapes.push({ kind: "polyline", points, opacity: 1, ...lineStyle(figure, one, place) });
+    figure.shapes.push({ kind: "polyline", points, ...lineStyle(figure, one, place) });
     addLines(figure, [one.name], x + 2.2 * size, y);
     x += long;
   });
@@ -208,9 +218,11 @@ function addLine({ shapes, look }, points, isGrid = false) {
 }
 
 /** @param {Figure} figure @param {Omit<Series, "values">} series @param {number} place @returns {LineStyle} */
-function lineStyle({ look }, { isBroken, stroke }, place) {
+function lineStyle({ look }, { isBroken, stroke, isFaint }, place) {
   const colour = place % HEAD_COLOURS.length;
+  if (isFaint) return { stroke: look.quiet, stroke_width: look.thin, dashed: false, opacity: FAINT };
   return {
+    opacity: 1,
     stroke: stroke ?? (colour ? HEAD_COLOURS[colour] : look.beam),
     stroke_width: look.thick,
     dashed: isBroken ?? place >= HEAD_COLOURS.length,

@@ -14,6 +14,7 @@ export const PRINT_COLOURS = {
   quiet: "#565b66",
   line: "#b9bcc4",
   beam: "#c47a0a",
+  minus: "#2f6fb0",
   ground: "#eceae5",
   paper: "#ffffff",
   size: LABEL_SIZE,
@@ -26,11 +27,19 @@ export const SCREEN_LOOK = {
   quiet: "var(--quiet)",
   line: "color-mix(in srgb, var(--ink) 45%, var(--surface))",
   beam: HEAD_COLOURS[0],
+  minus: "var(--minus)",
   ground: "var(--line)",
   paper: "var(--surface)",
   size: 12,
   thin: 1,
   thick: 2.5,
+};
+/** In the sizes of the screen and the colours of print: `addDrawing` brings it to a figure's size. @type {Look} */
+export const PRINT_SHEET = {
+  ...PRINT_COLOURS,
+  size: SCREEN_LOOK.size,
+  thin: SCREEN_LOOK.thin,
+  thick: SCREEN_LOOK.thick,
 };
 export const PRINT_FONT = "Helvetica, Arial, sans-serif";
 export const LINE_HEIGHT = 1.35; // of a line of text, in its size
@@ -127,12 +136,13 @@ export function addTitle(figure) {
 
 /**
  * The lines beneath a figure: its rules, and its provenance if wanted; they complete the figure's height.
- * @param {Figure} figure @param {string[]} rules @param {string} foot @param {number} y
+ * @param {Figure} figure @param {string[]} rules @param {string[]} foot @param {number} y
  */
 export function addFoot(figure, rules, foot, y) {
   const { width } = figure;
   const fill = PRINT_COLOURS.quiet;
   y = addLines(figure, wrapText(rules.join(" · "), LABEL_SIZE, width - 4), 2, y + 0.5, { fill });
-  if (foot) y = addLines(figure, wrapText(foot, FOOT_SIZE, width - 4), 2, y + 0.5, { size: FOOT_SIZE, fill });
+  for (const line of foot.filter(Boolean))
+    y = addLines(figure, wrapText(line, FOOT_SIZE, width - 4), 2, y + 0.5, { size: FOOT_SIZE, fill });
   figure.height = y + 1.5;
 }

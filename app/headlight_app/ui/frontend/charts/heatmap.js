@@ -156,8 +156,8 @@ function addMarks({ shapes, look }, { x, y, width, height, columns }, rows, key,
 }
 
 /** The page's own colours, for a canvas. @param {CanvasStyle} style */
-function lookOf({ ink, quiet, line, beam, raised, surface, type }) {
-  return { ink, quiet, line, beam, ground: raised, paper: surface, size: 12 * type, thin: 1, thick: 2 };
+export function lookOf({ ink, quiet, line, beam, minus, raised, surface, type }) {
+  return { ink, quiet, line, beam, minus, ground: raised, paper: surface, size: 12 * type, thin: 1, thick: 2 };
 }
 
 /**

@@ -2,8 +2,10 @@
 
 import { PRINT_FONT } from "./figure_text.js";
 
-/** @import { Polyline, TextLine } from "../export/contract.js" */
-/** @import { RectangleShape, Shape } from "../export/types.js" */
+/** @import { Curve, Polyline, TextLine } from "../export/contract.js" */
+/** @import { CircleShape, RectangleShape, Shape } from "../export/types.js" */
+
+const DASH = [4, 3]; // pixels
 
 /** @param {CanvasRenderingContext2D} context @param {Shape[]} shapes @param {string} [font] */
 export function paintShapes(context, shapes, font = PRINT_FONT) {
@@ -11,31 +13,43 @@ export function paintShapes(context, shapes, font = PRINT_FONT) {
   for (const shape of shapes) {
     if (shape.kind === "heatmap" && shape.image)
       context.drawImage(shape.image, shape.x, shape.y, shape.width, shape.height);
-    else if (shape.kind === "rectangle") paintRectangle(context, shape);
-    else if (shape.kind === "polyline") paintPolyline(context, shape);
+    else if (shape.kind === "rectangle" || shape.kind === "circle") paintArea(context, shape);
+    else if (shape.kind === "polyline" || shape.kind === "curve") paintLine(context, shape);
     else if (shape.kind === "text") paintText(context, shape, font);
   }
 }
 
-/** @param {CanvasRenderingContext2D} context @param {RectangleShape} shape */
-function paintRectangle(context, { x, y, width, height, fill, stroke, stroke_width = 1 }) {
+/** @param {CanvasRenderingContext2D} context @param {RectangleShape | CircleShape} shape */
+function paintArea(context, shape) {
+  const { fill, stroke, stroke_width = 1 } = shape;
+  context.beginPath();
+  if (shape.kind === "circle") context.arc(shape.x, shape.y, shape.radius, 0, 2 * Math.PI);
+  else context.rect(shape.x, shape.y, shape.width, shape.height);
   if (fill) {
     context.fillStyle = fill;
-    context.fillRect(x, y, width, height);
+    context.fill();
   }
   if (!stroke) return;
   context.strokeStyle = stroke;
   context.lineWidth = stroke_width;
-  context.strokeRect(x, y, width, height);
+  context.stroke();
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Polyline} shape */
-function paintPolyline(context, { points, stroke, stroke_width }) {
+/** @param {CanvasRenderingContext2D} context @param {Polyline | Curve} shape */
+function paintLine(context, { kind, points, stroke, stroke_width, opacity, dashed }) {
   context.strokeStyle = stroke;
   context.lineWidth = stroke_width;
+  context.globalAlpha = opacity;
+  context.setLineDash(dashed ? DASH : []);
   context.beginPath();
-  for (let at = 0; at < points.length; at += 2) context.lineTo(points[at], points[at + 1]);
+  if (kind === "curve" && points.length === 8) {
+    const [x, y, ...bends] = points;
+    context.moveTo(x, y);
+    context.bezierCurveTo(.../** @type {[number, number, number, number, number, number]} */ (bends));
+  } else for (let at = 0; at < points.length; at += 2) context.lineTo(points[at], points[at + 1]);
   context.stroke();
+  context.globalAlpha = 1;
+  context.setLineDash([]);
 }
 
 /** @param {CanvasRenderingContext2D} context @param {TextLine} shape @param {string} font */

@@ -1,7 +1,7 @@
 // Parts of figures for print: maps with names at their sides, colour scales, panels side by side.
 
 import { inlineText } from "../dom/dom.js";
-import { CIVIDIS, colour, PURPLE_ORANGE } from "./colours.js";
+import { CIVIDIS, colour, hexColour, PURPLE_ORANGE } from "./colours.js";
 import {
   addLines,
   addTitle,
@@ -14,16 +14,19 @@ import {
 } from "./figure_text.js";
 import { addNames, longestName, nameSteps } from "./heatmap.js";
 
-/** @import { Box, Figure } from "../export/types.js" */
+/** @import { Box, Figure, Look, Shape } from "../export/types.js" */
 /** @typedef {{ down: string, across: string }} Axes what rows and columns are */
 
 export const GAP = 5; // between two panels
 export const MARGIN = 2;
 const MIN_VECTOR_CELL = 1.3; // millimetres a side, from which on cells are drawn one by one
 
-/** A figure for the screen; `words` say what it shows. @param {number} width @param {string} words @returns {Figure} */
-export function beginSheet(width, words) {
-  return { width, height: 0, title: words, palette: [], shapes: [], look: SCREEN_LOOK };
+/**
+ * A figure in pixels; `words` say what it shows.
+ * @param {number} width @param {string} words @param {Look} [look] @returns {Figure}
+ */
+export function beginSheet(width, words, look = SCREEN_LOOK) {
+  return { width, height: 0, title: words, palette: [], shapes: [], look };
 }
 
 /** A figure with its title, and where what follows begins. @param {number} width @param {string} title @param {boolean} [signed] */
@@ -58,13 +61,33 @@ export function titled(figure, title, draw) {
   };
 }
 
+/**
+ * A drawing that was laid out in pixels, as large as its words are in print, or smaller where it would not fit; gives its
+ * lower end.
+ * @param {Figure} figure @param {Pick<Figure, "width" | "height" | "shapes">} drawing @param {Box} box
+ */
+export function addDrawing(figure, { width, height, shapes }, box) {
+  const scale = Math.min(LABEL_SIZE / SCREEN_LOOK.size, box.width / width);
+  figure.shapes.push(...shapes.map((shape) => scaledShape(shape, scale, box)));
+  return box.y + height * scale;
+}
+
+/** @param {Shape} shape @param {number} scale @param {Box} box where its origin lies @returns {Shape} */
+function scaledShape(shape, scale, { x, y }) {
+  if ("points" in shape) {
+    const points = shape.points.map((value, place) => value * scale + (place % 2 ? y : x));
+    return { ...shape, points, stroke_width: shape.stroke_width * scale };
+  }
+  const lengths = ["width", "height", "radius", "size", "text_width", "stroke_width", "left", "top", "gap"];
+  const scaled = Object.entries(shape).map(([name, value]) => [name, lengths.includes(name) ? value * scale : value]);
+  return { ...Object.fromEntries(scaled), x: x + shape.x * scale, y: y + shape.y * scale };
+}
+
 /** The colours of 256 byte codes. @param {boolean} signed */
 export function colourNames(signed) {
   const scale = signed ? PURPLE_ORANGE : CIVIDIS;
-  /** @param {number[]} parts */
-  const hex = (parts) => `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
   return Array.from({ length: 256 }, (_, code) =>
-    code ? hex(colour((code - 1) / 254, scale)) : signed ? PRINT_COLOURS.ground : PRINT_COLOURS.paper,
+    code ? hexColour(colour((code - 1) / 254, scale)) : signed ? PRINT_COLOURS.ground : PRINT_COLOURS.paper,
   );
 }
 
@@ -116,5 +139,6 @@ export function addColourScale(figure, { low, high, words, palette }, x, y) {
   const codes = Uint8Array.from({ length: 128 }, (_, place) => 1 + place * 2);
   const strip = { x: from, y: y + 0.7, width: 24, height: 1.9, rows: 1, columns: 128, codes, gap: 0 };
   figure.shapes.push({ kind: "heatmap", ...strip, ...(palette && { palette }) });
-  return addLines(figure, [words ? `${high}  ${words}` : high], from + 25, y, { fill: PRINT_COLOURS.quiet });
+  const lines = wrapText(words ? `${high}  ${words}` : high, LABEL_SIZE, figure.width - MARGIN - from - 25);
+  return addLines(figure, lines, from + 25, y, { fill: PRINT_COLOURS.quiet });
 }

@@ -57,6 +57,10 @@ export function shapeElement(shape, palette, dash = PRINT_DASH) {
     const { x, y, width, height, fill = "none", stroke, stroke_width } = shape;
     return svg("rect", { x, y, width, height, fill, stroke, "stroke-width": stroke_width });
   }
+  if (shape.kind === "circle") {
+    const { x: cx, y: cy, radius: r, fill = "none", stroke, stroke_width } = shape;
+    return svg("circle", { cx, cy, r, fill, stroke, "stroke-width": stroke_width });
+  }
   if (shape.kind === "curve" || shape.kind === "polyline") {
     const { kind, points, stroke, stroke_width, opacity, dashed } = shape;
     const [from, to] = [points.slice(0, 2).map(roundedNumber), points.slice(2).map(roundedNumber)];

@@ -1,6 +1,15 @@
 // Written from headlight_app/export/contract.py by tests/javascript/contracts.py.
 
-import type { EditOperationRow, FileAnswer, HookPointRow, Question, Request } from "../contract.js";
+import type {
+  Difference,
+  EditOperationRow,
+  FileAnswer,
+  HookPointRow,
+  Question,
+  Request,
+  Sampling,
+  State,
+} from "../contract.js";
 
 /** One run that a page shows: its question, and which heads of which attention. */
 export interface Side {
@@ -40,6 +49,36 @@ export interface ExportTableRequest extends SidesRequest {
   format: string;
 }
 
+/** A program that computes the same, in Python and, where `headlight` has a command for it, for a shell. */
+export interface ProgramAnswer {
+  python: string;
+  shell: string;
+}
+
+/** What a page shows as Python: the weights of each side's heads. */
+export interface ExportProgramRequest extends SidesRequest {
+  sampling?: Sampling | null;
+  generated?: [number, number][];
+  length?: number;
+  stack?: string;
+  layer?: number | null;
+}
+
+/** The parameters of an address, the names of what cannot stand in one, and the whole state for a file. */
+export interface LinkAnswer {
+  query: string;
+  omitted: string[];
+  state: State;
+}
+
+/** The address of a state; what a page knows better than the state says takes its place there. */
+export interface LinkRequest extends Request {
+  state: Partial<State>;
+  side_b?: Difference | null;
+  sampling?: Sampling | null;
+  generated?: [number, number][];
+}
+
 /** A shape that has a place and a size. */
 export interface Box {
   x: number;
@@ -51,6 +90,17 @@ export interface Box {
 /** A rectangle that is filled, framed or both. */
 export interface Rectangle extends Box {
   kind: "rectangle";
+  fill: string;
+  stroke: string;
+  stroke_width: number;
+}
+
+/** A circle around a point that is filled, framed or both. */
+export interface Circle {
+  kind: "circle";
+  x: number;
+  y: number;
+  radius: number;
   fill: string;
   stroke: string;
   stroke_width: number;
@@ -114,7 +164,7 @@ export interface Figure {
   width: number;
   height: number;
   palette: string[];
-  shapes: (Rectangle | Curve | Polyline | TextLine | Heatmap | Stamp)[];
+  shapes: (Rectangle | Circle | Curve | Polyline | TextLine | Heatmap | Stamp)[];
   title: string;
   subject: string;
   keywords: string;
@@ -129,5 +179,7 @@ export interface ExportPdfRequest extends Request {
 export interface ExportRoutes {
   export_origin: { request: ExportOriginRequest; answer: ExportOriginAnswer };
   export_table: { request: ExportTableRequest; answer: FileAnswer };
+  export_program: { request: ExportProgramRequest; answer: ProgramAnswer };
+  link: { request: LinkRequest; answer: LinkAnswer };
   export_pdf: { request: ExportPdfRequest; answer: FileAnswer };
 }

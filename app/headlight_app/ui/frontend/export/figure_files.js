@@ -57,7 +57,8 @@ export function toBase64(bytes) {
 export function pdfRequest({ width, height, title, palette, shapes }, { line, fields }) {
   const encoded = shapes.map((shape) => {
     if (shape.kind === "heatmap") return { ...shape, codes: toBase64(shape.codes), palette: shape.palette ?? null };
-    if (shape.kind === "rectangle") return { fill: "", stroke: "", stroke_width: 0, ...shape };
+    if (shape.kind === "rectangle" || shape.kind === "circle")
+      return { fill: "", stroke: "", stroke_width: 0, ...shape };
     return shape.kind === "text" && !PDF_FONT.test(shape.text) ? textStamp(shape) : shape;
   });
   return { figure: { width, height, title, subject: line, keywords: fields, palette, shapes: encoded } };

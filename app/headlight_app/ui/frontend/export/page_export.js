@@ -1,4 +1,4 @@
-// The menu Export of a page that shows one or two runs: its figure and its numbers, each with its origin.
+// The menu Export of a page: figures and numbers, each with its origin, and what is handed on of the page.
 
 import { addFoot } from "../charts/figure_text.js";
 import { saveBlob } from "../dom/clipboard.js";
@@ -7,33 +7,42 @@ import { askRoute, fetchFile } from "../server.js";
 import { editsInWords } from "../state/provenance.js";
 import { saveFigure, toBase64 } from "./figure_files.js";
 import { ExportMenu, FIGURE_FORMS, NUMBER_FORMS } from "./menu.js";
+import { describeSide, Share } from "./share.js";
 
-/** @import { Side } from "./contract.js" */
 /** @import { FigureForm, NumberForm } from "./menu.js" */
-/** @import { Metadata, ShownSide, ShownView, Table } from "./types.js" */
+/** @import { Shared } from "./share.js" */
+/** @import { Metadata, ShownFigure, ShownView, Table } from "./types.js" */
 
 const LETTERS = "ABCDEFGH"; // of the sides
-const ALL_CHARTS = "all charts";
 const MOST_NUMBERS = 380_000; // of a file: a request holds no more
+
+/** What a page's numbers are besides those of its tables: its own name for them, and how they are saved. */
+/** @typedef {{ title: string, choose(chosen: boolean): void, save(format: NumberForm): Promise<string> }} OtherNumbers */
 
 export class PageExport {
   #api;
   #collect;
-  #menu;
+  #others;
   #which;
   #chart;
 
   /**
-   * @param {ParentNode} place @param {string} api @param {() => boolean} isReady whether the page shows an answer
-   * @param {() => ShownView | Promise<ShownView>} collect what it shows
+   * @param {ParentNode} place @param {string} api
+   * @param {object} page
+   * @param {() => boolean} page.isReady whether it shows an answer
+   * @param {() => ShownView | Promise<ShownView>} page.collect what it shows
+   * @param {() => Shared} page.share @param {OtherNumbers} [page.others]
    */
-  constructor(place, api, isReady, collect) {
+  constructor(place, api, { isReady, collect, share, others }) {
     this.#api = api;
     this.#collect = collect;
+    this.#others = others;
     this.#which = findByTestId(place, "export-which", HTMLSelectElement);
-    this.#chart = findByTestId(place, "export-chart", HTMLSelectElement);
-    this.#menu = new ExportMenu(place, isReady, () => isReady() && this.#list());
-    this.#menu.listen({
+    this.#chart = findByTestId(place, "figure-subject", HTMLSelectElement);
+    this.menu = new ExportMenu(place, isReady, () => isReady() && this.#list());
+    this.share = new Share(place, api, this.menu, share);
+    this.#which.onchange = () => others?.choose(this.#which.value === others.title);
+    this.menu.listen({
       ...Object.fromEntries(FIGURE_FORMS.map((form) => [form, () => this.#saveFigure(form)])),
       ...Object.fromEntries(NUMBER_FORMS.map((form) => [form, () => this.#saveTable(form)])),
     });
@@ -41,58 +50,78 @@ export class PageExport {
 
   /** @param {{ writes_pdf: boolean }} data */
   update({ writes_pdf: writesPdf }) {
-    this.#menu.offerPdf(writesPdf);
+    this.menu.offerPdf(writesPdf);
   }
 
   end() {
-    this.#menu.end();
+    this.menu.end();
   }
 
   async #list() {
     this.#which.hidden = this.#chart.hidden = true; // where there is nothing to choose from
-    const { tables, charts } = await this.#collect();
-    listNames(this.#which, Object.keys(tables));
-    if (charts) listNames(this.#chart, [ALL_CHARTS, ...Object.keys(charts)]);
+    const { tables, charts, note } = await this.#collect();
+    listNames(this.#which, [...Object.keys(tables), ...(this.#others ? [this.#others.title] : [])]);
+    this.#others?.choose(this.#which.value === this.#others.title);
+    listNames(this.#chart, Object.keys(charts));
+    if (note) this.menu.say(note);
   }
 
   /** @param {FigureForm} form */
   async #saveFigure(form) {
-    const page = await this.#collect();
-    const view = { ...page, ...page.charts?.[this.#chart.value] };
-    const { width, title, foot } = this.#menu.figureOptions;
-    const metadata = await this.#metadata(view);
-    const { figure, y } = view.draw(width, title);
-    addFoot(figure, [view.shown], foot ? metadata.line : "", y);
-    this.#menu.say(
-      await saveFigure(figure, metadata, view.name, form, (request) => fetchFile(this.#api, "export_pdf", request)),
-    );
+    const view = await this.#collect();
+    const chosen = view.charts[this.#chart.value] ?? Object.values(view.charts)[0];
+    if (!chosen) throw new Error("This page shows nothing now that could be drawn.");
+    const drawing = await chosen();
+    const { width, title, foot } = this.menu.figureOptions;
+    const { figure, metadata } = await this.figure(view, drawing, { width, title, foot });
+    const writePdf = (/** @type {Parameters<Parameters<typeof saveFigure>[4]>[0]} */ request) =>
+      fetchFile(this.#api, "export_pdf", request);
+    this.menu.say(await saveFigure(figure, metadata, drawing.name, form, writePdf));
+  }
+
+  /**
+   * A drawing as a figure, and what it says of itself.
+   * @param {Pick<ShownView, "sides">} view @param {ShownFigure} drawing
+   * @param {{ width: number, title: string, foot: boolean }} options `foot`: whether its origin is drawn below
+   */
+  async figure(view, drawing, { width, title, foot }) {
+    const { metadata, address } = await this.#origin(view, drawing);
+    const { figure, y } = drawing.draw(width, title);
+    addFoot(figure, [drawing.shown], foot ? [metadata.line, address] : [], y);
+    return { figure, metadata };
   }
 
   /** @param {NumberForm} format */
   async #saveTable(format) {
+    const name = this.#which.value;
+    if (this.#others && name === this.#others.title)
+      return this.menu.say(`${await this.#others.save(format)} is saved.`);
     const view = await this.#collect();
-    const table = view.tables[this.#which.value];
+    const table = view.tables[name];
     if (!table) throw new Error("The page shows no such numbers now.");
-    const shown = table.sides ? this.#which.value : `${this.#which.value}: ${view.shown}`;
-    const file = await fetchFile(this.#api, "export_table", {
-      ...origin({ sides: table.sides ?? view.sides }, shown),
-      format,
-      table: encodeTable(table),
-    });
+    const sides = (table.sides ?? view.sides).map(describeSide);
+    const shown = table.shown ? `${name}: ${table.shown}` : name;
+    const file = await fetchFile(this.#api, "export_table", { sides, shown, format, table: encodeTable(table) });
     saveBlob(file.name, file);
-    this.#menu.say(`${file.name} is saved.`);
+    this.menu.say(`${file.name} is saved.`);
   }
 
-  /** @param {ShownView} view @returns {Promise<Metadata>} */
-  async #metadata(view) {
-    const { meta } = await askRoute(this.#api, "export_origin", origin(view, view.shown));
-    const changes = view.sides.map(({ question, tokens, source_tokens }) =>
+  /**
+   * What a figure says of itself, and the address for its foot.
+   * @param {Pick<ShownView, "sides">} view @param {ShownFigure} drawing
+   * @returns {Promise<{ metadata: Metadata, address: string }>}
+   */
+  async #origin(view, drawing) {
+    const sides = drawing.sides ?? view.sides;
+    const asked = { sides: sides.map(describeSide), shown: drawing.shown };
+    const { meta } = await askRoute(this.#api, "export_origin", asked);
+    const changes = sides.map(({ question, tokens, source_tokens }) =>
       editsInWords({ catalogue: meta, latestAnswer: { tokens, source_tokens } }, question.edits),
     );
-    return {
-      line: originLine(meta.sides, changes),
-      fields: JSON.stringify({ ...meta.provenance, changes: changes.length > 1 ? changes : changes[0] }),
-    };
+    const { link, drawn } = await this.share.address();
+    const fields = { ...meta.provenance, changes: changes.length > 1 ? changes : changes[0], address: link };
+    const metadata = { line: originLine(meta.sides, changes), fields: JSON.stringify(fields) };
+    return { metadata, address: drawn };
   }
 }
 
@@ -100,7 +129,7 @@ export class PageExport {
 function listNames(list, names) {
   const chosen = names.includes(list.value) ? list.value : names[0];
   list.replaceChildren(...names.map((name) => new Option(name, name, false, name === chosen)));
-  list.hidden = false;
+  list.hidden = names.length < 2;
 }
 
 /**
@@ -116,23 +145,18 @@ export function originLine(sides, changes) {
   return [...named, ...sides[0].slice(-1)].join(" · ");
 }
 
-/** @param {Pick<ShownView, "sides">} view @param {string} shown */
-function origin({ sides }, shown) {
-  return { shown, sides: sides.map(describeSide) };
-}
-
-/** @param {ShownSide} side @returns {Side} */
-function describeSide({ question, attention_group = "", heads = [] }) {
-  return { question, attention_group, heads };
-}
-
 /** As the server reads it. @param {Table} table */
-export function encodeTable({ name, axes, labels, values }) {
+function encodeTable({ name, axes, labels, values }) {
   if (values.length > MOST_NUMBERS)
     throw new Error(
       `That is ${values.length.toLocaleString("en")} numbers; this page saves at most ${MOST_NUMBERS.toLocaleString("en")} as a file.`,
     );
   return { name, axes, labels, values: toBase64(new Uint8Array(values.buffer, values.byteOffset, values.byteLength)) };
+}
+
+/** Tables that say what the drawing beside them shows. @param {Record<string, Table>} tables @param {string} shown */
+export function explained(tables, shown) {
+  return Object.fromEntries(Object.entries(tables).map(([title, table]) => [title, { shown, ...table }]));
 }
 
 /** Places in front keep equal names apart, and a spreadsheet from taking one for a formula. @param {{ text: string }[]} tokens */

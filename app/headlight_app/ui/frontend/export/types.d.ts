@@ -1,10 +1,15 @@
 // Figures for print, and numbers to be saved, as every page lays them out.
 
-import type { Question } from "../contract.js";
-import type { Curve, Heatmap, Polyline, Rectangle, Stamp, TextLine } from "./contract.js";
+import type { Question, State } from "../contract.js";
+import type { Circle, Curve, Heatmap, Polyline, Rectangle, Stamp, TextLine } from "./contract.js";
 
 /** A rectangle that is filled, framed or both. */
-export type RectangleShape = Omit<Rectangle, "fill" | "stroke" | "stroke_width"> & Partial<Rectangle>;
+export type RectangleShape = Omit<Rectangle, keyof Ink> & Ink;
+
+/** The same round a point. */
+export type CircleShape = Omit<Circle, keyof Ink> & Ink;
+
+type Ink = Partial<Pick<Rectangle, "fill" | "stroke" | "stroke_width">>;
 
 /** A map as it is drawn here: its codes are bytes. */
 export interface CellsShape extends Omit<Heatmap, "codes" | "palette"> {
@@ -14,7 +19,7 @@ export interface CellsShape extends Omit<Heatmap, "codes" | "palette"> {
   image?: HTMLCanvasElement;
 }
 
-export type Shape = TextLine | RectangleShape | Curve | Polyline | CellsShape | Stamp;
+export type Shape = TextLine | RectangleShape | CircleShape | Curve | Polyline | CellsShape | Stamp;
 
 /** Shapes, in millimetres for print and in pixels on the screen. */
 export interface Figure {
@@ -33,6 +38,7 @@ export interface Look {
   quiet: string;
   line: string;
   beam: string;
+  minus: string;
   ground: string;
   paper: string;
   size: number;
@@ -60,6 +66,24 @@ export interface Table {
   values: Float32Array;
   /** The runs that they are from, where those are not the page's own. */
   sides?: ShownSide[];
+  /** What they are, in words, where their title does not say it. */
+  shown?: string;
+}
+
+/** What a link to a page must know besides what was chosen there. */
+export interface SharedPage {
+  path: string;
+  /** The title of a model that only this visitor can open; empty for any other. */
+  own_model: string;
+  own_image_prefix: string;
+  /** Where others find the page; empty where it is not known. */
+  room_address: string;
+}
+
+/** The same of a page that knows only its own part of what was chosen. */
+export interface SharedState {
+  page: SharedPage;
+  state: State;
 }
 
 /** One run that a page shows: the question, which of its heads are shown, and the tokens that edits name. */
@@ -73,22 +97,26 @@ export interface ShownSide {
 
 /** A figure, and what it shows in words. */
 export interface ShownFigure {
+  /** Of its file. */
+  name: string;
   shown: string;
+  /** The runs that it is from, where those are not the page's own. */
+  sides?: ShownSide[];
   /** The figure without what stands at its foot, and where that would begin. */
   draw(width: number, title: string): { figure: Figure; y: number };
 }
 
 /** A drawing and its numbers, to be exported. */
 export interface ShownDrawing extends ShownFigure {
-  /** Of its files. */
-  name: string;
   /** By what a person calls them. */
   tables: Record<string, Table>;
 }
 
-/** What a page shows, to be exported. */
-export interface ShownView extends ShownDrawing {
+/** What a page shows, to be exported: each figure and table by what a person calls it, that at hand first. */
+export interface ShownView {
   sides: ShownSide[];
-  /** One chart each, where the page has several, by its title; with the runs it is from where those are not the page's own. */
-  charts?: Record<string, ShownFigure & { sides?: ShownSide[] }>;
+  charts: Record<string, () => ShownFigure | Promise<ShownFigure>>;
+  tables: Record<string, Table>;
+  /** What cannot leave as it is, and why. */
+  note?: string;
 }

@@ -1,98 +1,91 @@
 // The chosen heads as lines between two columns of tokens, each head in its colour.
 
 import { HEAD_COLOURS, NEGATIVE_COLOUR } from "../charts/colours.js";
-import { context2d, hidpiContext, inlineText, truncateText } from "../dom/dom.js";
+import { addConnections, layoutConnections } from "../charts/connections.js";
+import { lookOf } from "../charts/heatmap.js";
+import { paintShapes } from "../charts/paint_shapes.js";
+import { beginSheet } from "../charts/shapes.js";
+import { hidpiContext } from "../dom/dom.js";
 import { currentStyle, plotHeight } from "../heads/measurements.js";
 import { MAX_LINE_HEADS, magnitude, SHOWN, shownMatrix, stateAt, valueAt } from "../state/head_matrix.js";
 import { remembered } from "../state/memory.js";
 import { activeColumn, activeRows, hoveredColumn } from "../state/token_selection.js";
 
+/** @import { Connection, ConnectionsLayout, TokenColumn } from "../charts/connections.js" */
 /** @import { HeadMatrix, Page, Plot } from "../types.js" */
 
 const MANY_TOKENS = 100; // tokens; past that only the strongest lines of each are drawn
 const LINES_PER_ROW = 6;
-export const FAINT = 0.06; // how much is left of lines that others stand out from
+const FAINT = 0.06; // how much is left of lines that others stand out from
 
-/** @typedef {{ rows: number, step: number, left: number, right: number, top: number, width: number, size: number }} LinesLayout */
 /** @typedef {{ column: number, number: number }} Line */
 /** @typedef {(row: number, column: number) => boolean} LineFilter */
-/**
- * The lines of one row of one head, which has a colour of its own where there are several.
- * @typedef {object} RowLines
- * @property {number} row
- * @property {Float32Array} numbers
- * @property {{ colour: string, broken: boolean } | null} head
- * @property {boolean} strong
- * @property {LineFilter | null} chosen
- */
 
-const memory = remembered(() => ({ layout: /** @type {LinesLayout | null} */ (null) }));
+const memory = remembered(() => ({ layout: /** @type {ConnectionsLayout | null} */ (null) }));
 const linesOf = remembered((/** @type {HeadMatrix} */ _) => /** @type {Map<Float32Array, Line[][]>} */ (new Map()));
 
 /** @type {Plot} */
 export const ATTENTION_LINES = { draw: drawAttentionLines, tokenAt: lineTokenAt };
 
+/** The heads that have lines of their own. @param {HeadMatrix} matrix */
+export function lineHeads({ per_head, numbers }) {
+  return per_head.length > 1 ? per_head.slice(0, MAX_LINE_HEADS) : [numbers];
+}
+
 /**
- * @param {CanvasRenderingContext2D} context @param {Page} page @param {HeadMatrix} matrix @param {number} width
- * @returns {LinesLayout}
+ * How far tokens stand apart on the screen, and how large their names are.
+ * @param {Page} page @param {number} count of tokens
  */
-function layoutLines(context, page, matrix, width) {
+function lineSizes(page, count) {
   const large = page.state.choice.panel_size === "large";
   const { type } = currentStyle(page);
-  const rows = Math.max(matrix.rows.labels.length, matrix.columns.labels.length);
   const step =
-    rows > 200
-      ? Math.max(2600 / rows, 3)
-      : Math.min(Math.max((plotHeight(page) - 40) / rows, 13 * type), (large ? 40 : 28) * type);
-  const size = (step < 16 * type ? 10 : 12.5) * type;
-  context.font = `600 ${size}px ${currentStyle(page).font}`;
-  /** @param {string[]} names */
-  const longest = (names) =>
-    Math.max(...names.slice(0, 400).map((name) => context.measureText(inlineText(name)).width), 30);
-  /** @param {string[]} names */
-  const side = (names) => Math.min(longest(names) + 14, width * 0.34);
-  return {
-    rows,
-    step,
-    left: side(matrix.rows.labels),
-    right: width - side(matrix.columns.labels),
-    top: 14 + 12 * type,
-    width,
-    size,
-  };
+    count > 200
+      ? Math.max(2600 / count, 3)
+      : Math.min(Math.max((plotHeight(page) - 40) / count, 13 * type), (large ? 40 : 28) * type);
+  return { step, size: (step < 16 * type ? 10 : 12.5) * type };
 }
 
 /** @param {Page} page @param {HeadMatrix} matrix @param {number} width @param {HTMLCanvasElement} canvas */
 function drawAttentionLines(page, matrix, width, canvas) {
-  const sizes = layoutLines(context2d(canvas), page, matrix, width);
-  memory(page).layout = sizes;
-  const context = hidpiContext(canvas, width, sizes.top + sizes.rows * sizes.step + 6);
-  context.textBaseline = "middle";
-  const rows = activeRows(page, matrix);
+  const style = currentStyle(page);
   const column = activeColumn(page, matrix);
-  drawTokenColumn(context, page, matrix.rows.labels, sizes, "right", sizes.left - 8, "query", rows);
-  drawTokenColumn(
-    context,
-    page,
-    matrix.columns.labels,
-    sizes,
-    "left",
-    sizes.right + 8,
-    "key",
-    column === undefined ? [] : [column],
+  /** @type {[TokenColumn, TokenColumn]} */
+  const sides = [
+    { title: "query", names: matrix.rows.labels, hot: activeRows(page, matrix) },
+    { title: "key", names: matrix.columns.labels, hot: column === undefined ? [] : [column] },
+  ];
+  const figure = beginSheet(width, "", lookOf(style));
+  const count = Math.max(matrix.rows.labels.length, matrix.columns.labels.length);
+  const layout = layoutConnections(sides, { x: 0, y: 0, width }, lineSizes(page, count));
+  memory(page).layout = layout;
+  const end = addConnections(figure, layout, sides, attentionLines(matrix, lineFilter(page, matrix), figure.look.beam));
+  paintShapes(hidpiContext(canvas, width, end + 6), figure.shapes, style.font);
+}
+
+/**
+ * The lines of all heads, each in its colour where there are several: first the faint ones, then those that stand out.
+ * @param {HeadMatrix} matrix @param {LineFilter | null} chosen those that stand out; null: all do
+ * @param {string} beam the colour of one head @returns {Connection[]}
+ */
+export function attentionLines(matrix, chosen, beam) {
+  const heads = lineHeads(matrix);
+  const all = heads.flatMap((numbers, place) =>
+    rowLines(matrix, numbers).flatMap((ends, row) =>
+      ends.map(({ column, number }) => {
+        const strong = !chosen || chosen(row, column);
+        const strength = magnitude(matrix, number);
+        const one = matrix.signed && number < 0 ? NEGATIVE_COLOUR : beam;
+        return {
+          ...{ row, column, strength, strong, dashed: place >= HEAD_COLOURS.length },
+          stroke: heads.length > 1 ? HEAD_COLOURS[place % HEAD_COLOURS.length] : one,
+          opacity: Math.min(strength * 1.1, 1) * (strong ? 1 : FAINT),
+        };
+      }),
+    ),
   );
-  const chosen = lineFilter(page, matrix);
-  const heads = matrix.per_head.length > 1 ? matrix.per_head.slice(0, MAX_LINE_HEADS) : [matrix.numbers];
-  for (const strong of [false, true]) {
-    heads.forEach((numbers, place) => {
-      const head =
-        heads.length > 1
-          ? { colour: HEAD_COLOURS[place % HEAD_COLOURS.length], broken: place >= HEAD_COLOURS.length }
-          : null;
-      for (const row of matrix.rows.labels.keys())
-        drawRowLines(context, page, matrix, sizes, { row, numbers, head, strong, chosen });
-    });
-  }
+  const ordered = [...all.filter(({ strong }) => !strong), ...all.filter(({ strong }) => strong)];
+  return ordered.map(({ strong: _, ...line }) => line);
 }
 
 /**
@@ -109,33 +102,10 @@ function lineFilter(page, matrix) {
 }
 
 /**
- * @param {CanvasRenderingContext2D} context @param {Page} page @param {string[]} names @param {LinesLayout} sizes
- * @param {CanvasTextAlign} align @param {number} x @param {string} title @param {number[]} hot
- */
-function drawTokenColumn(context, page, names, sizes, align, x, title, hot) {
-  context.textAlign = align;
-  context.font = `600 ${11 * currentStyle(page).type}px ${currentStyle(page).font}`;
-  context.fillStyle = currentStyle(page).quiet;
-  context.fillText(title, x, 10 * currentStyle(page).type);
-  const every = Math.max(Math.ceil((11 * currentStyle(page).type) / sizes.step), 1);
-  names.forEach((name, line) => {
-    const marked = hot.includes(line);
-    if (line % every && !marked) return;
-    context.font = `${marked ? "600 " : ""}${sizes.size}px ${currentStyle(page).font}`;
-    context.fillStyle = marked ? currentStyle(page).ink : currentStyle(page).quiet;
-    context.fillText(
-      truncateText(context, inlineText(name), (align === "right" ? x : sizes.width - x) - 4),
-      x,
-      sizes.top + (line + 0.5) * sizes.step,
-    );
-  });
-}
-
-/**
  * The columns to which a row of one head has lines: all that are shown, or of a long text the strongest.
  * @param {HeadMatrix} matrix @param {number} row @param {Float32Array} numbers
  */
-export function visibleKeys(matrix, row, numbers) {
+function visibleKeys(matrix, row, numbers) {
   const count = matrix.columns.labels.length;
   const ends = [];
   for (let column = 0; column < count; column++) {
@@ -158,31 +128,6 @@ function rowLines(matrix, numbers) {
   const found = known.get(numbers) ?? matrix.rows.labels.map((_, row) => visibleKeys(matrix, row, numbers));
   known.set(numbers, found);
   return found;
-}
-
-/**
- * All lines of one row of one head; in a first round the faint ones, in a second those that stand out.
- * @param {CanvasRenderingContext2D} context @param {Page} page @param {HeadMatrix} matrix @param {LinesLayout} sizes
- * @param {RowLines} options
- */
-function drawRowLines(context, page, matrix, sizes, { row, numbers, head, strong, chosen }) {
-  const from = sizes.top + (row + 0.5) * sizes.step;
-  const middle = (sizes.left + sizes.right) / 2;
-  context.setLineDash(head?.broken ? [4, 3] : []);
-  for (const { column, number } of rowLines(matrix, numbers)[row]) {
-    const strength = magnitude(matrix, number);
-    if ((!chosen || chosen(row, column)) !== strong) continue;
-    const to = sizes.top + (column + 0.5) * sizes.step;
-    context.strokeStyle = head ? head.colour : matrix.signed && number < 0 ? NEGATIVE_COLOUR : currentStyle(page).beam;
-    context.globalAlpha = Math.min(strength * 1.1, 1) * (strong ? 1 : FAINT);
-    context.lineWidth = (0.5 + 3.5 * strength) * currentStyle(page).type;
-    context.beginPath();
-    context.moveTo(sizes.left, from);
-    context.bezierCurveTo(middle, from, middle, to, sizes.right, to);
-    context.stroke();
-  }
-  context.globalAlpha = 1;
-  context.setLineDash([]);
 }
 
 /**

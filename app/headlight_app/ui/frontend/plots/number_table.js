@@ -162,7 +162,7 @@ function sharedExponent(matrix) {
 }
 
 /** @param {HeadMatrix} matrix @param {number} number */
-function formatCellNumber(matrix, number) {
+export function formatCellNumber(matrix, number) {
   if (matrix.scale === "probability") return number.toFixed(3).replace(/^0/, "");
   const size = (Math.abs(number) / 10 ** sharedExponent(matrix)).toFixed(2);
   return number < 0 && size !== "0.00" ? `−${size}` : size;

@@ -1,17 +1,24 @@
 // Queries and keys of one head in one plane: the nearer in direction, the higher the score.
 
-import { formatPercent, hidpiContext, inlineText, truncateText } from "../dom/dom.js";
+import { addWords, fitText, textWidth } from "../charts/figure_text.js";
+import { lookOf } from "../charts/heatmap.js";
+import { paintShapes } from "../charts/paint_shapes.js";
+import { beginSheet } from "../charts/shapes.js";
+import { formatPercent, hidpiContext, inlineText } from "../dom/dom.js";
 import { currentStyle, plotHeight } from "../heads/measurements.js";
 import { magnitude, reportTrouble, SHOWN, stateAt, valueAt } from "../state/head_matrix.js";
 import { currentGroup, selectedHeads } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
 import { activeQueries } from "../state/token_selection.js";
 
+/** @import { Figure } from "../export/types.js" */
 /** @import { QkProjectionAnswer } from "../../../explore/frontend/contract.js" */
 /** @import { Found, HeadMatrix, Page, Plot } from "../types.js" */
 
 const KEY_COLOUR = "#3b8fd0";
 const HIT_RADIUS = 16; // pixels within which the pointer finds a point
+const NAME_SIZE = 0.9; // of the size of words
+const MOST_NAME = 90; // pixels of a name
 
 /** @typedef {{ side: "query" | "key", place: number, name: string, x: number, y: number }} PlotPoint */
 /** @typedef {{ all: PlotPoint[], x0: number, y0: number }} PointsLayout */
@@ -23,18 +30,34 @@ export const QUERY_KEY_PLOT = { draw: drawQueryKeyPlot, tokenAt: pointTokenAt };
 
 /** @param {Page} page @param {HeadMatrix} matrix @param {number} width @param {HTMLCanvasElement} canvas */
 function drawQueryKeyPlot(page, matrix, width, canvas) {
-  const [[layer, head]] = selectedHeads(page);
-  const found = page.server.get("qk_projection", { attention: currentGroup(page).name, layer, head });
+  const found = page.server.get("qk_projection", planeQuery(page));
   if (found?.meta.error) return reportTrouble(page, found.meta.error);
+  const style = currentStyle(page);
   const height = Math.min(Math.max(width * 0.9, 260), plotHeight(page));
   const context = hidpiContext(canvas, width, height);
   if (!found) return;
-  const layout = layoutPoints(found, matrix, width, height);
-  memory(page).layout = layout;
-  drawAxes(context, page, found.meta.explained_variance, layout, width, height);
-  drawConnections(context, page, matrix, layout);
-  for (const point of layout.all) drawPoint(context, page, point);
-  drawPointLabels(context, page, layout, width);
+  const figure = { ...beginSheet(width, "", lookOf(style)), height };
+  memory(page).layout = addPlane(figure, page, found, matrix);
+  paintShapes(context, figure.shapes, style.font);
+}
+
+/** What asks for the plane of the chosen head. @param {Page} page */
+export function planeQuery(page) {
+  const [[layer, head]] = selectedHeads(page);
+  return { attention: currentGroup(page).name, layer, head };
+}
+
+/**
+ * The plane on a figure in pixels, which has its height; gives where the points lie.
+ * @param {Figure} figure @param {Page} page @param {Found<QkProjectionAnswer>} found @param {HeadMatrix} matrix
+ */
+export function addPlane(figure, page, found, matrix) {
+  const layout = layoutPoints(found, matrix, figure.width, figure.height);
+  addAxes(figure, found.meta.explained_variance, layout);
+  addConnections(figure, page, matrix, layout);
+  for (const point of layout.all) addPoint(figure, point, isActive(page, point));
+  addPointNames(figure, page, layout);
+  return layout;
 }
 
 /**
@@ -73,26 +96,21 @@ function layoutPoints(found, matrix, width, height) {
   return { all: all.map(({ spot, ...point }) => ({ ...point, x: x(spot[0]), y: y(spot[1]) })), x0: x(0), y0: y(0) };
 }
 
-/**
- * @param {CanvasRenderingContext2D} context @param {Page} page @param {[number, number]} shares
- * @param {PointsLayout} options @param {number} width @param {number} height
- */
-function drawAxes(context, page, shares, { x0, y0 }, width, height) {
-  context.strokeStyle = currentStyle(page).line;
-  context.lineWidth = 1;
-  context.beginPath();
-  context.moveTo(0, y0);
-  context.lineTo(width, y0);
-  context.moveTo(x0, 0);
-  context.lineTo(x0, height);
-  context.stroke();
-  context.font = `${11 * currentStyle(page).type}px ${currentStyle(page).font}`;
-  context.fillStyle = currentStyle(page).quiet;
-  context.textBaseline = "bottom";
-  context.textAlign = "left";
-  context.fillText(`across ${formatPercent(shares[0])}, up ${formatPercent(shares[1])} of the variance`, 4, height - 2);
-  context.textAlign = "right";
-  context.fillText("● query  ■ key", width - 4, height - 2);
+/** @param {Figure} figure @param {[number, number]} shares @param {PointsLayout} layout */
+function addAxes(figure, shares, { x0, y0 }) {
+  const { width, height, look } = figure;
+  const axis = {
+    kind: /** @type {const} */ ("polyline"),
+    stroke: look.line,
+    stroke_width: 1,
+    opacity: 1,
+    dashed: false,
+  };
+  figure.shapes.push({ ...axis, points: [0, y0, width, y0] }, { ...axis, points: [x0, 0, x0, height] });
+  const words = `across ${formatPercent(shares[0])}, up ${formatPercent(shares[1])} of the variance`;
+  const below = { size: NAME_SIZE * look.size, fill: look.quiet, room: width };
+  addWords(figure, words, 4, height - 4, { ...below, anchor: "start" });
+  addWords(figure, "● query  ■ key", width - 4, height - 4, { ...below, anchor: "end" });
 }
 
 /** @param {Page} page @param {PlotPoint} options */
@@ -102,62 +120,58 @@ function isActive(page, { side, place }) {
 
 /**
  * From the queries at hand to the keys that they look at.
- * @param {CanvasRenderingContext2D} context @param {Page} page @param {HeadMatrix} matrix @param {PointsLayout} layout
+ * @param {Figure} figure @param {Page} page @param {HeadMatrix} matrix @param {PointsLayout} layout
  */
-function drawConnections(context, page, matrix, { all }) {
+function addConnections({ shapes, look }, page, matrix, { all }) {
   const keys = all.filter(({ side }) => side === "key");
-  context.strokeStyle = currentStyle(page).beam;
   for (const query of all.filter((point) => point.side === "query" && isActive(page, point))) {
     for (const key of keys) {
       const [row, column] = [matrix.rowOf.get(query.place) ?? 0, matrix.columnOf.get(key.place) ?? 0];
       const strength = stateAt(matrix, row, column) === SHOWN ? magnitude(matrix, valueAt(matrix, row, column)) : 0;
       if (strength < 0.01) continue;
-      context.globalAlpha = Math.min(strength * 1.1, 1);
-      context.lineWidth = (0.5 + 3 * strength) * currentStyle(page).type;
-      context.beginPath();
-      context.moveTo(query.x, query.y);
-      context.lineTo(key.x, key.y);
-      context.stroke();
+      shapes.push({
+        kind: "polyline",
+        points: [query.x, query.y, key.x, key.y],
+        stroke: look.beam,
+        stroke_width: ((0.5 + 3 * strength) * look.size) / 12,
+        opacity: Math.min(strength * 1.1, 1),
+        dashed: false,
+      });
     }
   }
-  context.globalAlpha = 1;
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Page} page @param {PlotPoint} point */
-function drawPoint(context, page, point) {
-  const hot = isActive(page, point);
-  const size = hot ? 6 : 4;
-  context.fillStyle = point.side === "query" ? currentStyle(page).beam : KEY_COLOUR;
-  context.beginPath();
-  if (point.side === "query") context.arc(point.x, point.y, size, 0, 2 * Math.PI);
-  else context.rect(point.x - size + 0.5, point.y - size + 0.5, 2 * size - 1, 2 * size - 1);
-  context.fill();
-  context.strokeStyle = hot ? currentStyle(page).ink : currentStyle(page).surface;
-  context.lineWidth = hot ? 2 : 1;
-  context.stroke();
+/** @param {Figure} figure @param {PlotPoint} point @param {boolean} hot */
+function addPoint({ shapes, look }, { side, x, y }, hot) {
+  const radius = hot ? 6 : 4;
+  const edge = { stroke: hot ? look.ink : look.paper, stroke_width: hot ? 2 : 1 };
+  if (side === "query") shapes.push({ kind: "circle", x, y, radius, fill: look.beam, ...edge });
+  else {
+    const box = { x: x - radius + 0.5, y: y - radius + 0.5, width: 2 * radius - 1, height: 2 * radius - 1 };
+    shapes.push({ kind: "rectangle", ...box, fill: KEY_COLOUR, ...edge });
+  }
 }
 
 /**
  * Names beside the points, as many as find room; those at hand always.
- * @param {CanvasRenderingContext2D} context @param {Page} page @param {PointsLayout} layout @param {number} width
+ * @param {Figure} figure @param {Page} page @param {PointsLayout} layout
  */
-function drawPointLabels(context, page, { all }, width) {
+function addPointNames(figure, page, { all }) {
+  const { ink, quiet } = figure.look;
+  const size = NAME_SIZE * figure.look.size;
   /** @type {number[][]} */
   const taken = [];
-  context.textAlign = "left";
-  context.textBaseline = "middle";
   for (const point of [...all].sort((one, other) => Number(isActive(page, other)) - Number(isActive(page, one)))) {
     const hot = isActive(page, point);
-    context.font = `${hot ? "600 " : ""}${11 * currentStyle(page).type}px ${currentStyle(page).font}`;
-    const name = truncateText(context, inlineText(point.name), 90);
-    const wide = context.measureText(name).width;
-    const x = point.x + 8 + wide > width ? point.x - 8 - wide : point.x + 8;
+    const name = fitText(inlineText(point.name), size, MOST_NAME);
+    const wide = textWidth(name, size, hot);
+    const x = point.x + 8 + wide > figure.width ? point.x - 8 - wide : point.x + 8;
     const box = [x - 2, point.y - 7, x + wide + 2, point.y + 7];
     if (!hot && taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1]))
       continue;
     taken.push(box);
-    context.fillStyle = hot ? currentStyle(page).ink : currentStyle(page).quiet;
-    context.fillText(name, x, point.y);
+    const look = { size, bold: hot, fill: hot ? ink : quiet };
+    addWords(figure, name, x, point.y + 0.35 * size, { anchor: "start", room: wide + 1, ...look });
   }
 }
 

@@ -88,17 +88,24 @@ function hasSpaceBefore(page, { labels, tokens }, line, which) {
 }
 
 /**
- * Shades by the share of the largest sum, so that a long text's small weights can be told apart; the legend says it.
+ * What the queries at hand give each token, and its share of the largest sum, so that a long text's small weights can be
+ * told apart.
  * @param {Page} page @param {HeadMatrix} matrix
  */
-function shadeWords(page, matrix) {
+export function textShades(page, matrix) {
   const rows = activeRows(page, matrix);
   const sums = columnSums(matrix, rows);
-  const column = activeColumn(page, matrix);
   /** @param {number} sum */
   const size = (sum) =>
     Number.isFinite(sum) ? Math.abs(matrix.scale === "linear" && !matrix.signed ? sum - matrix.low : sum) : 0;
   const most = Math.max(...sums.map(size), 1e-9);
+  return { rows, sums, shares: sums.map((sum) => Math.sqrt(size(sum) / most)) };
+}
+
+/** The legend says what the strongest shade is. @param {Page} page @param {HeadMatrix} matrix */
+function shadeWords(page, matrix) {
+  const { rows, sums, shares } = textShades(page, matrix);
+  const column = activeColumn(page, matrix);
   memory(page).largest = Math.max(
     ...sums.map((sum) => (Number.isFinite(sum) ? (matrix.signed ? Math.abs(sum) : sum) : -Infinity)),
   );
@@ -111,7 +118,7 @@ function shadeWords(page, matrix) {
       asks && matrix.rows.tokens[line].some((place) => page.state.choice.pinned.includes(place)),
     );
     if (token.dataset.side === "query") continue;
-    token.style.setProperty("--shade", `${Math.round(Math.sqrt(size(sums[line]) / most) * 100)}%`);
+    token.style.setProperty("--shade", `${Math.round(shares[line] * 100)}%`);
     token.style.setProperty("--tint", matrix.signed && sums[line] < 0 ? NEGATIVE_COLOUR : "var(--beam)");
     token.classList.toggle("faint", Number.isNaN(sums[line]));
     token.classList.toggle("key", line === column);

@@ -19,20 +19,21 @@ from headlight.course.block.recurrence.recall_models import (
 )
 from headlight.course.controls import NumberControl, SeedControl
 from headlight.course.fitting import fit
-from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row
+from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row, verdict_row
 from headlight.course.screen import Answer, Screen
 
 ROWS, TEST_ROWS, LEARNING_RATE = 32, 256, 5e-3
+NEAR, MOST_LAYERS = 2, 4  # a distance in tokens; a depth to compare with one layer
 
 
 def path_length(layers: int, distance: int, steps: int, seed: int) -> Answer:
     """Each network's reach before training, and what it remembers after training, by distance."""
     distances = sorted({1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64} & set(range(1, distance + 1)) | {distance})
-    reach, recall, sizes = {}, {}, {}
+    influences, recall, sizes = {}, {}, {}
     for name, network in NETWORKS.items():
         torch.manual_seed(seed)
         made = network.make(layers)
-        reach[name] = influence(made, distance, seed)
+        influences[name] = influence(made, distance, seed)
         train(made, distance, steps, seed)
         recall[name] = [accuracy(made, each, seed) for each in distances]
         sizes[name] = parameters(made)
@@ -40,9 +41,11 @@ def path_length(layers: int, distance: int, steps: int, seed: int) -> Answer:
         row(_recall_picture(distances, recall), title=f"After {steps} steps of training, each on the same batches"),
         row(_verdict(recall, distances)),
         row(
-            _reach_picture(reach), title="Before training: how much does the last output change with an earlier token?"
+            _reach_picture(influences),
+            title="Before training: how much does the last output change with an earlier token?",
         ),
-        row(_table(sizes, reach, layers, distance)),
+        row(_table(sizes, influences, layers, distance)),
+        *_steps_or_layers(layers, distance, seed),
     )
 
 
@@ -77,6 +80,47 @@ def influence(network: nn.Module, distance: int, seed: int) -> Float[Tensor, " d
     network.zero_grad()
     influences: Tensor = vectors.grad[0].norm(dim=1).flip(0)
     return influences
+
+
+def reach(layers: int, distance: int, seed: int) -> Float[Tensor, " distance"]:
+    """How much the last output of an untrained recurrent network changes with each token, the last one first."""
+    with torch.random.fork_rng(devices=()):
+        torch.manual_seed(seed)
+        return influence(NETWORKS["recurrent"].make(layers), distance, seed)
+
+
+def _steps_or_layers(layers: int, distance: int, seed: int) -> Answer:
+    """The influence of a token over its distance, for one layer and for several."""
+    gradients = {count: reach(count, distance, seed) for count in sorted({1, 2, layers, MOST_LAYERS})}
+    shown = range(1, distance + 1)
+    one, many = gradients[1], gradients[MOST_LAYERS]
+    steps, deeper = float(one[NEAR] / one[distance]), float(one[NEAR] / many[NEAR])
+    network = NETWORKS["recurrent"]
+    return (
+        row(
+            LinesPicture(
+                title="Gradient of the last output by an earlier token's vector",
+                x=list(shown),
+                series={f"{count} layer{'s' if count > 1 else ''}": g[1:] for count, g in gradients.items()},
+                x_title="distance in tokens",
+                y_title="gradient",
+                log_y=True,
+            ),
+            TablePicture(
+                title=f"A token at distance {distance}",
+                columns=("layers", "steps that follow one another", "gradient"),
+                rows=tuple(
+                    (str(count), str(network.steps_in_a_row(distance + 1, count)), float(g[distance]))
+                    for count, g in gradients.items()
+                ),
+            ),
+        ),
+        verdict_row(
+            f"From distance {NEAR} to {distance} one layer's gradient falls by a factor of {steps:,.0f}: each "
+            f"token between is one more step. Going from 1 to {MOST_LAYERS} layers at distance {NEAR} changes it by a "
+            f"factor of {deeper:.2g}. The way from word to word is counted in steps."
+        ),
+    )
 
 
 def _embed(network: nn.Module, ids: Tensor) -> Tensor:

@@ -5,12 +5,15 @@ import { createElement, formatPercent, inlineText } from "../../../../ui/fronten
 import { failureText, isAbort } from "../../../../ui/frontend/server.js";
 import { currentGroup } from "../../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../../ui/frontend/state/memory.js";
+import { drawSigned } from "../../export/layer_figures.js";
+import { runOf } from "../../export/shown_run.js";
 import { askRoute } from "../../server.js";
 import { drawCellTable } from "../cell_table.js";
 import { answerPosition, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "../layer_panel.js";
 import { drawRankedBars } from "../ranked_bars.js";
 
 /** @import { ExploreAnswer, ExplorePage, HeadAblationAnswer, Tab, TableCell } from "../../types.js" */
+/** @import { ShownDrawing } from "../../../../ui/frontend/export/types.js" */
 /** @import { AttentionGroup } from "../../../../ui/frontend/types.js" */
 
 /**
@@ -46,7 +49,7 @@ function ablationState(page, group) {
   return state;
 }
 
-export default /** @type {Tab} */ ({ draw: drawAblation });
+export default /** @type {Tab} */ ({ draw: drawAblation, exported: exportAblation });
 
 /** @param {ExplorePage} page */
 function drawAblation(page) {
@@ -61,7 +64,35 @@ function drawAblation(page) {
   const cells = state.changes.map((line, layer) => line.map((value, head) => headCell(page, layer, head, value)));
   drawProgress(page, group, state);
   drawTable(page, state, cells);
-  drawRanked(page, cells.flat());
+  const [list, entries] = [layerElement(page, "ablation-ranked"), rankedEntries(page, cells.flat())];
+  if (list.parentElement) list.parentElement.hidden = !entries.length;
+  drawRankedBars(list, entries);
+}
+
+/** @param {ExplorePage} page @returns {Promise<ShownDrawing>} */
+async function exportAblation(page) {
+  const group = currentGroup(page);
+  const state = group && ablationState(page, group);
+  if (!state?.meta) throw new Error("No head is turned off yet: start it first, then save what came of it.");
+  const { text, before } = state.meta;
+  const cells = state.changes.map((line, layer) => line.map((value, head) => headCell(page, layer, head, value)));
+  const columns = cells[0].map((_, head) => String(head));
+  const rows = cells.map((line, layer) => ({ label: `L${layer}`, cells: line }));
+  const ranked = { title: "The largest changes", entries: rankedEntries(page, cells.flat()) };
+  return {
+    name: "head-ablation",
+    shown: `each head of ${group.title} turned off alone: change of the log-probability of “${inlineText(text)}” (${formatPercent(2 ** before)} with all heads), in bits`,
+    sides: [{ ...runOf(page), attention_group: group.name }],
+    draw: drawSigned({ columns, rows }, ranked, "bits"),
+    tables: {
+      "Head ablation": {
+        name: "head ablation",
+        axes: ["layer", "head"],
+        labels: [cells.map((_, layer) => String(layer)), columns],
+        values: Float32Array.from(state.changes.flat(), (value) => value ?? Number.NaN),
+      },
+    },
+  };
 }
 
 /**
@@ -99,16 +130,13 @@ function drawTable(page, { meta }, cells) {
 }
 
 /** @param {ExplorePage} page @param {TableCell[]} cells */
-function drawRanked(page, cells) {
-  const list = layerElement(page, "ablation-ranked");
-  const entries = cells
+function rankedEntries(page, cells) {
+  return cells
     .flatMap(({ title, value, layer, head }) =>
       value === null ? [] : { title, value, pick: () => selectHeadOf(page, layer, head) },
     )
     .sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
     .slice(0, RANKED);
-  if (list.parentElement) list.parentElement.hidden = !entries.length;
-  drawRankedBars(list, entries);
 }
 
 /** @param {ExplorePage} page @param {AttentionGroup} group @param {AblationState} state */

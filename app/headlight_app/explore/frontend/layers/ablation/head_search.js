@@ -5,10 +5,13 @@ import { createElement, formatPercent, inlineText, updateChildren } from "../../
 import { failureText, isAbort } from "../../../../ui/frontend/server.js";
 import { switchHeads } from "../../../../ui/frontend/state/head_ablation.js";
 import { remembered } from "../../../../ui/frontend/state/memory.js";
+import { drawSteps } from "../../export/layer_figures.js";
+import { runOf } from "../../export/shown_run.js";
 import { askRoute } from "../../server.js";
 import { answerPosition, layerElement, showLayersMessage } from "../layer_panel.js";
 
 /** @import { AblatedHead, ExplorePage, HeadSearchAnswer, Tab } from "../../types.js" */
+/** @import { ShownDrawing } from "../../../../ui/frontend/export/types.js" */
 /** @import { AttentionGroup } from "../../../../ui/frontend/types.js" */
 
 /**
@@ -19,7 +22,7 @@ import { answerPosition, layerElement, showLayersMessage } from "../layer_panel.
 /** By the question that is searched, so that undo leads back to what was found. */
 const memory = remembered((/** @type {ExplorePage} */ _page) => /** @type {Map<string, Search>} */ (new Map()));
 
-export default /** @type {Tab} */ ({ draw: drawSearch });
+export default /** @type {Tab} */ ({ draw: drawSearch, exported: exportSearch });
 
 /** What is searched on the screen; with other edits it is something else. @param {ExplorePage} page @param {string[]} [edits] */
 function searchedQuestion(page, edits = page.state.answer.question.edits) {
@@ -57,6 +60,32 @@ function drawSearch(page) {
   apply.hidden = !meta.changed || search.applied;
   apply.onclick = () => applySearch(page, meta);
   layerElement(page, "search-applied").hidden = !search.applied;
+}
+
+/** @param {ExplorePage} page @returns {Promise<ShownDrawing>} */
+async function exportSearch(page) {
+  const { meta } = currentSearch(page);
+  if (!meta?.search.leads.length) throw new Error("No head is found yet: start the search first.");
+  const shares = meta.search.leads.map(({ log_probability }) => Math.exp(log_probability));
+  const names = [
+    "all heads on",
+    ...meta.search.heads.map(({ path, head }) => `without ${headTitle(page, path, head)}`),
+  ];
+  const steps = shares.map((share, place) => ({ label: names[place], share }));
+  return {
+    name: "head-search",
+    shown: `the probability of “${inlineText(meta.text)}”, the heads turned off one after another`,
+    sides: [runOf(page)],
+    draw: drawSteps(steps),
+    tables: {
+      "Search of heads": {
+        name: "head search",
+        axes: ["heads", "number"],
+        labels: [names.slice(0, shares.length), ["probability of the answer"]],
+        values: Float32Array.from(shares),
+      },
+    },
+  };
 }
 
 /** @param {ExplorePage} page @param {Search} search */
@@ -107,11 +136,17 @@ function createRow(name, share, before) {
 /** @param {ExplorePage} page @param {AblatedHead} ablated */
 function createHeadButton(page, { path, head }) {
   const { group, layer } = attentionOf(page, path);
-  const where = page.state.answer.attention_groups.length > 1 ? `${group.title}, layer ${layer}` : `Layer ${layer}`;
-  const button = createElement("button", "name", `${where}, head ${head}`);
+  const button = createElement("button", "name", headTitle(page, path, head));
   button.title = "Select this head";
   button.onclick = () => page.change({ attention: group.name, layer, head });
   return button;
+}
+
+/** @param {ExplorePage} page @param {string} path @param {number} head */
+function headTitle(page, path, head) {
+  const { group, layer } = attentionOf(page, path);
+  const where = page.state.answer.attention_groups.length > 1 ? `${group.title}, layer ${layer}` : `Layer ${layer}`;
+  return `${where}, head ${head}`;
 }
 
 /** @param {ExplorePage} page @param {string} path such as "decoder.3.self" @returns {{ group: AttentionGroup, layer: number }} */

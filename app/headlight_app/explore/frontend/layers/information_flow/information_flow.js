@@ -1,16 +1,24 @@
 // The flow graph, token x layer: from the embeddings on top down to the token whose answer is asked for.
 
-import { formatPercent, quotedToken } from "../../../../ui/frontend/dom/dom.js";
+import { LABEL_SIZE, PRINT_SHEET } from "../../../../ui/frontend/charts/figure_text.js";
+import { lookOf } from "../../../../ui/frontend/charts/heatmap.js";
+import { paintShapes } from "../../../../ui/frontend/charts/paint_shapes.js";
+import { addDrawing, beginFigure, beginSheet, MARGIN } from "../../../../ui/frontend/charts/shapes.js";
+import { formatPercent, hidpiContext, inlineText, quotedToken } from "../../../../ui/frontend/dom/dom.js";
 import { LIST_STEPS } from "../../../../ui/frontend/dom/keyboard.js";
 import { currentStyle } from "../../../../ui/frontend/heads/measurements.js";
 import { markTokens } from "../../../../ui/frontend/heads/token_strip.js";
 import { remembered } from "../../../../ui/frontend/state/memory.js";
+import { runOf } from "../../export/shown_run.js";
+import { askFloats } from "../../server.js";
 import { answerPosition, layerElement, selectHeadOf, showLayersMessage } from "../layer_panel.js";
 import { edgeAt, flowColumns, layoutFlow, readEdges } from "./flow_layout.js";
-import { paintFlow } from "./flow_painting.js";
+import { addFlow } from "./flow_painting.js";
 
 /** @import { FlowLayout } from "./flow_layout.js" */
 /** @import { ExplorePage, FlowEdge, InformationFlowAnswer, Tab } from "../../types.js" */
+/** @import { ShownDrawing } from "../../../../ui/frontend/export/types.js" */
+/** @import { Found } from "../../../../ui/frontend/types.js" */
 /** @typedef {FlowLayout & Pick<InformationFlowAnswer, "position" | "layers" | "threshold"> & { hot: number }} FlowGraph hot: the marked edge, or -1 */
 
 const THRESHOLDS = [
@@ -25,28 +33,72 @@ const memory = remembered((/** @type {ExplorePage} */ _page) => ({
   scrolledTo: "",
 }));
 
-export default /** @type {Tab} */ ({ draw: drawFlow });
+export default /** @type {Tab} */ ({ draw: drawFlow, exported: exportFlow });
 
 /** @param {ExplorePage} page */
 function drawFlow(page) {
-  const threshold = drawThreshold(page);
-  const found = page.server.get("information_flow", { query: answerPosition(page), threshold });
+  drawThreshold(page);
+  const found = page.server.get("information_flow", flowQuery(page));
   if (!found) return;
   const { meta } = found;
   if (meta.error) return showLayersMessage(page, meta.error);
-  const { tokens, source_tokens } = page.state.answer;
-  const edges = readEdges(found);
-  const room = {
-    layers: meta.layers,
-    width: flowCanvas(page).parentElement?.clientWidth || USUAL_WIDTH,
-    type: currentStyle(page).type,
-  };
-  const layout = layoutFlow(edges, flowColumns(edges, meta.position, tokens, source_tokens), room);
-  /** @type {FlowGraph} */
-  const graph = { ...layout, position: meta.position, layers: meta.layers, threshold: meta.threshold, hot: -1 };
+  const width = flowCanvas(page).parentElement?.clientWidth || USUAL_WIDTH;
+  const graph = flowGraph(page, found, width, currentStyle(page).type);
   listenToFlow(page, graph);
   markEdge(page, graph, -1);
   scrollToAnswer(page, graph);
+}
+
+/** @param {ExplorePage} page @returns {Promise<ShownDrawing>} */
+async function exportFlow(page) {
+  const found = await askFloats(page, "information_flow", flowQuery(page));
+  const { tokens, source_tokens } = page.state.answer;
+  const { edges, threshold, position } = flowGraph(page, found, USUAL_WIDTH, 1);
+  const name = (/** @type {FlowEdge} */ { layer, kind, source, target }) =>
+    `layer ${layer} ${kind}: ${((kind === "cross" && source_tokens) || tokens)[source].text} → ${tokens[target].text}`;
+  return {
+    name: "information-flow",
+    shown: `information flow to “${inlineText(tokens[position].text)}”: shares of each residual stream from ${formatPercent(threshold)} on`,
+    sides: [runOf(page)],
+    draw(width, title) {
+      const { figure, y } = beginFigure(width, title);
+      const box = { x: MARGIN, y, width: width - 2 * MARGIN };
+      const graph = flowGraph(page, found, (box.width / LABEL_SIZE) * PRINT_SHEET.size, 1);
+      const sheet = beginSheet(graph.width, "", PRINT_SHEET);
+      addFlow(sheet, graph, flowPrediction(page, graph));
+      return { figure, y: addDrawing(figure, sheet, box) };
+    },
+    tables: {
+      "Information flow": {
+        name: "information flow",
+        axes: ["edge", "number"],
+        labels: [edges.map(name), ["share of the stream"]],
+        values: Float32Array.from(edges, ({ share }) => share),
+      },
+    },
+  };
+}
+
+/** What asks for the graph that is shown. @param {ExplorePage} page */
+function flowQuery(page) {
+  return { query: answerPosition(page), threshold: THRESHOLDS[memory(page).step - 1] };
+}
+
+/**
+ * @param {ExplorePage} page @param {Found<InformationFlowAnswer>} found @param {number} width in pixels
+ * @param {number} type by how much letters are enlarged @returns {FlowGraph}
+ */
+function flowGraph(page, found, width, type) {
+  const { position, layers, threshold } = found.meta;
+  const { tokens, source_tokens } = page.state.answer;
+  const edges = readEdges(found);
+  const layout = layoutFlow(edges, flowColumns(edges, position, tokens, source_tokens), { layers, width, type });
+  return { ...layout, position, layers, threshold, hot: -1 };
+}
+
+/** @param {ExplorePage} page @param {FlowGraph} graph */
+function flowPrediction(page, graph) {
+  return page.state.answer.predictions.find(({ position }) => position === graph.position);
 }
 
 /** @param {ExplorePage} page */
@@ -54,7 +106,7 @@ function flowCanvas(page) {
   return layerElement(page, "flow", HTMLCanvasElement);
 }
 
-/** The slider of the smallest share that is shown; it hands out that share. @param {ExplorePage} page */
+/** The slider of the smallest share that is shown. @param {ExplorePage} page */
 function drawThreshold(page) {
   const slider = layerElement(page, "flow-threshold", HTMLInputElement);
   const { step } = memory(page);
@@ -66,7 +118,6 @@ function drawThreshold(page) {
     memory(page).step = Number(slider.value);
     drawFlow(page);
   };
-  return THRESHOLDS[step - 1];
 }
 
 /**
@@ -116,8 +167,10 @@ function markEdge(page, graph, index) {
   graph.hot = index;
   const edge = graph.edges[index];
   const canvas = flowCanvas(page);
-  const prediction = page.state.answer.predictions.find(({ position }) => position === graph.position);
-  paintFlow(canvas, graph, currentStyle(page), prediction);
+  const style = currentStyle(page);
+  const figure = beginSheet(graph.width, "", lookOf(style));
+  addFlow(figure, graph, flowPrediction(page, graph));
+  paintShapes(hidpiContext(canvas, graph.width, graph.height), figure.shapes, style.font);
   const label = graph.columns.find(({ position, side }) => position === graph.position && side === "text")?.label;
   canvas.setAttribute(
     "aria-label",

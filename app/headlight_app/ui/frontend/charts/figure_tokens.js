@@ -1,10 +1,10 @@
 // Tokens in a figure for print, as chips that flow in lines: each on its colour, with what there is to say of it beneath.
 
-import { addWords, LABEL_SIZE, PRINT_COLOURS, textWidth } from "../../../ui/frontend/charts/figure_text.js";
-import { inlineText } from "../../../ui/frontend/dom/dom.js";
+import { inlineText } from "../dom/dom.js";
+import { addWords, LABEL_SIZE, PRINT_COLOURS, textWidth } from "./figure_text.js";
 
-/** @import { Box, Figure } from "../../../ui/frontend/export/types.js" */
-/** @typedef {{ text: string, beneath: string[], fill: string, ink?: string }} PrintedToken */
+/** @import { Box, Figure } from "../export/types.js" */
+/** @typedef {{ text: string, beneath: string[], fill: string, ink?: string, bold?: boolean }} PrintedToken */
 
 const NOTE_SIZE = LABEL_SIZE * 0.82;
 const LINE = 1.3; // of the size of letters
@@ -14,10 +14,10 @@ const [PADDING, GAP] = [1, 1]; // millimetres within a chip and between two
 export function addTokens(figure, tokens, box) {
   const height = LABEL_SIZE * LINE + Math.max(0, ...tokens.map(({ beneath }) => beneath.length)) * NOTE_SIZE * LINE + 1;
   let [x, y] = [box.x, box.y + GAP];
-  for (const { text, beneath, fill, ink = PRINT_COLOURS.ink } of tokens) {
+  for (const { text, beneath, fill, ink = PRINT_COLOURS.ink, bold } of tokens) {
     const name = inlineText(text);
     const widest = Math.max(
-      textWidth(name, LABEL_SIZE),
+      textWidth(name, LABEL_SIZE, bold),
       ...beneath.map((note) => textWidth(note, NOTE_SIZE)),
       LABEL_SIZE,
     );
@@ -26,7 +26,7 @@ export function addTokens(figure, tokens, box) {
     const stroke = { stroke: PRINT_COLOURS.line, stroke_width: 0.15 };
     figure.shapes.push({ kind: "rectangle", x, y, width, height, fill, ...stroke });
     const middle = { anchor: /** @type {const} */ ("middle"), room: width, fill: ink };
-    addWords(figure, name, x + width / 2, y + LABEL_SIZE * 1.1, middle);
+    addWords(figure, name, x + width / 2, y + LABEL_SIZE * 1.1, { ...middle, bold });
     beneath.forEach((note, line) => {
       const base = y + LABEL_SIZE * LINE + (line + 0.8) * NOTE_SIZE * LINE;
       addWords(figure, note, x + width / 2, base, { ...middle, size: NOTE_SIZE });

@@ -11,7 +11,7 @@ import { createPage } from "./page.js";
 // Texts are measured on a canvas, which Node does not have.
 const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
 Object.assign(globalThis, { document: { createElement: () => canvas } });
-const { createFigure } = await import("../../../app/headlight_app/explore/frontend/export/figure.js");
+const { drawHeads, rulesOf } = await import("../../../app/headlight_app/explore/frontend/export/heads_figure.js");
 
 const AXIS = { labels: ["The", " dog"], tokens: [[0], [1]] };
 /** @type {HeadViewAnswer} */
@@ -23,13 +23,8 @@ function linesOfFigure(locked) {
   new Uint8Array(numbers.buffer).set([1, 1, 1, 1], 4 * 8);
   const found = /** @type {Found<HeadViewAnswer>} */ ({ meta: META, numbers });
   const matrix = exactMatrix(createPage().page, found);
-  const { shapes } = createFigure(matrix, ["Layer 0 · Head 0"], {
-    picture: "lines",
-    width: 85,
-    title: "",
-    locked,
-    foot: "",
-  });
+  const shown = { page: createPage().page, matrix, heads: ["Layer 0 · Head 0"], locked };
+  const { shapes } = drawHeads("lines", shown, 85, "").figure;
   const curves = /** @type {Curve[]} */ (shapes.filter(({ kind }) => kind === "curve"));
   const texts = /** @type {TextLine[]} */ (shapes.filter(({ kind }) => kind === "text"));
   return {
@@ -50,4 +45,19 @@ test("without a locked query all lines are alike, and the head has its name", ()
   const { opacities, bold } = linesOfFigure([]);
   assert.deepEqual([...new Set(opacities)].length, 1);
   assert.deepEqual(bold, ["Layer 0 · Head 0"]);
+});
+
+test("of several heads a map shows the combined one and says so, and lines show each by itself", () => {
+  const numbers = new Float32Array(3 * 4 + 1).fill(0.5);
+  new Uint8Array(numbers.buffer).set([1, 1, 1, 1], 4 * 12);
+  const rules = ["attention weight", "mean of 2 heads"];
+  const found = /** @type {Found<HeadViewAnswer>} */ ({ meta: { ...META, per_head: 2, rules }, numbers });
+  const matrix = exactMatrix(createPage().page, found);
+  const shown = { page: createPage().page, matrix, heads: ["Layer 0 · Head 0", "Layer 1 · Head 2"], locked: [] };
+  const { shapes } = drawHeads("heatmap", shown, 85, "").figure;
+  assert.equal(shapes.filter((shape) => shape.kind === "heatmap" && shape.rows === 2).length, 1);
+  const bold = shapes.flatMap((shape) => (shape.kind === "text" && shape.bold ? shape.text : [])).join(" ");
+  assert.equal(bold, "Mean of 2 heads: Layer 0 · Head 0, Layer 1 · Head 2");
+  assert.deepEqual(rulesOf("heatmap", matrix), rules);
+  assert.deepEqual(rulesOf("lines", matrix), ["attention weight"]);
 });

@@ -1,0 +1,43 @@
+// The screens of the course in the order of the core path: which is next, and how long the rest takes.
+
+/** @import { ContentsEntry, ScreenTitle } from "./contract.js" */
+/** @import { Progress } from "./progress.js" */
+/** @typedef {ScreenTitle & { chapter: string, path: string }} Station a screen with its chapter and `chapter/screen` */
+
+/** All screens. @param {ContentsEntry[]} contents @returns {Station[]} */
+export function allStations(contents) {
+  return contents.flatMap(({ name: chapter, screens }) =>
+    screens.map((screen) => ({ ...screen, chapter, path: `${chapter}/${screen.name}` })),
+  );
+}
+
+/** Those of the core path, in its order. @param {ContentsEntry[]} contents */
+export function corePath(contents) {
+  return allStations(contents)
+    .filter(({ core }) => core)
+    .sort((one, other) => one.core - other.core);
+}
+
+/**
+ * The screen that comes after another: along the core path where that one is on it, else in its chapter and the next.
+ * @param {ContentsEntry[]} contents @param {string} path @returns {Station | undefined}
+ */
+export function nextStation(contents, path) {
+  const core = corePath(contents);
+  const place = core.findIndex((station) => station.path === path);
+  if (place >= 0 && core[place + 1]) return core[place + 1];
+  const all = allStations(contents);
+  return all[all.findIndex((station) => station.path === path) + 1];
+}
+
+/**
+ * How far one has come on the core path: "7 of 20, 25 minutes left".
+ * @param {ContentsEntry[]} contents @param {Progress} progress
+ */
+export function describeProgress(contents, progress) {
+  const core = corePath(contents);
+  const open = core.filter(({ path }) => !progress.isDone(path));
+  const minutes = open.reduce((sum, { minutes }) => sum + minutes, 0);
+  if (!open.length) return `All ${core.length} screens of the core path are done.`;
+  return `${core.length - open.length} of ${core.length} done, ${minutes} ${minutes === 1 ? "minute" : "minutes"} left`;
+}

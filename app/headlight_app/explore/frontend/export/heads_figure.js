@@ -1,0 +1,165 @@
+// The picture of the selected heads as a figure: a map, lines, the shaded text, a table, the plane, or the image.
+
+import { HEAD_COLOURS, hexColour, NEGATIVE_COLOUR, tint } from "../../../ui/frontend/charts/colours.js";
+import { addConnections, layoutConnections } from "../../../ui/frontend/charts/connections.js";
+import { addLegend } from "../../../ui/frontend/charts/figure_charts.js";
+import { addTable } from "../../../ui/frontend/charts/figure_table.js";
+import { addLines, LABEL_SIZE, PRINT_COLOURS, PRINT_SHEET, wrapText } from "../../../ui/frontend/charts/figure_text.js";
+import { addTokens } from "../../../ui/frontend/charts/figure_tokens.js";
+import {
+  addColourScale,
+  addDrawing,
+  addHeatmap,
+  beginFigure,
+  beginSheet,
+  MARGIN,
+} from "../../../ui/frontend/charts/shapes.js";
+import { formatBrief } from "../../../ui/frontend/heads/readout.js";
+import { attentionLines, lineHeads } from "../../../ui/frontend/plots/attention_lines.js";
+import { formatCellNumber } from "../../../ui/frontend/plots/number_table.js";
+import { addPlane } from "../../../ui/frontend/plots/query_key_plot.js";
+import { textShades } from "../../../ui/frontend/plots/shaded_text.js";
+import { beyondEnd } from "../../../ui/frontend/state/colour_range.js";
+import { magnitude, matrixCodes, SHOWN, stateAt, valueAt } from "../../../ui/frontend/state/head_matrix.js";
+
+/** @import { Found, HeadMatrix, Page } from "../../../ui/frontend/types.js" */
+/** @import { Box, Figure } from "../../../ui/frontend/export/types.js" */
+/** @import { TokenColumn } from "../../../ui/frontend/charts/connections.js" */
+/** @import { QkProjectionAnswer } from "../contract.js" */
+
+const MOST_CELLS = 4_096; // of a table
+const STRONGEST = 0.7; // of a colour beneath a number
+const PLANE = 0.7; // height of the plane, in its width
+
+/**
+ * What a figure of heads shows: their matrix, what they are called, the rows that stand out from the rest (none: all do
+ * alike), and, for the plot that needs it, the plane or the image.
+ * @typedef {object} ShownHeads
+ * @property {Page} page @property {HeadMatrix} matrix @property {string[]} heads @property {number[]} locked
+ * @property {Found<QkProjectionAnswer>} [plane] @property {HTMLCanvasElement} [image]
+ */
+/** @typedef {(figure: Figure, shown: ShownHeads, box: Box) => number} AddPicture gives the lower end */
+
+/** @type {Readonly<Record<string, AddPicture>>} */
+export const PICTURES = {
+  heatmap: addMap,
+  lines: addAttentionLines,
+  text: addText,
+  table: addNumbers,
+  qk_projection: addPlanePicture,
+  overlay: addImage,
+};
+
+/**
+ * @param {string} plot @param {ShownHeads} shown @param {number} width @param {string} title
+ * @returns {{ figure: Figure, y: number }}
+ */
+export function drawHeads(plot, shown, width, title) {
+  const { figure, y } = beginFigure(width, title, shown.matrix.signed);
+  const box = { x: MARGIN, y, width: width - 2 * MARGIN };
+  const named =
+    plot === "lines" && shown.heads.length > 1 ? [] : wrapText(headsTitle(shown), LABEL_SIZE, box.width, true);
+  return { figure, y: PICTURES[plot](figure, shown, { ...box, y: addLines(figure, named, box.x, y, { bold: true }) }) };
+}
+
+/** Of several heads what is drawn is the rule by which they are combined. @param {ShownHeads} shown */
+function headsTitle({ matrix, heads }) {
+  const rule = matrix.rules.find((each) => COMBINED.test(each));
+  return rule ? `${rule[0].toUpperCase()}${rule.slice(1)}: ${heads.join(", ")}` : heads.join(", ");
+}
+
+const COMBINED = /^(mean|largest) of \d+ heads$/;
+
+/** By which rules a plot was made. @param {string} plot @param {HeadMatrix} matrix */
+export function rulesOf(plot, matrix) {
+  const rules = matrix.rules.filter((rule) => plot !== "lines" || !COMBINED.test(rule)); // there each head stands by itself
+  return matrix.fitted ? [...rules, matrix.fitted.description] : rules;
+}
+
+/** @type {AddPicture} */
+function addMap(figure, { matrix }, box) {
+  const { rows, columns, signed } = matrix;
+  const axes = { down: "query", across: "key" };
+  const map = { rows: rows.labels, columns: columns.labels, axes, codes: matrixCodes(matrix), signed };
+  return addColourScale(figure, scaleOf(matrix), box.x, addHeatmap(figure, map, box));
+}
+
+/** @param {HeadMatrix} matrix */
+function scaleOf(matrix) {
+  const words = matrix.scale === "linear" ? (matrix.signed ? "white at zero" : "linear scale") : "square-root scale";
+  const [low, high] = [formatBrief(matrix, matrix.low), formatBrief(matrix, matrix.high)];
+  return { low, high: `${high}${beyondEnd(matrix.fitted)}`, words };
+}
+
+/** @type {AddPicture} */
+function addAttentionLines(figure, { matrix, heads, locked }, box) {
+  /** @type {[TokenColumn, TokenColumn]} */
+  const sides = [
+    { title: "query", names: matrix.rows.labels, hot: locked },
+    { title: "key", names: matrix.columns.labels },
+  ];
+  const step = Math.min(Math.max(150 / Math.max(...sides.map(({ names }) => names.length)), 1.5), 4.2);
+  const layout = layoutConnections(sides, box, { step, size: Math.min(LABEL_SIZE * 1.1, step * 0.8) });
+  const chosen = locked.length ? (/** @type {number} */ row) => locked.includes(row) : null;
+  const y = addConnections(figure, layout, sides, attentionLines(matrix, chosen, figure.look.beam));
+  if (heads.length < 2) return y;
+  const named = lineHeads(matrix).map((_, place) => ({
+    name: heads[place],
+    stroke: HEAD_COLOURS[place % HEAD_COLOURS.length],
+  }));
+  return addLegend(figure, named, { ...box, y });
+}
+
+/** @type {AddPicture} */
+function addText(figure, { page, matrix }, box) {
+  const { rows, sums, shares } = textShades(page, matrix);
+  const asked = rows.map((row) => `“${matrix.rows.labels[row].trim()}”`).join(", ");
+  const chips = matrix.columns.labels.map((text, column) => {
+    const colour = matrix.signed && sums[column] < 0 ? NEGATIVE_COLOUR : PRINT_COLOURS.beam;
+    const fill = hexColour(tint(colour, STRONGEST * shares[column]));
+    return { text, beneath: [Number.isNaN(sums[column]) ? "–" : formatCellNumber(matrix, sums[column])], fill };
+  });
+  const y = addLines(figure, wrapText(`What ${asked} looks at`, LABEL_SIZE, box.width), box.x, box.y);
+  return addTokens(figure, chips, { ...box, y });
+}
+
+/** @type {AddPicture} */
+function addNumbers(figure, { matrix }, box) {
+  const { rows, columns } = matrix;
+  const count = rows.labels.length * columns.labels.length;
+  if (count > MOST_CELLS)
+    throw new Error(
+      `A table of ${count.toLocaleString("en")} numbers cannot be read in print. Zoom in, or save the numbers.`,
+    );
+  const cell = (/** @type {number} */ row, /** @type {number} */ column) => {
+    if (stateAt(matrix, row, column) !== SHOWN) return undefined;
+    const number = valueAt(matrix, row, column);
+    const colour = matrix.signed && number < 0 ? NEGATIVE_COLOUR : PRINT_COLOURS.beam;
+    const fill = tint(colour, STRONGEST * Math.sqrt(magnitude(matrix, number)));
+    return { lines: [formatCellNumber(matrix, number)], fill };
+  };
+  const printed = rows.labels.map((label, row) => ({
+    label,
+    cells: columns.labels.map((_, column) => cell(row, column)),
+  }));
+  return addTable(figure, { columns: columns.labels, rows: printed }, box);
+}
+
+/** @type {AddPicture} */
+function addPlanePicture(figure, { page, matrix, plane }, box) {
+  if (!plane) return box.y;
+  const width = (box.width / LABEL_SIZE) * PRINT_SHEET.size;
+  const sheet = { ...beginSheet(width, "", PRINT_SHEET), height: width * PLANE };
+  addPlane(sheet, page, plane, matrix);
+  return addDrawing(figure, sheet, box);
+}
+
+/** @type {AddPicture} */
+function addImage(figure, { image }, box) {
+  if (!image?.width) return box.y;
+  const width = Math.min(box.width, (image.clientWidth / PRINT_SHEET.size) * LABEL_SIZE * 1.5);
+  const height = (width * image.height) / image.width;
+  const png = image.toDataURL("image/png").split(",")[1];
+  figure.shapes.push({ kind: "image", x: box.x, y: box.y + 1, rotation: 0, left: 0, top: 0, width, height, png });
+  return box.y + height + 2;
+}

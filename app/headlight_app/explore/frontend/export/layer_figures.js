@@ -1,0 +1,109 @@
+// What the tab Layers shows as figures: tables on colours, bars, and the norms of the residual stream.
+
+import { formatShort, formatSigned } from "../../../ui/frontend/charts/charts.js";
+import { CIVIDIS, colour, PURPLE_ORANGE } from "../../../ui/frontend/charts/colours.js";
+import { addBars, addLineChart } from "../../../ui/frontend/charts/figure_charts.js";
+import { addTable } from "../../../ui/frontend/charts/figure_table.js";
+import { addColourScale, addPanels, beginFigure, colourNames, titled } from "../../../ui/frontend/charts/shapes.js";
+import { formatPercent } from "../../../ui/frontend/dom/dom.js";
+
+/** @import { LineChart } from "../../../ui/frontend/charts/figure_charts.js" */
+/** @import { PrintedRow } from "../../../ui/frontend/charts/figure_table.js" */
+/** @import { Box, Figure, ShownFigure } from "../../../ui/frontend/export/types.js" */
+/** @import { RankedEntry, TableCell } from "../types.js" */
+
+/** @typedef {{ answer: string, share: number, note: string, asked: boolean }} LensCell its likeliest answer, and what stands below it */
+/**
+ * @typedef {object} ShownLens
+ * @property {string[]} columns @property {{ label: string, cells: LensCell[] }[]} rows
+ * @property {PrintedRow[]} truth what really came, where that is known
+ * @property {LineChart | null} norms
+ */
+
+const WIDEST_CHART = 120; // millimetres
+
+/** @param {((figure: Figure) => (box: Box) => number)[]} panels @param {boolean} signed @returns {ShownFigure["draw"]} */
+function drawPanels(panels, signed) {
+  return (width, title) => {
+    const { figure, y } = beginFigure(width, title, signed);
+    return {
+      figure,
+      y: addPanels(
+        figure,
+        y,
+        panels.map((panel) => panel(figure)),
+        1,
+      ),
+    };
+  };
+}
+
+/** @param {ShownLens} lens @returns {ShownFigure["draw"]} */
+export function drawLens({ columns, rows, truth, norms }) {
+  const printed = rows.map(({ label, cells }) => ({
+    label,
+    cells: cells.map(({ answer, share, note, asked }) => ({
+      lines: [answer, note],
+      fill: colour(Math.sqrt(share), CIVIDIS),
+      bold: asked,
+    })),
+  }));
+  const words = "probability of the likeliest answer, square-root scale";
+  const panels = [
+    (/** @type {Figure} */ figure) => (/** @type {Box} */ box) => {
+      const y = addTable(figure, { columns, rows: [...printed, ...truth] }, box) + 0.8;
+      return addColourScale(figure, { low: "0", high: "1", words }, box.x, y);
+    },
+  ];
+  if (norms) {
+    panels.push((figure) => (box) => addLineChart(figure, norms, { ...box, width: Math.min(box.width, WIDEST_CHART) }));
+  }
+  return drawPanels(panels, false);
+}
+
+/**
+ * Numbers on either side of zero in a table, and the largest of them as bars.
+ * @param {{ columns: string[], rows: { label: string, cells: (TableCell | undefined)[] }[] }} table
+ * @param {{ title: string, entries: RankedEntry[] }} ranked @param {string} unit @returns {ShownFigure["draw"]}
+ */
+export function drawSigned({ columns, rows }, ranked, unit) {
+  const values = rows.flatMap(({ cells }) => cells.map((cell) => Math.abs(cell?.value ?? 0)));
+  const most = Math.max(...values, 1e-9);
+  const printed = rows.map(({ label, cells }) => ({ label, cells: cells.map((cell) => signedCell(cell, most)) }));
+  const ends = { low: formatSigned(-most), high: formatSigned(most), words: `${unit}, white at zero` };
+  return drawPanels(
+    [
+      (figure) => (box) => {
+        const y = addTable(figure, { columns, rows: printed }, box) + 0.8;
+        return addColourScale(figure, { ...ends, palette: colourNames(true) }, box.x, y);
+      },
+      (figure) => titled(figure, ranked.title, (box) => addRanked(figure, ranked.entries, box)),
+    ],
+    true,
+  );
+}
+
+/** @param {TableCell | undefined} cell @param {number} most */
+function signedCell(cell, most) {
+  if (!cell || cell.value === null) return undefined;
+  return {
+    lines: [formatShort(cell.value)],
+    fill: colour(0.5 + cell.value / most / 2, PURPLE_ORANGE),
+    bold: cell.chosen,
+  };
+}
+
+/** @param {Figure} figure @param {RankedEntry[]} entries @param {Box} box */
+function addRanked(figure, entries, box) {
+  const rows = entries.map(({ title, value }) => ({ label: title, values: [value] }));
+  const values = entries.filter(({ total }) => !total).map(({ value }) => value);
+  const ends = { least: Math.min(0, ...values), most: Math.max(0, ...values) };
+  return addBars(figure, { rows, kinds: [""], ...ends, format: formatSigned, missing: "" }, box);
+}
+
+/** How likely an answer is after each of some steps. @param {{ label: string, share: number }[]} steps @returns {ShownFigure["draw"]} */
+export function drawSteps(steps) {
+  const rows = steps.map(({ label, share }) => ({ label, values: [share] }));
+  const chart = { rows, kinds: [""], most: 1, format: formatPercent, missing: "" };
+  return drawPanels([(figure) => (box) => addBars(figure, chart, box)], false);
+}

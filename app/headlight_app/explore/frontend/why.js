@@ -1,0 +1,87 @@
+// Why the likeliest answer leads the second: the parts whose direct contributions to the two logits differ most.
+
+import { formatSigned } from "../../ui/frontend/charts/charts.js";
+import { createElement, quotedToken, updateChildren } from "../../ui/frontend/dom/dom.js";
+import { findByTestId } from "../../ui/frontend/dom/elements.js";
+import { componentName } from "./layers/logit_attribution.js";
+
+/** @import { Candidate } from "../../ui/frontend/types.js" */
+/** @import { ComponentAnswer, ExplorePage } from "./types.js" */
+/** @typedef {{ part: ComponentAnswer, value: number }} Reason */
+
+const PAUSE = 250; // milliseconds without a letter
+const LISTED = 4;
+
+/**
+ * The parts that favour one answer over another most, or speak most against it.
+ * @param {ComponentAnswer[]} parts @param {ArrayLike<number>} first what each adds to the logit of the one
+ * @param {ArrayLike<number>} second and of the other
+ */
+export function reasons(parts, first, second) {
+  const all = parts.map((part, row) => ({ part, value: first[row] - second[row] }));
+  const named = all.filter(({ part }) => part.head >= 0 || part.kind === "feed_forward");
+  const lead = all.reduce((sum, { value }) => sum + value, 0);
+  const largest = named.sort((one, other) => Math.abs(other.value) - Math.abs(one.value)).slice(0, LISTED);
+  return { lead, largest };
+}
+
+/** Beneath the prediction. @param {ExplorePage} page */
+export function drawWhy(page) {
+  const place = findByTestId(page.view.elements.board, "why");
+  const [prediction] = page.state.answer.predictions;
+  const [first, second] = [...(prediction?.candidates ?? [])].sort((one, other) => other.after - one.after);
+  place.hidden = !second || prediction.token_text === null;
+  if (place.hidden) return;
+  const [one, other] = [first, second].map(({ id }) =>
+    page.server.get("logit_attribution", { query: prediction.position, token: id }, PAUSE),
+  );
+  if (!one || !other) return; // what was painted stays until both are here
+  place.hidden = Boolean(one.meta.error ?? other.meta.error);
+  if (place.hidden) return;
+  const found = reasons(one.meta.components, one.numbers, other.numbers);
+  updateChildren(place, ...whyParts(page, first, second, found));
+}
+
+/** @param {ExplorePage} page @param {Candidate} first @param {Candidate} second @param {ReturnType<typeof reasons>} found */
+function whyParts(page, first, second, { largest }) {
+  const title = createElement("h3");
+  title.append("Why ", ...quotedToken(first), " and not ", ...quotedToken(second));
+  const times = first.after / second.after;
+  const sentence = createElement("p", "quiet");
+  const most = largest.find(({ value }) => value > 0);
+  sentence.append(
+    `It is ${times >= 10 ? Math.round(times) : times.toFixed(1)} times as likely; `,
+    most ? `${partName(most.part)} speaks for it most.` : "no single part speaks for it.",
+  );
+  const list = createElement("ol", "reasons");
+  list.append(...largest.map((reason) => createReason(page, reason)));
+  return [title, sentence, list];
+}
+
+/** @param {ComponentAnswer} part */
+function partName(part) {
+  return part.kind === "feed_forward"
+    ? `the network of layer ${part.layer}`
+    : componentName(part).replace("Layer", "layer");
+}
+
+/** @param {ExplorePage} page @param {Reason} reason */
+function createReason(page, { part, value }) {
+  const row = createElement("li");
+  const name = createElement("button", "name", partName(part).replace("the network", "network"));
+  name.onclick = () => page.change(part.kind === "feed_forward" ? networkChoice(part) : headChoice(page, part));
+  row.append(name, createElement("b", value > 0 ? "for" : "against", formatSigned(value)));
+  return row;
+}
+
+/** @param {ComponentAnswer} part */
+function networkChoice({ layer }) {
+  return { tab: "layers", analysis: "logit_attribution", neuron: String(layer), layer };
+}
+
+/** @param {ExplorePage} page @param {ComponentAnswer} part */
+function headChoice(page, { kind, layer, head }) {
+  const own = page.state.answer.attention_groups.filter((group) => group.kind === kind);
+  const attention = (own.find(({ stack }) => stack === "decoder") ?? own[0])?.name;
+  return { tab: "heads", layer, head, heads: [], ...(attention ? { attention } : {}) };
+}

@@ -1,0 +1,170 @@
+"""What a page shows as a program that computes it again, with `headlight` alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from string import ascii_lowercase
+
+from msgspec.structs import asdict
+
+from headlight.tasks import task_of
+from headlight.vision.shipped_images import shipped_image_names
+from headlight_app.contract.question import OWN_IMAGE_PREFIX, Question
+from headlight_app.contract.reply import Reply
+from headlight_app.contract.sampling import Sampling
+from headlight_app.export.contract import ExportProgramRequest, ProgramAnswer, Side
+from headlight_app.inference.context import current_request
+from headlight_app.inference.open_models import available_models
+from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
+
+IMAGE_PLACEHOLDER = "THE FILE OF YOUR PICTURE"
+MODEL_PLACEHOLDER, MODELS_PLACEHOLDER = "THE FOLDER OF YOUR MODEL", "THE FOLDER OF YOUR MODELS"
+
+
+def answer_export_program(request: ExportProgramRequest) -> Reply[ProgramAnswer]:
+    """What a page shows as Python."""
+    if request.length:
+        lines = _position_lines(request)
+    elif request.sampling:
+        lines = _generation_lines(request, request.sampling)
+    else:
+        lines = _side_lines(request.sides)
+    return Reply(ProgramAnswer(python="\n".join(lines) + "\n"))
+
+
+def _side_lines(sides: tuple[Side, ...]) -> list[str]:
+    """The weights of the heads of each side, as `numbers_a`, `numbers_b` ..."""
+    names: set[str] = set()
+    body: list[str] = []
+    for letter, side in zip(ascii_lowercase, sides, strict=False):
+        resolved = resolve(side.question)
+        names |= used_names(resolved)
+        body += ["", *opening_lines(resolved), f"trace_{letter} = {run_call(resolved)}"]
+        body += [f"numbers_{letter} = {weights}" for weights in _weights(f"trace_{letter}", side)]
+        body += [f"print(numbers_{letter})"]
+    return [f"from headlight import {', '.join(sorted(names))}", *body]
+
+
+def _weights(trace: str, side: Side) -> Iterator[str]:
+    """The weights of a side's first head, if it shows any."""
+    for layer, head in side.heads[:1]:
+        stack, _, kind = side.attention_group.partition(".")
+        yield f'{trace}["{stack}.{layer}.{kind}.weights"][{head}]'
+
+
+def _generation_lines(request: ExportProgramRequest, sampling: Sampling) -> list[str]:
+    """The step after the tokens that were generated: its candidates, and the weights of the head that is shown."""
+    (side,) = request.sides
+    resolved = resolve(side.question)
+    fills_masks = task_of(resolved.config).fills_masks
+    names = used_names(resolved) - {"run"} | {"SamplingConfig", "fill_mask" if fills_masks else "TextGenerator"}
+    top_p = sampling.top_p if sampling.top_p < 1 else None
+    settings = f"SamplingConfig({sampling.temperature}, {sampling.top_k or None}, {top_p}, {sampling.seed})"
+    arguments = run_call(resolved).removeprefix("run(").removesuffix(")")
+    if fills_masks:
+        step = f"step = fill_mask({arguments}, filled={dict(request.generated)}, sampling=sampling)"
+    else:
+        tokens = tuple(token for _, token in request.generated)
+        step = f"step, _ = TextGenerator.from_text({arguments}, sampling=sampling).step({tokens})"
+    return [
+        f"from headlight import {', '.join(sorted(names))}",
+        "",
+        *opening_lines(resolved),
+        f"sampling = {settings}",
+        step,
+        "print(step.chosen_token, loaded.tokenizer.token_text(step.chosen_token))",
+        *(f"print({weights})" for weights in _weights("step", side)),
+    ]
+
+
+def _position_lines(request: ExportProgramRequest) -> list[str]:
+    """The arrays of a positional encoding."""
+    (side,) = request.sides
+    resolved = resolve(side.question)
+    names = ", ".join(sorted(used_names(resolved) - {"run"}))
+    stack = f", {request.stack!r}" if request.stack else ""
+    layer = "" if request.layer is None else f", layer={request.layer}"
+    return [
+        f"from headlight import {names}",
+        "from headlight.analysis.position_profile import position_profile",
+        "",
+        *opening_lines(resolved),
+        f"profile = position_profile(model, {request.length}{stack}{layer})",
+        "print(profile)",
+    ]
+
+
+def opening_lines(resolved: ResolvedQuestion) -> tuple[str, ...]:
+    """The lines that open a model, and wire it as the question says."""
+    return f"loaded = load({model_arguments(resolved.question)})", *variant_lines(resolved.question)
+
+
+def image_name(resolved: ResolvedQuestion) -> str:
+    """The name of a shipped image."""
+    return resolved.question.image or shipped_image_names(resolved.config)[0]
+
+
+def own_image(resolved: ResolvedQuestion) -> str:
+    """A placeholder for an image that a visitor brought, whose file only they have; empty for a shipped image."""
+    return IMAGE_PLACEHOLDER if resolved.question.image.startswith(OWN_IMAGE_PREFIX) else ""
+
+
+def used_names(resolved: ResolvedQuestion) -> set[str]:
+    """What a program that runs a question imports of `headlight`."""
+    question, reads_image = resolved.question, resolved.config.reads_image
+    names = {
+        "find_checkpoint": can_be_found(question),
+        "load": True,
+        "run": True,
+        "variant": bool(question.variant),
+        "read_image": reads_image,
+        "process_image": reads_image,
+        "find_image": reads_image and not own_image(resolved),
+    }
+    return {name for name, is_used in names.items() if is_used}
+
+
+def can_be_found(question: Question) -> bool:
+    """Whether others can open the model by its name; what a visitor brought they know by their own folder."""
+    return all(folder.name != question.model for folder in current_request().checkpoints)
+
+
+def own_folder(question: Question) -> str:
+    """The folder of a visitor's own model: where they opened it on this machine; of an upload only they know it."""
+    own = next((each for each in current_request().checkpoints if each.name == question.model), None)
+    return own.folder if own and not own.sent else MODEL_PLACEHOLDER
+
+
+def is_shipped(question: Question) -> bool:
+    return any(entry.shipped for entry in available_models() if entry.name == question.model)
+
+
+def model_arguments(question: Question) -> str:
+    if not can_be_found(question):
+        return repr(own_folder(question))
+    found = (
+        f"find_checkpoint({question.model!r})"
+        if is_shipped(question)
+        else f"find_checkpoint({question.model!r}, [{MODELS_PLACEHOLDER!r}])"
+    )
+    return found if question.device == "auto" else f"{found}, device={question.device!r}"
+
+
+def variant_lines(question: Question) -> tuple[str, ...]:
+    parts: dict[str, str] = asdict(question.variant)
+    values = {name: choice == "on" if name == "scale" else choice for name, choice in parts.items() if choice}
+    arguments = [f"{name}={value!r}" for name, value in values.items()]
+    return (f"model = variant(loaded.model, {', '.join(arguments)})" if arguments else "model = loaded.model",)
+
+
+def run_call(resolved: ResolvedQuestion, model: str = "model", keep: tuple[str, ...] = ()) -> str:
+    question, config = resolved.question, resolved.config
+    own = own_image(resolved)
+    file = repr(own) if own else f"find_image({image_name(resolved)!r})"
+    image = f"process_image(read_image({file}), {model}.config.image)" if config.reads_image else ""
+    arguments = [model, "loaded.tokenizer", image if config.predicts_from_image else repr(question.text)]
+    arguments += [f"{list(question.edits)}"] if question.edits else []
+    arguments += [f"source={image or repr(question.source)}"] if config.has_cross_attention else []
+    arguments += [f"masked_positions={question.masked_positions}"] if question.masked_positions else []
+    arguments += [f"keep={keep}"] if keep else []
+    return f"run({', '.join(arguments)})"

@@ -1,0 +1,70 @@
+// Two columns of tokens with lines between them, on the screen and in figures.
+
+import { inlineText } from "../dom/dom.js";
+import { addWords } from "./figure_text.js";
+import { longestName } from "./heatmap.js";
+
+/** @import { Box, Figure } from "../export/types.js" */
+
+/** @typedef {{ title: string, names: string[], hot?: number[] }} TokenColumn `hot`: those that stand out, by their places */
+/** @typedef {{ row: number, column: number, strength: number, stroke: string, opacity: number, dashed: boolean }} Connection */
+/**
+ * Where the lines begin and end, how far tokens stand apart, and the size of their names.
+ * @typedef {{ x: number, width: number, left: number, right: number, top: number, step: number, size: number }} ConnectionsLayout
+ */
+
+const [PADDING, GAP] = [0.9, 0.5]; // beside the names, from a name to its lines, in their size
+const MOST_NAMES = 0.34; // of the width, on each side
+const [THIN, THICKER] = [0.045, 0.3]; // of a line, and what full strength adds, in the size of words
+
+/**
+ * @param {TokenColumn[]} sides @param {Box} box @param {{ step: number, size: number }} sizes @returns {ConnectionsLayout}
+ */
+export function layoutConnections(sides, { x, y, width }, { step, size }) {
+  const [left, right] = sides.map(({ names }) =>
+    Math.min(longestName(names.map(inlineText), size) + PADDING * size, width * MOST_NAMES),
+  );
+  return { x, width, left: x + left, right: x + width - right, top: y + 2 * size, step, size };
+}
+
+/** @param {ConnectionsLayout} layout @param {number} line @returns {number} its height on the sheet */
+export function heightOfLine({ top, step }, line) {
+  return top + (line + 0.5) * step;
+}
+
+/**
+ * Gives the lower end.
+ * @param {Figure} figure @param {ConnectionsLayout} layout @param {[TokenColumn, TokenColumn]} sides
+ * @param {Connection[]} lines in the order in which they are drawn
+ */
+export function addConnections(figure, layout, [rows, columns], lines) {
+  const { look } = figure;
+  const { left, right } = layout;
+  const middle = (left + right) / 2;
+  for (const { row, column, strength, ...style } of lines) {
+    const [from, to] = [heightOfLine(layout, row), heightOfLine(layout, column)];
+    const points = [left, from, middle, from, middle, to, right, to];
+    figure.shapes.push({ kind: "curve", points, stroke_width: (THIN + THICKER * strength) * look.size, ...style });
+  }
+  addColumn(figure, layout, rows, { x: left - GAP * layout.size, anchor: "end" });
+  addColumn(figure, layout, columns, { x: right + GAP * layout.size, anchor: "start" });
+  return heightOfLine(layout, Math.max(rows.names.length, columns.names.length) - 0.5);
+}
+
+/**
+ * @param {Figure} figure @param {ConnectionsLayout} layout @param {TokenColumn} side
+ * @param {{ x: number, anchor: "start" | "end" }} place
+ */
+function addColumn(figure, layout, { title, names, hot = [] }, { x, anchor }) {
+  const { ink, quiet } = figure.look;
+  const { size, step, top } = layout;
+  const room = anchor === "end" ? x - layout.x : layout.x + layout.width - x;
+  addWords(figure, title, x, top - 0.9 * size, { anchor, room, fill: quiet });
+  const every = Math.max(Math.ceil((0.9 * size) / step), 1);
+  names.forEach((name, line) => {
+    const isHot = hot.includes(line);
+    if (line % every && !isHot) return;
+    const look = { size, bold: isHot, fill: isHot || !hot.length ? ink : quiet };
+    addWords(figure, inlineText(name), x, heightOfLine(layout, line) + 0.35 * size, { anchor, room, ...look });
+  });
+}

@@ -1,0 +1,90 @@
+// A table in a figure for print, each cell on its colour; columns that do not fit go on below.
+
+import { inlineText } from "../dom/dom.js";
+import { hexColour, readableInk } from "./colours.js";
+import { addWords, PRINT_COLOURS, textWidth } from "./figure_text.js";
+
+/** @import { Box, Figure } from "../export/types.js" */
+/** @typedef {{ lines: string[], fill?: number[], bold?: boolean }} PrintedCell lines below each other; red, green, blue of the ground */
+/** @typedef {{ label: string, cells: (PrintedCell | undefined)[] }} PrintedRow */
+/** @typedef {{ columns: string[], rows: PrintedRow[] }} PrintedTable */
+/** @typedef {{ size: number, label: number, widths: number[], height: number }} TableSizes of words, of names beside, of columns, of a row */
+
+const LINE = 1.3; // of the size of words
+const PADDING = 0.7; // of that size, on both sides of a cell's words together
+const MOST_CELL = 9; // of that size
+const MOST_LABEL = 0.3; // of the width
+const SMALL = 0.8; // of the size: the second line of a cell
+
+/**
+ * Gives the table's lower end.
+ * @param {Figure} figure @param {PrintedTable} table @param {Box} box
+ */
+export function addTable(figure, { columns, rows }, box) {
+  const sizes = sizesOf(figure, { columns, rows }, box);
+  let { y } = box;
+  for (let first = 0, end = 0; first < columns.length; first = end, y += sizes.size) {
+    let x = box.x + sizes.label;
+    const places = [];
+    for (; end < columns.length && (end === first || x + sizes.widths[end] <= box.x + box.width); end++) {
+      places.push({ x, width: sizes.widths[end] });
+      x += sizes.widths[end];
+    }
+    const part = rows.map(({ label, cells }) => ({ label, cells: cells.slice(first, end) }));
+    y = addBlock(figure, { columns: columns.slice(first, end), rows: part }, sizes, places, { ...box, y });
+  }
+  return y - sizes.size;
+}
+
+/** @param {Figure} figure @param {PrintedTable} table @param {Box} box @returns {TableSizes} */
+function sizesOf({ look: { size } }, { columns, rows }, box) {
+  const widest = Math.max(...rows.map(({ label }) => textWidth(inlineText(label), size))) + size;
+  const label = Math.min(widest, box.width * MOST_LABEL);
+  const cells = rows.flatMap((row) => row.cells);
+  const lines = Math.max(...cells.map((cell) => cell?.lines.length ?? 0), 1);
+  const widths = columns.map((name, column) => {
+    const words = [name, ...rows.flatMap((row) => row.cells[column]?.lines ?? [])];
+    const needed = Math.max(...words.map((line) => textWidth(inlineText(line), size)), 1.5 * size) + PADDING * size;
+    return Math.min(needed, MOST_CELL * size, box.width - label);
+  });
+  return { size, label, widths, height: (1 + (lines - 1) * SMALL) * size * LINE + 0.2 * size };
+}
+
+/**
+ * @param {Figure} figure @param {PrintedTable} table @param {TableSizes} sizes
+ * @param {{ x: number, width: number }[]} places of its columns @param {Box} box
+ */
+function addBlock(figure, { columns, rows }, { size, label: beside, height }, places, box) {
+  const top = box.y + size * LINE;
+  columns.forEach((name, column) => {
+    const { x, width } = places[column];
+    const middle = { anchor: /** @type {const} */ ("middle"), room: width - 0.2 * size, fill: PRINT_COLOURS.quiet };
+    addWords(figure, inlineText(name), x + width / 2, top - 0.35 * size, middle);
+  });
+  rows.forEach(({ label, cells }, row) => {
+    const y = top + row * height;
+    const named = { anchor: /** @type {const} */ ("end"), room: beside - 0.5 * size, fill: PRINT_COLOURS.quiet };
+    addWords(figure, inlineText(label), box.x + beside - 0.5 * size, y + height / 2 + 0.35 * size, named);
+    cells.forEach((cell, column) => {
+      if (cell) addCell(figure, cell, { size, height }, { ...places[column], y });
+    });
+  });
+  return top + rows.length * height;
+}
+
+/** @param {Figure} figure @param {PrintedCell} cell @param {{ size: number, height: number }} sizes @param {Box} place */
+function addCell(figure, { lines, fill, bold }, { size, height }, { x, y, width }) {
+  const gap = { x: x + 0.1, y: y + 0.1, width: width - 0.2, height: height - 0.2 };
+  if (fill) figure.shapes.push({ kind: "rectangle", ...gap, fill: hexColour(fill) });
+  const ink = fill && readableInk(fill) === "#fff" ? PRINT_COLOURS.paper : PRINT_COLOURS.ink;
+  lines.forEach((line, place) => {
+    const words = {
+      anchor: /** @type {const} */ ("middle"),
+      room: width - 0.4 * size,
+      fill: ink,
+      bold: bold && !place,
+    };
+    const base = y + (place ? LINE + (place - 0.2) * SMALL * LINE : 1.1) * size;
+    addWords(figure, inlineText(line), x + width / 2, base, { ...words, size: place ? size * SMALL : size });
+  });
+}

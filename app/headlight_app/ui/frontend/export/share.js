@@ -1,0 +1,125 @@
+// What is handed on of a page: a link, a frame for another page, a file of its state, and a program.
+
+import { linkAddress, withVariant } from "../address.js";
+import { saveFile } from "../dom/clipboard.js";
+import { findByTestId } from "../dom/elements.js";
+import { askRoute } from "../server.js";
+import { linkNotes } from "./link_notes.js";
+
+/** @import { State } from "../contract.js" */
+/** @import { LinkRequest } from "./contract.js" */
+/** @import { ExportMenu } from "./menu.js" */
+/** @import { SharedPage, ShownSide } from "./types.js" */
+
+const STATE_FORMAT = "headlight";
+const MAX_STATE_SIZE = 4 << 20; // bytes of a state file
+const LONGEST_DRAWN = 300; // characters of an address at the foot of a figure
+
+/**
+ * What a page has to share.
+ * @typedef {object} Shared
+ * @property {SharedPage} page @property {LinkRequest} chosen everything
+ * @property {() => ShownSide[]} sides the runs that it shows @property {() => Promise<string>} program in Python
+ * @property {(state: Partial<State>) => Promise<void>} [open] takes over the state of a file
+ */
+
+export class Share {
+  #api;
+  #menu;
+  #collect;
+
+  /** @param {ParentNode} place @param {string} api @param {ExportMenu} menu @param {() => Shared} collect */
+  constructor(place, api, menu, collect) {
+    this.#api = api;
+    this.#menu = menu;
+    this.#collect = collect;
+    menu.listen({
+      link: () => this.#copyLink(),
+      embed: () => this.#copyEmbed(),
+      state: () => this.#saveState(),
+      python: async () => menu.copy(await collect().program(), "The Python program is copied."),
+    });
+    const input = findByTestId(place, "open-state", HTMLInputElement);
+    input.onchange = () => menu.run(input, () => this.#openState(input));
+  }
+
+  /** A link, without the visitor's own pictures, and what others do not see. @param {Partial<State>} [more] */
+  async link(more = {}) {
+    const { page, chosen } = this.#collect();
+    const { own_image_prefix: prefix, own_model: ownModel, room_address: room } = page;
+    const pictures = /** @type {const} */ (["image", "other_text"]).filter((name) =>
+      chosen.state[name]?.startsWith(prefix),
+    );
+    const withoutPictures = Object.fromEntries(pictures.map((name) => [name, ""]));
+    const state = { ...chosen.state, ...withoutPictures, presenter: "", embedded: "", ...more };
+    const { meta } = await askRoute(this.#api, "link", { ...chosen, state });
+    const link = linkAddress(location.href, meta.query, room);
+    const notes = linkNotes(link, { omitted: meta.omitted, ownModel, hasOwnPicture: pictures.length > 0 });
+    return { link, notes, state: meta.state };
+  }
+
+  /** The address for a figure: all of it for its file, and for its foot as much as can be typed. */
+  async address() {
+    const { link } = await this.link();
+    return { link, drawn: link.length <= LONGEST_DRAWN ? link : "" };
+  }
+
+  async #copyLink() {
+    const { link, notes } = await this.link();
+    await this.#menu.copy(link, `The link is copied. ${notes || "Everybody who opens it sees the same."}`);
+  }
+
+  async #copyEmbed() {
+    const { link, notes } = await this.link({ embedded: "1" });
+    const source = link.replace(/&/g, "&amp;").replace(/"/g, "&quot;");
+    const frame = `<iframe src="${source}" title="Headlight" width="100%" height="760" style="border: 0" sandbox="allow-scripts allow-same-origin"></iframe>`;
+    await this.#menu.copy(frame, `The frame for another page is copied. ${notes}`);
+  }
+
+  async #saveState() {
+    const { chosen, page, sides } = this.#collect();
+    const { meta } = await askRoute(this.#api, "link", { ...chosen, state: { ...chosen.state, embedded: "" } });
+    const asked = { sides: sides().map(describeSide), shown: `the state of the page ${page.path}` };
+    const origin = await askRoute(this.#api, "export_origin", asked).catch(() => null); // what a model refuses is kept too
+    const provenance = origin?.meta.provenance ?? null;
+    const file = { [STATE_FORMAT]: 1, page: page.path, provenance, state: meta.state };
+    saveFile("headlight-state.json", "application/json", JSON.stringify(file, null, 1));
+    this.#menu.say("The state is saved, the whole text with it. Open it here again at any time.");
+  }
+
+  /** @param {HTMLInputElement} input */
+  async #openState(input) {
+    const file = input.files?.[0];
+    input.value = "";
+    if (!file) return;
+    if (file.size > MAX_STATE_SIZE) throw new Error("This file is too large for a saved state.");
+    const state = parseState(await file.text());
+    if (!state) throw new Error("This file holds no state of Headlight. Save one here first.");
+    const open = this.#collect().open ?? ((/** @type {Partial<State>} */ found) => this.#visit(found));
+    await open(withVariant(state));
+    this.#menu.show(false);
+  }
+
+  /** Goes to the address of a state. @param {Partial<State>} state */
+  async #visit(state) {
+    const { meta } = await askRoute(this.#api, "link", { state });
+    if (meta.omitted.length)
+      throw new Error("The text of this state is too long for an address. Open the file on the page Explore.");
+    location.search = meta.query;
+  }
+}
+
+/** @param {string} text */
+function parseState(text) {
+  try {
+    const read = JSON.parse(text);
+    return read?.[STATE_FORMAT] && typeof read.state === "object" ? read.state : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What the server asks of a run. @param {ShownSide} side */
+export function describeSide({ question, attention_group = "", heads = [] }) {
+  return { question, attention_group, heads };
+}

@@ -1,0 +1,98 @@
+"""The text stack inside a model that reads images too: opened as the family that its config nests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.families import FAMILIES
+from headlight.checkpoints.families.gemma import GEMMA, GEMMA3
+from headlight.checkpoints.families.llama import LLAMA, MISTRAL, QWEN2_VL, QWEN3_VL
+from headlight.checkpoints.tensor_files import LazyTensors
+from headlight.checkpoints.weight_mapping import Family, HeadMapping, WeightRule, WeightRules
+from headlight.errors import CheckpointError, shortened
+from headlight.registry import Registry
+
+
+@dataclass(frozen=True)
+class TextStack:
+    """A `model_type` whose text stack is opened.
+
+    default: the stack's family where `text_config` names none of FAMILIES.
+    tied: whether its language-model head shares the embedding where no field says.
+    note: what else a person should know; `dropped_fields` are those that it speaks of.
+    """
+
+    default: Family
+    tied: bool = False
+    note: str = ""
+    dropped_fields: tuple[str, ...] = ()
+
+
+TEXT_STACKS: Registry[TextStack] = Registry(
+    "model with a text stack",
+    {
+        "gemma3": TextStack(GEMMA3, tied=True),
+        "paligemma": TextStack(
+            GEMMA,
+            tied=True,
+            note="In its own programs the tokens of a prompt see each other both ways; here the mask is causal. "
+            "Another mask can be chosen.",
+            dropped_fields=("use_bidirectional_attention",),
+        ),
+        "qwen2_vl": TextStack(QWEN2_VL),
+        "qwen2_5_vl": TextStack(QWEN2_VL),
+        "qwen3_vl": TextStack(QWEN3_VL),
+        "mistral3": TextStack(MISTRAL, tied=True),
+        "llava": TextStack(LLAMA),
+        "idefics3": TextStack(replace(LLAMA, defaults={"rms_norm_eps": 1e-5})),
+    },
+)
+# Where the tensors of a text stack stand, in new files and old; the first that the checkpoint has is taken.
+_PREFIXES = ("model.language_model.", "language_model.model.", "model.text_model.", "language_model.", "text_model.")
+_OTHER_TENSORS = ("*vision*", "*visual*", "*projector*", "*connector*", "*image_newline*")
+_OTHER_FIELDS = (
+    "boi_token_index", "eoi_token_index", "ignore_index", "image_seq_length", "image_token_id", "image_token_index",
+    "mm_tokens_per_image", "multimodal_projector_bias", "num_image_tokens", "projection_dim", "projector_hidden_act",
+    "scale_factor", "spatial_merge_size", "text_config", "video_token_id", "vision_config", "vision_end_token_id",
+    "vision_feature_layer", "vision_feature_select_strategy", "vision_start_token_id", "vision_token_id",
+)  # fmt: skip
+
+
+def find_family(fields: ConfigReader, tensors: LazyTensors) -> tuple[Family, ConfigReader, tuple[str, ...]]:
+    """The family that reads a config, with the fields for it, and notes."""
+    model_type = fields.string("model_type")
+    if model_type in FAMILIES:
+        return FAMILIES[model_type], fields, ()
+    stack, inner = TEXT_STACKS[model_type], fields.nested("text_config") or fields
+    name = inner.string("model_type", "")
+    if name not in FAMILIES and not name.startswith((model_type, "qwen2_5_vl")) and inner.has("model_type"):
+        raise CheckpointError(f"{fields.name}: its text stack is a {shortened(name)}, which is no family that opens.")
+    note = f"Only the text stack of this {model_type} is opened; images are not read."
+    tied = fields.boolean("tie_word_embeddings", stack.tied) or inner.boolean("tie_word_embeddings", False)
+    merged = {**inner.values, "tie_word_embeddings": tied, "architectures": fields.values.get("architectures")}
+    merged = {name: value for name, value in merged.items() if name not in stack.dropped_fields}
+    family = _inside(FAMILIES.get(name, stack.default), tensors)
+    return family, ConfigReader(merged, fields.name), tuple(filter(None, (note, stack.note)))
+
+
+def _inside(family: Family, tensors: LazyTensors) -> Family:
+    """The family with the tensor names that it has as a text stack."""
+    prefix = next((each for each in _PREFIXES if any(name.startswith(each) for name in tensors)), "model.")
+    head = family.heads_by_class["ForCausalLM"]
+    head = replace(head, weights=_also_inside(head.weights))
+    heads: Mapping[str, HeadMapping] = {**family.heads_by_class, "ForCausalLM": head, "ForConditionalGeneration": head}
+    return replace(
+        family,
+        heads_by_class=heads,
+        base_model_prefix=prefix,
+        ignored_tensors=(*family.ignored_tensors, *_OTHER_TENSORS),
+        ignored_fields=(*family.ignored_fields, *_OTHER_FIELDS),
+    )
+
+
+def _also_inside(weights: WeightRules) -> WeightRules:
+    """A head's rules, whose tensors may stand in the text stack as well."""
+    rows = {name: row if isinstance(row, WeightRule) else WeightRule(row) for name, row in weights.items()}
+    return {name: replace(row, source=f"{row.source}|language_model.{row.source}") for name, row in rows.items()}

@@ -1,0 +1,159 @@
+"""show(): the attention of any library as interactive HTML, and of a file that holds some."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headlight.analysis.head_metrics import allowed_mask
+from headlight.attention_groups import AttentionGroup
+from headlight.errors import DataError
+from headlight.origin import headlight_version
+from headlight.paths import open_regular
+from headlight.rendering.attention_arrays import below_one, read_attention, token_texts, with_nowhere
+from headlight.rendering.html import AttentionData, HtmlView, show_attentions
+from headlight.rendering.provenance import Provenance, describe_provenance, provenance_arrays
+from headlight.text.tokenizer import Encoded
+
+NOWHERE = "nowhere"
+NOWHERE_NOTE = "Rows below 1: the column “nowhere” is what a query gives to none of the keys."
+_GROUPS = {
+    "decoder_attention": ("decoder", "self", "Decoder", "text", "text"),
+    "cross_attention": ("decoder", "cross", "Cross", "text", "source"),
+    "encoder_attention": ("encoder", "self", "Encoder", "source", "source"),
+}
+FILE_ARRAYS, FILE_TOKENS = ("attention", *_GROUPS), ("tokens", "key_tokens", "target_tokens")
+
+
+def show(attention: Any, tokens: Sequence[str], keys: Sequence[str] | None = None) -> HtmlView:
+    """Attention weights of any library as interactive HTML, which a notebook shows and `save` writes to a file.
+
+    `attention` is an array (layer, head, query, key), `outputs.attentions` of transformers, also of `generate()`, or an
+    ActivationCache of TransformerLens; NumPy alone is needed. `tokens` are those of the queries, `keys` those of the
+    keys where they are others, as in cross-attention. Where rows sum to less than 1, a column "nowhere" has the rest.
+    Nothing is said of a model, because none is known. Raises DataError where weights or tokens cannot be shown.
+    """
+    weights = read_attention(attention, has_keys=keys is not None)
+    queries, columns = weights.shape[2:]
+    is_generated = keys is None and queries == columns
+    texts = token_texts(tokens, "tokens", queries, "query", spare=1 if is_generated else 0)
+    if keys is None and queries != columns:
+        raise DataError(
+            f"The attention has {queries} queries and {columns} keys: give the tokens of the keys, too, as in "
+            "show(attention, tokens, keys)."
+        )
+    key_texts = None if keys is None else token_texts(keys, "keys", columns, "key")
+    arrays = {"attention": weights, "tokens": np.array(texts, np.str_)}
+    if key_texts is not None:
+        arrays["key_tokens"] = np.array(key_texts, np.str_)
+    fields = _made_now()
+    return _one_attention(weights, texts, key_texts, fields, arrays | provenance_arrays(fields))
+
+
+def _made_now() -> Provenance:
+    """What is known of numbers that somebody handed over."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"version": f"Headlight {headlight_version()}", "date": now}
+
+
+def _one_attention(
+    weights: np.ndarray,
+    tokens: tuple[str, ...],
+    key_tokens: tuple[str, ...] | None,
+    fields: Provenance,
+    arrays: Mapping[str, np.ndarray],
+) -> HtmlView:
+    """The view of one attention, with a column for what rows lack to sum to 1."""
+    queries = _encoded(tokens)
+    keys, notes, has_rest = queries if key_tokens is None else _encoded(key_tokens), [], below_one(weights)
+    if has_rest:
+        weights, keys, notes = with_nowhere(weights), _encoded((*keys.tokens, NOWHERE)), [NOWHERE_NOTE]
+    edits = fields.get("edits", ())
+    stack = edits[0].partition(".")[0] if edits else "attention"
+    keys_of = "text" if keys is queries else "source"
+    layers, heads = weights.shape[:2]
+    group = AttentionGroup(f"{stack}.self", stack, "self", "Attention", layers, heads, "text", keys_of)
+    data = AttentionData(group, weights, allowed_mask(weights, []), queries, keys, has_rest)
+    texts = queries, None if keys is queries else keys
+    return show_attentions([data], texts, fields, notes=notes, arrays=arrays, edits=edits)
+
+
+def _encoded(tokens: Sequence[str]) -> Encoded:
+    """Tokens of which nothing but their texts is known; equal ones get the same number."""
+    numbers = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
+    ends = list(accumulate(map(len, tokens)))
+    offsets = tuple((end - len(token), end) for token, end in zip(tokens, ends, strict=True))
+    ids = tuple(numbers[token] for token in tokens)
+    return Encoded("".join(tokens), ids, tuple(tokens), tuple(tokens), offsets, (False,) * len(tokens))
+
+
+def open_file(path: str | Path) -> HtmlView:
+    """The attention in an .npz file that `headlight trace` wrote, or `save` of what `show` gives.
+
+    Raises DataError for a file that holds none.
+    """
+    arrays = _read_npz(Path(path))
+    fields = _file_fields(arrays)
+    tokens = {name: tuple(map(str, arrays[name].tolist())) for name in (*FILE_TOKENS, "target_ids") if name in arrays}
+    if "attention" in arrays and "tokens" in tokens:
+        weights = read_attention(arrays["attention"], has_keys="key_tokens" in tokens)
+        key_tokens = tokens.get("key_tokens")
+        queries = token_texts(tokens["tokens"], "tokens", weights.shape[2], "query")
+        keys = key_tokens and token_texts(key_tokens, "keys", weights.shape[3], "key")
+        return _one_attention(weights, queries, keys, fields, arrays)
+    if "tokens" in tokens and "target_ids" in tokens and all(name in arrays for name in _GROUPS):
+        return _encoder_decoder(arrays, tokens, fields)
+    raise DataError(
+        f"{Path(path).name} holds no attention with its tokens; headlight trace --out FILE.npz writes some, and so "
+        "does headlight.show(attention, tokens).save(FILE.npz)."
+    )
+
+
+def _file_fields(arrays: Mapping[str, np.ndarray]) -> Provenance:
+    """What a file says of its numbers, if it says it as Headlight does."""
+    lists = ("masked_positions", "heads")
+    fields = {
+        name: array.tolist()
+        for name, array in arrays.items()
+        if name not in FILE_TOKENS and (array.dtype.kind == "U" or name in lists)
+    }
+    try:
+        describe_provenance(fields)
+    except (KeyError, TypeError, AttributeError, ValueError):
+        return _made_now()
+    return fields
+
+
+def _encoder_decoder(
+    arrays: Mapping[str, np.ndarray], tokens: Mapping[str, tuple[str, ...]], fields: Provenance
+) -> HtmlView:
+    """The view of the three attentions of a file of an encoder-decoder."""
+    texts = {"source": _encoded(tokens["tokens"])}
+    texts["text"] = _encoded(tokens.get("target_tokens", tokens["target_ids"]))
+    attentions = []
+    for array, (stack, kind, title, *sides) in _GROUPS.items():
+        weights, (queries, keys) = read_attention(arrays[array], has_keys=True), (texts[side] for side in sides)
+        token_texts(queries.tokens, "tokens", weights.shape[2], "query")
+        token_texts(keys.tokens, "tokens", weights.shape[3], "key")
+        group = AttentionGroup(f"{stack}.{kind}", stack, kind, title, *weights.shape[:2], *sides)
+        attentions.append(AttentionData(group, weights, allowed_mask(weights, []), queries, keys))
+    both = texts["text"], texts["source"]
+    return show_attentions(attentions, both, fields, edits=fields.get("edits", ()), arrays=arrays)
+
+
+def _read_npz(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a file. Raises DataError for a file that is none, or that only a pickle could read."""
+    try:
+        with open_regular(path) as file, np.load(file, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise DataError(f"{path.name} holds one array without its tokens; give an .npz file.")
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is no .npz file"
+        raise DataError(f"{path.name} cannot be read: {reason}.") from error

@@ -1,0 +1,24 @@
+// What is said of a prediction after a change.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { announcedPrediction } from "../../../app/headlight_app/explore/frontend/announcement.js";
+
+const candidate = (/** @type {string} */ text, /** @type {number} */ before, /** @type {number} */ after) => ({
+  text,
+  id: 1,
+  before,
+  after,
+});
+const PREDICTION = {
+  position: 3,
+  title: "Next token",
+  preposition: "after",
+  token_text: "little",
+  candidates: [candidate(" boy", 0.2, 0.1), candidate(" girl", 0.65, 0.613)],
+};
+
+test("the likeliest answer is said with its share, and what that was before", () => {
+  assert.equal(announcedPrediction(PREDICTION, true), "Next token: girl 61.3 %, before 65.0 %");
+  assert.equal(announcedPrediction(PREDICTION, false), "Next token: girl 61.3 %");
+});

@@ -1,0 +1,21 @@
+// Why an answer leads: the parts by what they add to the difference of two logits.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { reasons } from "../../../app/headlight_app/explore/frontend/why.js";
+
+const part = (/** @type {string} */ kind, /** @type {number} */ layer, head = -1) => ({ kind, layer, head });
+const PARTS = [part("embedding", -1), part("self", 0, 0), part("feed_forward", 0), part("self", 1, 2), part("bias", 1)];
+
+test("parts are listed by how much they favour one answer over the other", () => {
+  const { lead, largest } = reasons(PARTS, [9, 1, 3, 0, 5], [1, 1, 0.5, 4, 5]);
+  assert.deepEqual(
+    largest.map(({ part: { kind, layer }, value }) => [kind, layer, value]),
+    [
+      ["self", 1, -4],
+      ["feed_forward", 0, 2.5],
+      ["self", 0, 0],
+    ],
+  );
+  assert.equal(lead, 6.5, "all parts, the unlisted too, make the difference of the two logits");
+});

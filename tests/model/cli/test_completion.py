@@ -1,0 +1,48 @@
+"""A shell completes commands, options and names, by the script that the command prints."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from headlight.cli.main import main
+
+
+@pytest.fixture(scope="module")
+def script() -> str:
+    command = [sys.executable, "-m", "headlight", "completion", "bash"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="completes in bash")
+@pytest.mark.parametrize(
+    ("typed", "completions"),
+    [
+        (["ext"], {"extrapolate"}),
+        (["predict", "--model", "stories-c"], {"stories-causal"}),
+        (["evaluate", "ladder-1"], {"ladder-1-attention"}),
+        (["evaluate", "--task", "so"], {"sort"}),
+        (["train", "--learning"], {"--learning-rate"}),
+        (["completion", ""], {"bash", "tcsh", "zsh"}),
+    ],
+)
+def test_bash_completes(typed: list[str], completions: set[str], script: str) -> None:
+    words = " ".join(f"'{word}'" for word in ["headlight", *typed])
+    asked = f"COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _shtab_headlight"
+    line = f"{script}\n{asked}; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    found = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True).stdout.split()
+    assert completions <= set(found) and all(word.startswith(typed[-1]) for word in found)
+
+
+def test_a_shell_without_a_script_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "dos"]) == 2
+    assert "invalid choice: 'dos'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("module", ["headlight", "headlight.cli", "headlight_app", "headlight_app.command"])
+def test_each_module_is_the_command(module: str) -> None:
+    done = subprocess.run([sys.executable, "-m", module, "predct"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("headlight: There is no command 'predct'. Did you mean 'pre")
