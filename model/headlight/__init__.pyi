@@ -1,4 +1,7 @@
+from .analysis.faithfulness.rankings import compare_rankings
+from .analysis.head_removal import remove_head
 from .analysis.ledger import Cell, Ledger, cell_ledger
+from .analysis.moved_values import attention_sinks, moved_values
 from .checkpoints import CatalogEntry, Checkpoint, catalog, find_checkpoint, load, save
 from .config import Config
 from .errors import (
@@ -18,7 +21,7 @@ from .nn.hooks import HOOK_POINTS, HookPoint
 from .nn.masks import MASKS
 from .nn.positional_encodings import POSITIONAL_ENCODINGS
 from .nn.transformer import Transformer, variant
-from .rendering.notebook import Trace, run
+from .rendering.notebook import Trace, run, run_texts
 from .rendering.show import show
 from .text.tokenizer import Encoded, Tokenizer
 from .text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer
@@ -61,19 +64,24 @@ __all__ = [
     "Trace",
     "Transformer",
     "UnknownNameError",
+    "attention_sinks",
     "beam_search",
     "candidates",
     "catalog",
     "cell_ledger",
+    "compare_rankings",
     "fill_mask",
     "find_checkpoint",
     "find_image",
     "generate",
     "load",
+    "moved_values",
     "prediction_positions",
     "process_image",
     "read_image",
+    "remove_head",
     "run",
+    "run_texts",
     "save",
     "show",
     "train_tokenizer",

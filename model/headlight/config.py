@@ -9,6 +9,7 @@ from typing import Any, Literal
 from headlight.config_groups import (
     AlibiConfig,
     EmbeddingConfig,
+    ExpertsConfig,
     ImageConfig,
     OutputHeadConfig,
     PerLayerConfig,
@@ -80,6 +81,7 @@ class Config:
     first_norm: bool = True
     final_norm: bool = True
     feed_forward: str = "swiglu"
+    experts: ExpertsConfig = ExpertsConfig()
     bias: bool = False
     biases: tuple[BiasedModule, ...] = ()
     output_head: str = "language-model"
@@ -96,6 +98,7 @@ class Config:
         self._check_layers()
         if self.image != ImageConfig():
             self.image.check()
+        self.experts.check()
 
     def _fill_in(self) -> None:
         def fill(name: str, size: int) -> None:

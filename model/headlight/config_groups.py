@@ -10,6 +10,7 @@ from headlight.errors import ConfigError
 CHANNEL_COUNTS = (1, 3, 4)  # of an image: grey, RGB, RGBA
 ResamplingFilter = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]  # in the order of Pillow's
 MAX_PATCHES = 2**12  # attention is quadratic in them, so a hostile file cannot ask for more
+MAX_EXPERTS = 2**12
 MAX_IMAGE_SIDE = 2**13  # pixels
 
 
@@ -64,6 +65,26 @@ class RelativePositionConfig:
     normalized: bool = False
     exact_distances: bool = False
     absolute_positions: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpertsConfig:
+    """Mixture of experts in place of the feed-forward network: `count` of them (0: none), of d_ff neurons each.
+
+    Each token goes to the `per_token` with the largest share, whose shares sum to 1 where `normalized`.
+    """
+
+    count: int = 0
+    per_token: int = 2
+    normalized: bool = True
+
+    def check(self) -> None:
+        """Raise ConfigError unless a token can go to that many experts."""
+        if not (0 <= self.count <= MAX_EXPERTS and (not self.count or 1 <= self.per_token <= self.count)):
+            raise ConfigError(
+                f"experts.count is {self.count} and experts.per_token {self.per_token}; there are at most "
+                f"{MAX_EXPERTS:,} experts, and a token goes to at least one of them."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

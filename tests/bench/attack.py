@@ -59,7 +59,7 @@ def slow_question(number: int) -> str:
 
 def immense_counts(server: Server, number: int) -> None:
     """A profile of a thousand million positions."""
-    post(server, "export_positions", json.dumps(body("export_positions", model=MODEL, length=10**9)), JSON)
+    post(server, "position_profile", json.dumps(body("position_profile", model=MODEL, length=10**9)), JSON)
 
 
 def long_screens(server: Server, number: int) -> None:

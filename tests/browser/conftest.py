@@ -23,6 +23,10 @@ from tests.browser.server import Server, serve
 from tests.browser.visitor import PATIENCE, Visitor
 from tests.model import toys
 
+BEEN_HERE = """
+  for (const [key, value] of [["headlight-mode", "full"], ["headlight-tour", "seen"]])
+    if (localStorage.getItem(key) === null) localStorage.setItem(key, value);
+"""
 expect.set_options(timeout=1e3 * PATIENCE)
 
 
@@ -69,6 +73,13 @@ def contexts(browser: Browser) -> list[BrowserContext]:
     return []
 
 
+def new_context(browser: Browser) -> BrowserContext:
+    """A visitor who has been here before: the page shows all, and the guided start is over."""
+    context = browser.new_context()
+    context.add_init_script(BEEN_HERE)
+    return context
+
+
 @pytest.fixture
 def visit(browser: Browser, contexts: list[BrowserContext], server: Server) -> Iterator[Visit]:
     """Opens as many windows as the test wants; each is looked over and closed when the test ends."""
@@ -76,7 +87,7 @@ def visit(browser: Browser, contexts: list[BrowserContext], server: Server) -> I
     written = len(server.log())
 
     def one(*, dark: bool = False, width: int = 1440, height: int = 900) -> Visitor:
-        context = contexts.pop() if contexts else browser.new_context()
+        context = contexts.pop() if contexts else new_context(browser)
         context.set_default_timeout(1e3 * PATIENCE)
         visitor = Visitor(context.new_page(), server.url)
         visitor.page.emulate_media(color_scheme="dark" if dark else "light")

@@ -14,13 +14,15 @@ AXE = node.FOLDER / "node_modules" / "axe-core" / "axe.min.js"
 LEVELS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"]
 VIOLATIONS = """async levels => (await axe.run(document, {runOnly: levels})).violations.flatMap(
     ({id, nodes}) => nodes.map(({html, failureSummary}) => `${id}: ${html.slice(0, 90)} ${failureSummary}`))"""
-# The least contrast of what Plotly wrote with the page, which axe-core does not look at: SVG has no ground of its own.
+# The least contrast of what charts say with the page, which axe-core does not look at: SVG has no ground of its own.
 LEAST_CONTRAST = """() => {
-    const luminance = colour => colour.match(/[\\d.]+/g).slice(0, 3).map(channel => channel / 255)
+    const luminance = colour => colour.match(/[\\d.]+/g).slice(0, 3)
+        .map(channel => channel / (colour.startsWith("color(") ? 1 : 255))
         .map(share => share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4)
         .reduce((sum, share, channel) => sum + share * [0.2126, 0.7152, 0.0722][channel], 0);
     const ground = luminance(getComputedStyle(document.querySelector(".stApp")).backgroundColor);
-    const texts = [...document.querySelectorAll(".js-plotly-plot text")].filter(text => text.textContent);
+    const roots = [...document.querySelectorAll("*")].flatMap(element => element.shadowRoot ?? []);
+    const texts = [document, ...roots].flatMap(root => [...root.querySelectorAll(".chart text")]);
     return Math.min(...texts.map(text => luminance(getComputedStyle(text).fill)).map(
         text => (Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05)));
 }"""
@@ -53,8 +55,15 @@ PLACES = {
     "translate": Place("/tasks", "model=dates&beam_width=3", '[data-testid="beam-0"]'),
     "compare": Place("/compare", "", ".answers .candidate"),
     "generate": Place("/generate", "", '[data-testid="generator"][data-known="true"]'),
-    "positions": Place("/positions", "", ".js-plotly-plot"),
-    "course": Place("/course", "chapter=attention", '[data-testid="screen-steps"] .heat td'),
+    "positions": Place("/positions", "", ".chart svg"),
+    "map of the course": Place("/course", "", ".station"),
+    "question": Place("/course", "chapter=attention", '[data-testid="screen-look-up"] .question'),
+    "course": Place(
+        "/course",
+        "chapter=attention&screen=steps",
+        '[data-testid="screen-steps"] .heat td',
+        opens='[data-testid="screen-steps"] [data-testid="show-me"]',
+    ),
     "models": Place("/models", "", '[data-testid="model"]'),
 }
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -94,7 +103,7 @@ def test_axe_finds_nothing_against_wcag_aa(visitor: Visitor, axe: str, name: str
 
 def test_what_a_chart_says_can_be_read(visitor: Visitor) -> None:
     page = opened(visitor, PLACES["positions"])
-    expect(page.locator(".js-plotly-plot text.xtitle").first).to_be_visible()
+    expect(page.locator(".chart text").first).to_be_visible()
     for scheme in SCHEMES:
         wear(page, scheme)
         wait_until(page, lambda: page.evaluate(LEAST_CONTRAST), lambda contrast: contrast >= 4.5)

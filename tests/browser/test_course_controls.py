@@ -57,7 +57,7 @@ CHANGE_CONTROLS = """async (screens, [name, changes]) => {
 
 def changes(path: str) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
     """A control of each kind of a screen, what is chosen before, and the values to try."""
-    found = {}
+    found: dict[type, tuple[str, list[tuple[str, str]], list[str]]] = {}
     for place, (_, name, control) in CONTROLS.items():
         if place == f"{path}.{name}" and has_another_value(control):
             texts = [text for text in (*others(place, control), *ends(control)) if text != control.default]

@@ -292,3 +292,19 @@ def test_it_fits_a_phone_in_the_dark(visit: Visit) -> None:
     say(page, "The little duck swam in the")
     expect(page.get_by_test_id("predictions")).to_be_visible()
     expect_to_fit(page, "head-0-7")
+
+
+def positions(visitor: Visitor, scheme: str) -> Page:
+    """The Positions page for a scheme put into the trained model."""
+    return visitor.open(f"model=stories-causal&positional_encoding={scheme}", "/positions")
+
+
+def test_every_position_scheme_without_weights_has_a_picture(visitor: Visitor) -> None:
+    for scheme in ("rope", "sinusoidal", "alibi"):
+        page = positions(visitor, scheme)
+        expect(page.locator(".chart svg").first).to_be_visible()
+
+
+def test_a_table_that_the_model_lacks_is_said_to_be_zero(visitor: Visitor) -> None:
+    for scheme in ("learned", "relative"):
+        expect(positions(visitor, scheme).get_by_text("they are zero, and all numbers are those of no")).to_be_visible()

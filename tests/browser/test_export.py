@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 from xml.etree import ElementTree
 
 import numpy as np
@@ -110,16 +110,15 @@ def test_figures_are_at_print_size_with_title_and_labels(visitor: Visitor, tmp_p
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     assert root.attrib["width"] == "85mm" and root.attrib["height"].endswith("mm")
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert {'Two <heads> & "more"', "Layer 1 · Head 1", "Layer 2 · Head 4", "cat", "mat"} <= set(texts)
+    assert {'Two <heads> & "more"', "cat", "mat"} <= set(texts)
+    assert "Mean of 2 heads: Layer 1 · Head 1, Layer 2 · Head 4" in " ".join(map(str, texts))
     cells = [group for group in root.iter("{http://www.w3.org/2000/svg}g")]
-    assert [len(list(group)) for group in cells] == [tokens * (tokens + 1) // 2] * 2, (
-        "a rectangle for each allowed cell"
-    )
+    assert [len(list(group)) for group in cells] == [tokens * (tokens + 1) // 2], "a rectangle for each allowed cell"
     picture = Image.open(download(page, "export-png", tmp_path)).convert("RGB")
     assert picture.width == round(85 / 25.4 * 300) and len(picture.getcolors(1 << 24) or ()) > 20
     (paper,) = PdfReader(io.BytesIO(download(page, "export-pdf", tmp_path).read_bytes())).pages
     assert float(paper.mediabox.width) == pytest.approx(85 / 25.4 * 72, abs=0.1)
-    assert "Layer 2 · Head 4" in paper.extract_text() and "Two <heads>" in paper.extract_text()
+    assert "Mean of 2 heads" in paper.extract_text() and "Two <heads>" in paper.extract_text()
 
 
 def test_figures_say_where_they_are_from_also_without_the_line_at_their_foot(visitor: Visitor, tmp_path: Path) -> None:
@@ -161,13 +160,36 @@ def test_lines_are_a_figure_too_and_any_script_is_drawn(visitor: Visitor, tmp_pa
     assert len(paper.images) > 0, "what the font lacks comes as a picture"
 
 
-def test_the_menu_says_where_the_figure_is_not_what_stands_on_the_page(visitor: Visitor) -> None:
-    page = menu(visitor, asked(), SENTENCE)
-    picture = page.get_by_test_id("figure-subject").locator("[value=picture]")
-    expect(picture).to_have_text("this picture")
-    for shown in ({"plot": "table"}, {"tab": "layers", "analysis": "head_ablation"}):
+def test_what_stands_on_the_page_is_what_is_drawn_or_the_menu_says_why_not(visitor: Visitor, tmp_path: Path) -> None:
+    for shown, said in (
+        ({"plot": "table"}, ".000"),
+        ({"plot": "text"}, "What “mat” looks at"),
+        ({"tab": "layers", "analysis": "logit_lens"}, "what really comes"),
+        ({"tab": "layers", "analysis": "logit_attribution"}, "Together: the logit"),
+        ({"tab": "layers", "analysis": "information_flow"}, "emb."),
+    ):
         page = menu(visitor, asked(**shown), SENTENCE)
-        expect(picture).to_have_text("the map of the current heads (what stands here cannot be drawn)")
+        expect(page.get_by_test_id("figure-subject")).to_have_value("this picture")
+        root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+        assert said in {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}, shown
+    for shown, why in (
+        ({"tab": "layers", "analysis": "head_ablation"}, "No head is turned off yet"),
+        ({"tab": "walkthrough"}, "no picture"),
+    ):
+        page = menu(visitor, asked(**shown), SENTENCE)
+        expect(page.get_by_test_id("export-status")).to_contain_text(why)
+        expect(page.get_by_test_id("figure-subject")).to_have_value("the map of the chosen heads")
+
+
+def test_a_figure_has_the_address_of_its_page_and_the_part_that_is_zoomed_to(visitor: Visitor, tmp_path: Path) -> None:
+    page = menu(visitor, asked(layer=2, head=3, zoom="2-6/0-5"), SENTENCE)
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    svg = "{http://www.w3.org/2000/svg}"
+    fields = json.loads(root.findtext(f"{svg}metadata") or "")
+    query = dict(parse_qsl(urlsplit(fields["address"]).query))
+    assert query == {"model": "stories-causal", "text": SENTENCE, "layer": "2", "head": "3", "zoom": "2-6/0-5"}
+    drawn = "".join(element.text or "" for element in root.iter(f"{svg}text"))
+    assert fields["address"] in drawn and "queries 2 to 5, keys 0 to 4" in drawn
 
 
 def test_all_heads_with_the_numbers_of_their_layers_are_one_figure(visitor: Visitor, tmp_path: Path) -> None:
@@ -176,7 +198,7 @@ def test_all_heads_with_the_numbers_of_their_layers_are_one_figure(visitor: Visi
     trace = run(loaded.model, loaded.tokenizer, SENTENCE, [edit])
     norms = [f"{np.linalg.norm(trace[f'decoder.{layer}.residual'][-1]):.3g}" for layer in (1, 2)]
     page = menu(visitor, asked(edits=edit), SENTENCE)
-    page.get_by_test_id("figure-subject").select_option("heads")
+    page.get_by_test_id("figure-subject").select_option("all heads, with each layer's numbers")
     page.get_by_test_id("figure-width").select_option("180")
     page.get_by_test_id("figure-title").fill("All heads")
     svg = "{http://www.w3.org/2000/svg}"

@@ -68,18 +68,10 @@ def test_beside_the_sidebar_of_a_tablet_cards_charts_and_columns_keep_their_widt
     for words in told.all():
         wait_until(visitor.page, words.bounding_box, lambda box: box is not None and box["height"] < 40)
     page = visitor.open(path="/positions")
-    plots = page.locator(".js-plotly-plot .nsewdrag")
+    plots = page.locator(".chart svg")
     expect(plots.nth(3)).to_be_attached()
     for plot in plots.all():
         wait_until(page, plot.bounding_box, lambda box: box is not None and box["width"] > 250)
-
-
-def test_on_touch_nothing_lies_on_a_chart(browser: Browser, server: Server) -> None:
-    page = browser.new_context(has_touch=True, is_mobile=True).new_page()
-    Visitor(page, server.url).open(path="/positions")
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    expect(page.locator(".modebar-container:visible")).to_have_count(0)
-    page.context.close()
 
 
 def test_the_shipped_models_are_told_and_open(visitor: Visitor) -> None:

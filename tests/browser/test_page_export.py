@@ -3,7 +3,7 @@
 import io
 import json
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,7 +15,7 @@ from pypdf import PdfReader
 from headlight import find_checkpoint, load, run
 from tests.browser.conftest import Visit
 from tests.browser.test_compare import compare, painted
-from tests.browser.test_export import download
+from tests.browser.test_export import copied, download
 from tests.browser.test_generate import PROMPT, generate, ready, step
 from tests.browser.visitor import Visitor, expect_to_fit
 
@@ -92,8 +92,7 @@ def test_generate_exports_its_steps(visitor: Visitor, tmp_path: Path) -> None:
 
 def test_positions_export_their_charts_and_the_numbers_behind_them(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.open("model=stories-causal&positional_encoding=alibi", "/positions")
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    expect(page.locator('.modebar-btn[data-title^="Download"]')).to_have_count(0)
+    expect(page.locator(".chart svg").first).to_be_visible()
     open_menu(page, "Bias over distance")
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     fields = json.loads(root.findtext(f"{SVG}metadata") or "")
@@ -105,7 +104,7 @@ def test_positions_export_their_charts_and_the_numbers_behind_them(visitor: Visi
         assert (file["values"][:, distance == 0] == 0).all() and (file["values"][:, distance < 0] < 0).all()
     choose(page, "Slopes")
     assert "# positional_encoding: alibi" in download(page, "export-csv", tmp_path).read_text()
-    page.get_by_test_id("export-chart").select_option("Slope of each head: decrease per token")
+    page.get_by_test_id("figure-subject").select_option("Slope of each head: decrease per token")
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     assert "decrease per token" in " ".join(texts(root)) and "Bias over distance" not in texts(root)
 
@@ -119,7 +118,7 @@ def test_losses_say_of_which_models_they_are(visitor: Visitor, tmp_path: Path) -
     told = json.loads(download(page, "export-json", tmp_path).read_text())
     first = table.locator("tbody tr").first.locator("td").first.inner_text()
     assert f"{told['values'][0][0]:.3f}" == first.split("±")[0].strip()
-    page.get_by_test_id("export-chart").select_option("Loss of decoders over the length of the text")
+    page.get_by_test_id("figure-subject").select_option("Loss of decoders over the length of the text")
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     for fields in (told["provenance"], json.loads(root.findtext(f"{SVG}metadata") or "")):
         measured = {fields[f"side_{letter}_model"]: fields for letter in "abcdef"[: table.locator("tbody tr").count()]}
@@ -127,6 +126,30 @@ def test_losses_say_of_which_models_they_are(visitor: Visitor, tmp_path: Path) -
         encodings = {fields[f"side_{letter}_positional_encoding"] for letter in "abcdef"[: len(measured)]}
         assert len(encodings) == len(measured) and "stories-causal" not in measured
     assert "headlight extrapolate" in fields["shown"] and "Sinusoidal" in texts(root)
+
+
+def test_a_comparison_and_a_generation_are_handed_on(visit: Visit, tmp_path: Path) -> None:
+    anna, ben = visit(), visit()
+    page = compare(anna, text=TEXT, side_b="positional_encoding=none", layer="2", head="3")
+    painted(page, TEXT, TEXT)
+    open_menu(page, "Weights of A")
+    link = copied(page, "export-link")
+    assert parse_qs(urlsplit(link).query)["side_b"] == ["positional_encoding=none"]
+    assert "numbers_b = trace_b[" in copied(page, "export-python") and "/compare?" in copied(page, "export-embed")
+    theirs = ben.open(urlsplit(link).query, "/compare")
+    painted(theirs, TEXT, TEXT)
+    expect(theirs.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
+    page = step(generate(anna, f"model=stories-causal&sampling=t0.7,s3&text={quote(PROMPT)}"), 2)
+    open_menu(page, "Attention of each step")
+    written = page.get_by_test_id("page").inner_text()
+    file = download(page, "export-state", tmp_path)
+    told = json.loads(file.read_text())
+    assert (
+        told["page"] == "generate" and told["state"]["sampling"] == "t0.7,s3" and told["provenance"]["text"] == PROMPT
+    )
+    page.get_by_test_id("restart").click()
+    page.get_by_test_id("open-state").set_input_files(file)
+    expect(page.get_by_test_id("page")).to_have_text(written)
 
 
 def test_the_menus_fit_a_phone(visit: Visit) -> None:

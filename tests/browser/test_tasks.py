@@ -52,7 +52,7 @@ def exported(page: Page, folder: Path, numbers: str) -> tuple[set[str], np.ndarr
     page.get_by_test_id("export-menu-button").click()
     which = page.get_by_test_id("export-which")
     expect(which.locator("option", has_text=numbers).first).to_be_attached()
-    expect(page.get_by_test_id("figure-subject")).to_have_value("answer")
+    expect(page.get_by_test_id("figure-subject")).to_have_value("the answer to the task")
     root = ElementTree.parse(download(page, "export-svg", folder)).getroot()
     which.select_option(numbers)
     with np.load(download(page, "export-npz", folder)) as file:

@@ -8,6 +8,8 @@ from tests.families.unusual import LABELS, SOME, TIED, UNTIED, WIDE
 
 SIX = {"num_attention_heads": 6, "num_key_value_heads": 2, "intermediate_size": 37}
 LAYERS = {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 4}
+EXPERTS = {"num_local_experts": 4, "num_experts_per_tok": 2}
+QWEN_EXPERTS = {"num_experts_per_tok": 2, "moe_intermediate_size": 20}
 HALVES = SIX | {"hidden_size": 48}  # heads of 8 channels, of which some are rotated
 
 LLAMA_LIKE: dict[str, list[Case]] = {
@@ -76,5 +78,21 @@ LLAMA_LIKE: dict[str, list[Case]] = {
     "nanochat": [
         Case("NanoChatForCausalLM", LLAMA | SIX | {"final_logit_softcapping": 2.0}),
         Case("NanoChatModel", LLAMA | {"attention_bias": True, "hidden_act": "gelu"} | rope("default")),
+    ],
+    "mixtral": [
+        Case("MixtralForCausalLM", LLAMA | EXPERTS | {"sliding_window": 4}),
+        Case("MixtralModel", LLAMA | WIDE | {"num_local_experts": 3, "num_experts_per_tok": 3}),
+    ],
+    "qwen3_moe": [
+        Case("Qwen3MoeForCausalLM", LLAMA | QWEN_EXPERTS | {"num_experts": 4, "head_dim": 8}),
+        Case("Qwen3MoeForCausalLM", LLAMA | SIX | QWEN_EXPERTS | {"num_experts": 3, "norm_topk_prob": True}),
+    ],
+    "olmoe": [
+        Case("OlmoeForCausalLM", LLAMA | {"num_experts": 4, "num_experts_per_tok": 2, "clip_qkv": 0.9}),
+        Case("OlmoeModel", LLAMA | SIX | {"num_experts": 3, "num_experts_per_tok": 1, "norm_topk_prob": True}),
+    ],
+    "granitemoe": [
+        Case("GraniteMoeForCausalLM", LLAMA | EXPERTS | {"residual_multiplier": 0.3, "attention_multiplier": 0.2}),
+        Case("GraniteMoeModel", LLAMA | SIX | {"num_local_experts": 3, "num_experts_per_tok": 1}),
     ],
 }

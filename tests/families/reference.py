@@ -46,7 +46,7 @@ def build(case: Case, folder: Path) -> Any:
     kind = getattr(transformers, case.kind)
     torch.manual_seed(0)
     config = kind.config_class(**with_vocabulary(case))
-    model = kind._from_config(config, attn_implementation=case.implementation).eval()
+    model = kind._from_config(config, attn_implementation=case.implementation, experts_implementation="eager").eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.requires_grad:  # sinusoids are given, and not saved

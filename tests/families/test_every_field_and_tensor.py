@@ -136,7 +136,7 @@ def _other(value: Any) -> Any:
         case str():
             return "relu"
         case list():
-            return value[:-1]
+            return value[:-1] or [0]
     return {"0": "another"}
 
 

@@ -171,7 +171,8 @@ def test_llama2cs_file(tmp_path: Path, later: bool, tied: bool) -> None:
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "quantised": ({"quantization_config": {"quant_method": "gptq", "bits": 4}}, r"quantised \(gptq\)"),
     "fp8": ({"quantization_config": {"quant_method": "fp8"}}, r"quantised \(fp8\)"),
-    "experts": ({"model_type": "mixtral", "num_local_experts": 8}, "mixture of experts"),
+    "another kind": ({"model_type": "mamba"}, "has no attention"),
+    "a text stack of another kind": ({"model_type": "llava", "text_config": {"model_type": "mamba"}}, "text stack"),
     "unknown": ({"model_type": "frobnicator"}, "frobnicator"),
     "negative": ({"n_embd": -24}, "n_embd or hidden_size"),
     "huge": ({"vocab_size": 2**30, "n_embd": 3 * 2**18}, "of memory"),

@@ -123,6 +123,7 @@ def _draw_sidebar(
         for page, link in pages.items():
             query = encode_state(state_on_return(page, open_page, state, entries))
             st.page_link(link, label=page.TITLE, icon=page.ICON, query_params=query)
+        st.html((STATIC / "rail.html").read_text(encoding="utf-8"), unsafe_allow_javascript=True)
         weights_slot = _draw_controls(open_page, state, entries) if entries else st.empty()
         sidebar.presenter_toggle(state)
         sidebar.HELP.mount({})

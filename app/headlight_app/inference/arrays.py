@@ -1,4 +1,4 @@
-"""Arrays by name as the numbers of a reply; `headlight_app.ui.arrays` reads them."""
+"""Arrays by name as the numbers of a reply; the browser reads them."""
 
 from __future__ import annotations
 

@@ -32,18 +32,10 @@ class PositionProfileRequest(QuestionRequest[PositionProfileAnswer], frozen=True
     """
 
     route: ClassVar[str] = "position_profile"
-    is_http: ClassVar[bool] = False
 
     length: Annotated[int, Meta(ge=1, le=MAX_LENGTH, description=f"a number of positions from 1 to {MAX_LENGTH:,}")]
     stack: Label = ""
     layer: Index | None = None
-
-
-class ExportPositionsRequest(PositionProfileRequest, frozen=True, kw_only=True):
-    """The same for the browser, which lays out the page's figure and names the axes of its numbers."""
-
-    route: ClassVar[str] = "export_positions"
-    is_http: ClassVar[bool] = True
 
 
 class MeasuredLoss(Struct, frozen=True, kw_only=True):

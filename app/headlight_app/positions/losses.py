@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-import numpy as np
 import streamlit as st
 
 from headlight_app.engine.client import ask_shared
 from headlight_app.engine.models import AvailableModel
 from headlight_app.positions.contract import LossRow, LossTable, MeasuredLoss, PositionLossesRequest
-from headlight_app.ui import charts
 
 STYLESHEET = Path(__file__).parent / "losses.css"
 
@@ -23,8 +21,8 @@ def measured_losses(entry: AvailableModel) -> list[LossTable]:
     return sorted(tables, key=lambda table: table.architecture != entry.config.architecture)
 
 
-def show(tables: Sequence[LossTable], entry: AvailableModel, show_chart: Callable[..., None]) -> None:
-    """Each table, and a chart of it."""
+def show(tables: Sequence[LossTable], entry: AvailableModel) -> None:
+    """Each table; the page's component draws their charts."""
     if not tables:
         return
     st.html(STYLESHEET)
@@ -34,23 +32,12 @@ def show(tables: Sequence[LossTable], entry: AvailableModel, show_chart: Callabl
         "alike. The loss is in bits per token of held-out books: lower is better."
     )
     for table in tables:
-        _show_table(table, entry, show_chart)
-    with st.expander("The commands that measured this", icon=":material/terminal:"):
-        for table in tables:
-            st.code(table.command, language=None, wrap_lines=True)
-
-
-def _show_table(table: LossTable, entry: AvailableModel, show_chart: Callable[..., None]) -> None:
-    left, right = st.columns((3, 2), gap="large")
-    with left:
         st.subheader(f"{table.architecture.capitalize()}s", anchor=False)
         st.html(table_html(table, entry.name))
         st.caption(_note(table))
-    with right:
-        st.subheader("Loss over the length of the text", anchor=False)
-        lines = [(row.title, _means(row.losses)) for row in table.rows]
-        figure = charts.line_chart(lines, "tokens of the text", "bits per token", labels=table.lengths, height=300)
-        show_chart(figure, f"losses_{table.architecture}_chart")
+    with st.expander("The commands that measured this", icon=":material/terminal:"):
+        for table in tables:
+            st.code(table.command, language=None, wrap_lines=True)
 
 
 def table_html(table: LossTable, open_model: str) -> str:
@@ -80,10 +67,6 @@ def _loss_html(loss: MeasuredLoss | None) -> str:
     if loss is None:
         return '<span title="Its table of positions ends where training ended.">undefined</span>'
     return f"{loss.mean:.3f}<small>± {loss.standard_error:.3f}</small>"
-
-
-def _means(losses: Sequence[MeasuredLoss | None]) -> np.ndarray:
-    return np.array([np.nan if loss is None else loss.mean for loss in losses])
 
 
 def _note(table: LossTable) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,30 +14,15 @@ from headlight.array_types import Float
 CIVIDIS = "Cividis"
 DIVERGING = "PuOr_r"  # purple below zero, white at zero, orange above
 PRIMARY_COLOUR, MUTED_COLOUR = "#e0951f", "#8d97a8"
-# Told apart with every kind of colour vision (Okabe and Ito 2008), the order changed to begin with our own two.
-LINE_COLOURS = ("#e0951f", "#0072b2", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#8d97a8", "#b3a100")
-LINE_DASHES = ("solid", "dash", "dot")
 TRANSPARENT = "rgba(0,0,0,0)"
-COLOUR_BAR_WIDTH = 40  # pixels, with its numbers
 MAX_LABEL_LENGTH = 18  # characters of a tick label
-PRESENTER_SIZE, PRESENTER_GROWTH = 18, 1.15  # pixels of letters; times the usual height
 # No camera: what it saves does not say where it is from. The menu Export does.
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["toImage", "select2d", "lasso2d"]}
 
 
-def show(figure: go.Figure, key: str, *, presenter: bool = False, **options: Any) -> None:
-    """Draw a figure on the page; its letters are large for a projector."""
-    if presenter:
-        _enlarge(figure)
-    st.plotly_chart(figure, key=key, config=CONFIG, **options)
-
-
-def _enlarge(figure: go.Figure) -> None:
-    """Letters for a projector, each kind by itself, as Streamlit's theme sets them; and room for them."""
-    sides = {name: figure.layout[name] * PRESENTER_GROWTH for name in ("width", "height") if figure.layout[name]}
-    figure.update_layout(font_size=PRESENTER_SIZE, legend_font_size=PRESENTER_SIZE, **sides)
-    for update in (figure.update_xaxes, figure.update_yaxes):
-        update(tickfont_size=PRESENTER_SIZE, title_font_size=PRESENTER_SIZE)
+def show(figure: go.Figure, key: str) -> None:
+    """Draw a figure on the page."""
+    st.plotly_chart(figure, key=key, config=CONFIG)
 
 
 def escape_label(text: str) -> str:
@@ -120,87 +104,6 @@ def prediction_bars(pieces: Sequence[str], before: Sequence[float], after: Seque
     figure.update_yaxes(autorange="reversed", type="category", showgrid=False)
     figure.update_xaxes(tickformat=".0%", range=(0, 1))
     return _with_layout(figure, height=max(len(names) * 32 + 110, 260))
-
-
-def matrix_heatmap(
-    values: np.ndarray,
-    x_title: str,
-    y_title: str,
-    value_name: str,
-    *,
-    diverging: bool = False,
-    start: int = 0,
-    height: int = 380,
-    square: bool = False,
-) -> go.Figure:
-    """Any matrix as a heatmap, `start` being its first row and column; a diverging one has white at zero.
-
-    A `square` one has square cells, and a width of its own.
-    """
-    limit = float(np.abs(values).max()) or 1.0
-    heatmap = go.Heatmap(
-        z=values.astype(np.float32),
-        x0=start,
-        y0=start,
-        colorscale=DIVERGING if diverging else CIVIDIS,
-        zmin=-limit if diverging else None,
-        zmax=limit if diverging else None,
-        colorbar={"thickness": 10, "outlinewidth": 0},
-        hovertemplate=f"{y_title} %{{y}}<br>{x_title} %{{x}}<br>{value_name} %{{z:.4f}}<extra></extra>",
-    )
-    figure = go.Figure(heatmap)
-    figure.update_xaxes(title=x_title, showgrid=False)
-    figure.update_yaxes(title=y_title, autorange="reversed", showgrid=False)
-    if square:
-        figure.update_layout(width=height + COLOUR_BAR_WIDTH)
-        figure.update_xaxes(constrain="domain")
-        figure.update_yaxes(scaleanchor="x", constrain="domain")
-    return _with_layout(figure, height=height)
-
-
-def line_chart(
-    lines: Sequence[tuple[str, np.ndarray]],
-    x_title: str,
-    y_title: str,
-    *,
-    start: int = 0,
-    labels: Sequence[str | int] = (),
-    height: int = 380,
-) -> go.Figure:
-    """Some rows as curves over position or distance, `start` being the first of them; or points over `labels`."""
-    figure = go.Figure(
-        [
-            go.Scatter(
-                x=list(map(str, labels)) or np.arange(start, start + len(values)),
-                y=values.astype(np.float32),
-                name=name,
-                mode="lines+markers" if labels else "lines",
-                line=_line_style(index),
-                hovertemplate=f"{x_title} %{{x}}<br>{y_title} %{{y:.4f}}<extra>{name}</extra>",
-            )
-            for index, (name, values) in enumerate(lines)
-        ]
-    )
-    figure.update_xaxes(title=x_title, type="category" if labels else None)
-    figure.update_yaxes(title=y_title)
-    figure.update_layout(showlegend=True)
-    return _with_layout(figure, height=height)
-
-
-def bar_chart(names: Sequence[str], values: np.ndarray, y_title: str, *, height: int = 320) -> go.Figure:
-    """One bar for each name, of the colour that the line of this place has."""
-    colours = [_line_style(index)["color"] for index in range(len(names))]
-    bar = go.Bar(x=list(names), y=values, marker_color=colours, hovertemplate="%{x}<br>%{y:.5f}<extra></extra>")
-    figure = go.Figure(bar)
-    figure.update_xaxes(type="category")
-    figure.update_yaxes(title=y_title)
-    return _with_layout(figure, height=height)
-
-
-def _line_style(index: int) -> dict[str, Any]:  # as Plotly takes it
-    """A colour of its own for each line; past the last one they begin again, in another dash."""
-    dash, colour = divmod(index, len(LINE_COLOURS))
-    return {"color": LINE_COLOURS[colour], "dash": LINE_DASHES[dash % len(LINE_DASHES)], "width": 2}
 
 
 def _square_root_cividis() -> list[tuple[float, str]]:

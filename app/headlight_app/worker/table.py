@@ -40,7 +40,7 @@ from headlight_app.models.contract import (
     WeightReportRequest,
 )
 from headlight_app.positions.answers import profile
-from headlight_app.positions.contract import ExportPositionsRequest, PositionLossesRequest, PositionProfileRequest
+from headlight_app.positions.contract import PositionLossesRequest, PositionProfileRequest
 from headlight_app.tasks.answers import beams, labels
 from headlight_app.tasks.answers import page as tasks_page
 from headlight_app.tasks.contract import BeamSearchRequest, LabelEffectsRequest, TasksPageRequest, TokenLabelsRequest
@@ -90,7 +90,6 @@ _ROWS = (
     _row(GeneratePageRequest, generate_page.answer_generate_page),
     _row(GenerateRequest, step.answer_generate),
     _row(PositionProfileRequest, profile.answer_position_profile),
-    _row(ExportPositionsRequest, profile.answer_export_positions),
     _row(PositionLossesRequest, profile.answer_position_losses),
     _row(ChapterRequest, screens.answer_chapter),
     _row(ScreenRequest, screens.answer_screen),

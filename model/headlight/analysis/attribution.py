@@ -27,7 +27,7 @@ from headlight.errors import ConfigError, TextError
 from headlight.nn.layers import soft_cap
 from headlight.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead, TokenClassifier
 from headlight.nn.transformer import Transformer
-from headlight.tracing.interventions import any_matches
+from headlight.tracing.interventions import is_edited
 from headlight.tracing.recompute import logits_at
 from headlight.tracing.run import to_numpy
 from headlight.tracing.trace import Trace, position_index
@@ -103,7 +103,7 @@ def attribute_probes(model: Transformer, trace: Trace, position: int, probes: Se
     project = model.output_head.projection
     assert isinstance(project, nn.Linear)
     edited_logits = None
-    if any_matches(trace.interventions, "logits"):
+    if is_edited(trace, "logits"):
         edited_logits = torch.tensor(logits_at(model, trace, place), dtype=torch.float64)
     return LogitAttribution(decomposer.components, table, project, cap, edited_logits)
 

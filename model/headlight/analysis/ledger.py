@@ -29,11 +29,11 @@ from headlight.analysis.residual_stream import (
 )
 from headlight.array_types import Float
 from headlight.errors import EditError, shortened
-from headlight.nn.attention import AllHeadsNorm
+from headlight.nn.attention import AllHeadsNorm, Attention, EachHeadNorm
 from headlight.nn.attention_functions import AttentionFunction
 from headlight.nn.layers import soft_cap
 from headlight.nn.transformer import Transformer
-from headlight.tracing.interventions import any_matches
+from headlight.tracing.interventions import is_edited
 from headlight.tracing.recompute import RecomputedAttention, recompute_attention
 from headlight.tracing.trace import Trace
 
@@ -184,11 +184,11 @@ class _Entry:
         positions, head = recomputed.context.positions, self.cell.head
         if name == "q":
             computed, token, ids = recomputed.q[0], self.cell.query, positions.queries
-            table = _project(module.query, module.query_norm, writers.table, row, head, len(computed))
+            table = _project(module, module.query, module.query_norm, writers.table, row, head)
         else:
             computed, token, ids = recomputed.k[0], self.cell.key, positions.keys
             head = head // module.group_size
-            table = _project(module.key, module.key_norm, writers.table, row, head, len(computed))
+            table = _project(module, module.key, module.key_norm, writers.table, row, head)
         table = self._rotate(table, ids.cpu(), token)
         if self.is_edited(name, f"rotated_{name}"):
             table = add_to_row(table, computed[head, token].cpu().double() - table.sum(0), writers.edit_row)
@@ -249,7 +249,7 @@ class _Entry:
 
     def is_edited(self, *names: str) -> bool:
         """Whether an edit changed one of these values of the attention."""
-        return any_matches(self.trace.interventions, *(f"{self.cell.path}.{name}" for name in names))
+        return is_edited(self.trace, *(f"{self.cell.path}.{name}" for name in names))
 
 
 def _names(decomposer: StreamDecomposer) -> tuple[str, ...]:
@@ -257,12 +257,19 @@ def _names(decomposer: StreamDecomposer) -> tuple[str, ...]:
 
 
 def _project(
-    linear: nn.Linear, norm: nn.Module, table: Decomposition, bias_row: int, head: int, heads: int
+    attention: Attention, linear: nn.Linear, norm: nn.Module, table: Decomposition, bias_row: int, head: int
 ) -> Float[Tensor, "writer head_dim"]:
-    """The queries or keys of one head that the rows of a table give together."""
-    head_dim = len(linear.weight) // heads
+    """The queries or keys of one head that the rows of a table give together: projected, limited and normed."""
+    head_dim = attention.query.out_features // attention.heads
     channels = slice(head * head_dim, (head + 1) * head_dim)
-    if isinstance(norm, AllHeadsNorm):
-        return linearize(norm, linearize(linear, table, bias_row), bias_row)[:, channels]
-    bias = None if linear.bias is None else linear.bias[channels]
-    return linearize(norm, add_to_row(table @ linear.weight[channels].to(table).T, bias, bias_row), bias_row)
+    of_all_heads = isinstance(norm, AllHeadsNorm)
+    rows = slice(None) if of_all_heads else channels
+    bias = None if linear.bias is None else linear.bias[rows]
+    table = add_to_row(table @ linear.weight[rows].to(table).T, bias, bias_row)
+    if limit := attention.qkv_limit:
+        table = linearize_activation(lambda x: x.clamp(-limit, limit), table, bias_row)
+    if isinstance(norm, EachHeadNorm):
+        plain = nn.LayerNorm(head_dim, norm.epsilon, elementwise_affine=False)
+        return linearize(plain, table, bias_row) * norm.weight[channels].to(table)
+    normed = linearize(norm, table, bias_row)
+    return normed[:, channels] if of_all_heads else normed

@@ -23,7 +23,7 @@ from headlight.errors import ConfigError, EditError
 from headlight.nn.attention import query_chunks
 from headlight.nn.layers import MLP, GatedMLP
 from headlight.nn.transformer import Transformer
-from headlight.tracing.interventions import any_matches
+from headlight.tracing.interventions import is_edited
 from headlight.tracing.trace import Trace, position_index
 
 
@@ -76,8 +76,7 @@ def attribute_neurons(model: Transformer, trace: Trace, layer: int, position: in
     bias = 0.0 if down.bias is None else float(down.bias.to(direction) @ direction)
     output = path.replace("neurons", "output")
     total = float(torch.tensor(trace[output][place]).to(direction) @ direction)
-    is_edited = any_matches(trace.interventions, output)
-    edit = total - bias - float(activations @ answer_weights) if is_edited else 0.0
+    edit = total - bias - float(activations @ answer_weights) if is_edited(trace, output) else 0.0
     return NeuronAttribution(activations, answer_weights, bias, edit, total)
 
 

@@ -23,10 +23,10 @@ from headlight.array_types import Float
 from headlight.config import Config
 from headlight.errors import ConfigError
 from headlight.nn.attention import AllHeadsNorm, Attention, PerHeadNorm
-from headlight.nn.layers import GemmaRMSNorm, RMSNorm
+from headlight.nn.layers import GemmaRMSNorm
 from headlight.nn.stack import Block, ResidualConnection
 from headlight.nn.transformer import Transformer
-from headlight.tracing.interventions import any_matches
+from headlight.tracing.interventions import is_edited
 from headlight.tracing.trace import Trace
 
 Decomposition = Float[Tensor, "component *position dim"]
@@ -59,8 +59,9 @@ def _(layer: nn.LayerNorm, table: Tensor, bias_row: int) -> Tensor:
 
 
 @linearize.register
-def _(layer: RMSNorm, table: Tensor, bias_row: int) -> Tensor:
-    return _divide_by_rms(table, layer.eps) * layer.weight.to(table)
+def _(layer: nn.RMSNorm, table: Tensor, bias_row: int) -> Tensor:
+    normed = _divide_by_rms(table, layer.eps)
+    return normed if layer.weight is None else normed * layer.weight.to(table)
 
 
 @linearize.register
@@ -297,7 +298,7 @@ class StreamDecomposer:
         if attention.output.bias is not None:
             bias = attention.output.bias.to(total).expand_as(total)
             writes, total = [*writes, (slice(bias_row, bias_row + 1), bias[None])], total + bias
-        if any_matches(self.trace.interventions, f"{path}.output"):
+        if is_edited(self.trace, f"{path}.output"):
             edit = self.value(f"{path}.output") - total
             writes.append((slice(self.edit_row, self.edit_row + 1), edit[None]))
         writes += self.probe_writes(path)
@@ -307,7 +308,7 @@ class StreamDecomposer:
 
     def with_edits(self, table: Decomposition, path: str) -> Decomposition:
         """The decomposition with what edits did to the value at this path as a component of its own."""
-        if not any_matches(self.trace.interventions, path):
+        if not is_edited(self.trace, path):
             return table
         return add_to_row(table, self.value(path) - table.sum(0), self.edit_row)
 

@@ -14,7 +14,7 @@ from headlight.nn.transformer import Transformer, attention_at
 from headlight.tasks import task_of
 from headlight.text.word_groups import TokenGroups
 from headlight.tracing.recompute import intervention_hook
-from headlight.tracing.run import pixel_tensor, token_tensor
+from headlight.tracing.run import pixel_tensor, to_numpy, token_tensor
 from headlight.tracing.trace import Trace, require_position
 
 
@@ -28,11 +28,33 @@ def attention_gradient(
     equation 2, with one step). Runs the trace's text and edits again. Raises TextError for a token or position that
     does not exist, EditError for an attention that does not.
     """
+    _, derivative = log_probability_gradient(model, trace, f"{path}.weights", position, token)
+    return to_numpy(derivative)
+
+
+def gradient_times_input(model: Transformer, trace: Trace, position: int, token: int) -> Float[np.ndarray, " token"]:
+    """The derivative of a log-probability by each token's embedding, times that embedding (Denil et al. 2014).
+
+    To first order, what the answer `token` at `position` loses (nats) where the embedding shrinks to zero; in the stack
+    that predicts, through everything that follows. Raises as `attention_gradient`.
+    """
+    path = f"{trace.config.stacks[-1]}.embedding"
+    value, derivative = log_probability_gradient(model, trace, path, position, token)
+    return to_numpy((value * derivative).sum(-1))
+
+
+def log_probability_gradient(
+    model: Transformer, trace: Trace, path: str, position: int, token: int
+) -> tuple[Float[Tensor, "*axis"], Float[Tensor, "*axis"]]:
+    """A value of the pass at a path, and the derivative by it of the log-probability of a token (or label).
+
+    Runs the trace's text and edits again. Raises as `attention_gradient`.
+    """
     edits, leaves = intervention_hook(trace), []
 
     def hook(name: str, value: Tensor) -> Tensor:
         value = edits(name, value)
-        if name == f"{path}.weights":
+        if name == path:
             value = value.detach().requires_grad_()
             leaves.append(value)
         return value
@@ -42,14 +64,13 @@ def attention_gradient(
         pixels = pixel_tensor(trace.source or trace.text, model)
         logits = model(token_tensor(trace.text, model), pixels=pixels, source=source, hook=hook)
         if not leaves:
-            raise EditError(f"This model has no attention {path!r}.")
+            raise EditError(f"This model has no attention {path.rpartition('.')[0]!r}.")
         log_probabilities = _prediction_logits(logits, trace, position).float().log_softmax(-1)
         if not 0 <= token < len(log_probabilities):
             raise TextError(f"There is no token {token}: this model knows {len(log_probabilities)}, counted from 0.")
         (derivative,) = torch.autograd.grad(log_probabilities[token], leaves, allow_unused=True)
-    flat = torch.zeros_like(leaves[0]) if derivative is None else derivative
-    found: np.ndarray = flat[0].detach().float().cpu().numpy()
-    return found
+    value = leaves[0].detach()[0]
+    return value, torch.zeros_like(value) if derivative is None else derivative[0]
 
 
 def _prediction_logits(logits: Tensor | None, trace: Trace, position: int) -> Tensor:

@@ -13,8 +13,6 @@ from pathlib import Path
 from types import ModuleType
 
 from headlight.checkpoints.config_reader import ConfigReader
-from headlight.checkpoints.convert import reject_unsupported
-from headlight.checkpoints.families import FAMILIES
 from headlight.checkpoints.file_rules import (
     CONFIG,
     CONFIG_FILES,
@@ -31,6 +29,7 @@ from headlight.checkpoints.load import (
     read_card,
     read_config,
 )
+from headlight.checkpoints.refusals import reject_unsupported
 from headlight.checkpoints.source import (
     CheckpointSource,
     candidates_without_config,
@@ -40,6 +39,7 @@ from headlight.checkpoints.source import (
     open_source,
 )
 from headlight.checkpoints.tensor_files import LazyTensors
+from headlight.checkpoints.text_stacks import find_family
 from headlight.checkpoints.tokenizers.open import legacy_tokenizer_type
 from headlight.checkpoints.weight_mapping import make_plan
 from headlight.config import Config
@@ -352,8 +352,10 @@ def _config_from_tensor_names(source: CheckpointSource) -> Config:
     if source.config_json.get("model_type") == MODEL_TYPE:
         return native_config(source)
     fields = ConfigReader(source.config_json, source.name)
-    reject_unsupported(fields, fields.string("model_type", ""))
-    return make_plan(FAMILIES[fields.string("model_type")], fields, _tensor_names(source)).config
+    reject_unsupported(fields)
+    tensors = _tensor_names(source)
+    family, fields, _ = find_family(fields, tensors)
+    return make_plan(family, fields, tensors).config
 
 
 def _tensor_names(source: CheckpointSource) -> LazyTensors:

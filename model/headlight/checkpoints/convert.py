@@ -19,9 +19,10 @@ from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.families import FAMILIES
 from headlight.checkpoints.families.common import USUAL_FIELDS
 from headlight.checkpoints.file_rules import CONFIG, IMAGE_PROCESSOR, SAFETENSORS_FILE
+from headlight.checkpoints.refusals import reject_unsupported
 from headlight.checkpoints.source import CheckpointSource
 from headlight.checkpoints.tensor_files import LazyTensors
-from headlight.checkpoints.text_stacks import TEXT_STACKS, find_family
+from headlight.checkpoints.text_stacks import find_family
 from headlight.checkpoints.weight_mapping import ConversionPlan, Family, WeightLoader, join_names, make_plan
 from headlight.config import Config
 from headlight.config_groups import ImageConfig, ImageProcessorConfig, ResamplingFilter
@@ -101,9 +102,6 @@ def _per_channel(fields: ConfigReader, name: str) -> tuple[float, ...]:
     return tuple(ConfigReader({name: number}, fields.name).number(name) for number in numbers)
 
 
-EXPERT_FIELDS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "num_experts_per_tok")
-
-
 @dataclass(frozen=True)
 class ForeignCheckpoint:
     """A checkpoint of another family: how it converts, and its tensors, not yet read."""
@@ -115,7 +113,7 @@ class ForeignCheckpoint:
 def inspect_foreign(source: CheckpointSource) -> ForeignCheckpoint:
     """Read the config and the tensor names. Raises CheckpointError for what cannot be opened."""
     fields = ConfigReader(source.config_json, source.name)
-    reject_unsupported(fields, fields.string("model_type", ""))
+    reject_unsupported(fields)
     foreign = plan_conversion(fields, source.open_tensors())
     image = foreign.plan.config.image
     if not image.channels:
@@ -134,21 +132,6 @@ def plan_conversion(fields: ConfigReader, tensors: LazyTensors) -> ForeignCheckp
     conversion = make_plan(family, family_fields, tensors)
     conversion = replace(conversion, notes=(*notes, *conversion.notes))
     return ForeignCheckpoint(_untie_if_different(conversion, tensors), tensors)
-
-
-def reject_unsupported(fields: ConfigReader, model_type: str) -> None:
-    """Raise CheckpointError where no family can open the checkpoint: quantised, a mixture of experts, or unknown."""
-    quantised = fields.nested("quantization_config")
-    if quantised is not None:
-        method = quantised.string("quant_method", "an unknown method")
-        raise CheckpointError(f"{fields.name} is quantised ({shortened(method)}); open the original weights.")
-    if model_type in FAMILIES or model_type in TEXT_STACKS:
-        return
-    expert_field = next((name for name in EXPERT_FIELDS if fields.has(name)), None)
-    if expert_field or "moe" in model_type:
-        raise CheckpointError(f"{fields.name} is a mixture of experts ({model_type}); such models are not supported.")
-    told, known = shortened(model_type), ", ".join(FAMILIES)
-    raise CheckpointError(f"{fields.name}: its config says model_type {told!r}; known are headlight, {known}.")
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def find_family(fields: ConfigReader, tensors: LazyTensors) -> tuple[Family, Con
         return FAMILIES[model_type], fields, ()
     stack, inner = TEXT_STACKS[model_type], fields.nested("text_config") or fields
     name = inner.string("model_type", "")
-    if name not in FAMILIES and not name.startswith((model_type, "qwen2_5_vl")) and inner.has("model_type"):
+    if name not in FAMILIES and not name.startswith(model_type) and inner.has("model_type"):
         raise CheckpointError(f"{fields.name}: its text stack is a {shortened(name)}, which is no family that opens.")
     note = f"Only the text stack of this {model_type} is opened; images are not read."
     tied = fields.boolean("tie_word_embeddings", stack.tied) or inner.boolean("tie_word_embeddings", False)

@@ -276,7 +276,7 @@ class WeightLoader:
         for step in self._rule(name)[0].ops:
             tensor = self._apply_op(step, tensor, name, source)
         for module, factor in self.factors.items():
-            if name.rpartition(".")[0].endswith(module) and factor != 1:
+            if name.removesuffix(".weight").removesuffix(".bias").endswith(module) and factor != 1:
                 tensor = tensor.float() * factor
         if tensor.shape != parameter.shape:
             raise CheckpointError(
@@ -336,9 +336,9 @@ def transpose(tensor: Tensor, config: Config) -> Tensor:
     return tensor.t() if tensor.dim() == 2 else tensor
 
 
-def chunk(index: int, chunks: int) -> WeightOp:
-    """One of several equal blocks of rows."""
-    return lambda tensor, config: tensor.chunk(chunks, dim=0)[index]
+def chunk(index: int, chunks: int, axis: int = 0) -> WeightOp:
+    """One of several equal blocks of rows, or along another axis."""
+    return lambda tensor, config: tensor.chunk(chunks, dim=axis)[index]
 
 
 def skip_rows(offset: int) -> WeightOp:

@@ -18,6 +18,7 @@ from headlight.cli.open import open_attention
 from headlight.cli.predict import predict
 from headlight.cli.trace import trace
 from headlight.cli.train import train
+from headlight.cli.why import rankings, sinks, without
 from headlight.errors import HeadlightError
 from headlight.registry import Registry
 
@@ -38,8 +39,8 @@ COMMANDS: Registry[Command] = Registry(
     {
         each.name: each
         for each in (
-            trace, predict, ledger, open_attention, models, train, evaluate, export, card, extrapolate,
-            check, exercises, completion,
+            trace, predict, ledger, sinks, rankings, without, open_attention, models, train, evaluate, export, card,
+            extrapolate, check, exercises, completion,
         )
     },
 )  # fmt: skip

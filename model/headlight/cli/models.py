@@ -9,6 +9,7 @@ from pathlib import Path
 from headlight import checkpoints
 from headlight.checkpoints import CatalogEntry, catalog, find_checkpoint, load
 from headlight.checkpoints.load import require_new_folder
+from headlight.checkpoints.refusals import OPEN_FAMILIES
 from headlight.cli.common import add_folder_option, command, model_folders
 from headlight.errors import counted
 
@@ -17,11 +18,15 @@ def _add_models_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("fetched", nargs="*", metavar="ID", help="models of the Hugging Face Hub to download first")
     add_folder_option(parser)
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
+    parser.add_argument("--families", action="store_true", help="list the families of checkpoints that open instead")
 
 
 @command(_add_models_arguments)
 def models(options: argparse.Namespace) -> int:
     """List the models that can be opened by name."""
+    if options.families:
+        print(json.dumps(OPEN_FAMILIES) if options.json else "\n".join(OPEN_FAMILIES))
+        return 0
     folders = model_folders(options)
     for name in options.fetched:
         find_checkpoint(name, folders, allow_paths=False, fetch=True)

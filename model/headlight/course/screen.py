@@ -28,12 +28,13 @@ def compared(one: StateFields, other: StateFields) -> StateFields:
 def link(*controls: str, fixed: StateFields | None = None, **fields: str) -> Link:
     """A link whose fields are values of controls: each of `controls` under its own name, others as field="control".
 
-    `fixed` are fields that no control changes.
+    A field with braces is a text with values in it, as in " {one}"; `fixed` are fields that no control changes.
     """
-    sources = {name: name for name in controls} | fields
+    sources = {name: f"{{{name}}}" for name in controls}
+    sources |= {field: source if "{" in source else f"{{{source}}}" for field, source in fields.items()}
 
     def fields_of(**values: Any) -> StateFields:
-        return {field: str(values[control]) for field, control in sources.items()} | (fixed or {})
+        return {field: source.format(**values) for field, source in sources.items()} | (fixed or {})
 
     return fields_of
 

@@ -146,9 +146,9 @@ class Attention(nn.Module):
         """Queries, keys and values, split into heads, with the rotary embedding applied."""
         key_value_input = x if memory is None else memory
         limited, key_value_heads = self._limited, self.heads // self.group_size
-        q = hook("q", self.query_norm(split_heads(limited(self.query(x)), self.heads)))
-        k = hook("k", self.key_norm(split_heads(limited(self.key(key_value_input)), key_value_heads)))
-        v = hook("v", split_heads(limited(self.value(key_value_input)), key_value_heads))
+        q = hook("q", limited(self.query_norm(split_heads(self.query(x), self.heads))))
+        k = hook("k", limited(self.key_norm(split_heads(self.key(key_value_input), key_value_heads))))
+        v = hook("v", limited(split_heads(self.value(key_value_input), key_value_heads)))
         rotate, positions, rotation = context.positional_encoding.rotate, context.positions, context.rotation
         q = hook("rotated_q", rotate(q, positions.queries, rotation))
         return q, hook("rotated_k", rotate(k, positions.keys[-k.shape[2] :], rotation)), v

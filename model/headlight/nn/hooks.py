@@ -169,6 +169,8 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
             edited_in=("feed_forward",),
             edit_sentences=(EditSentence("{place}: {neurons} off", "set", ("d_ff",), 0.0),),
         ),
+        "router_scores": HookPoint(("pos", "expert"), "Router's score of each expert", edited_in=("feed_forward",)),
+        "router_weights": HookPoint(("pos", "expert"), "Each expert's share of a token", edited_in=("feed_forward",)),
         "output": HookPoint(
             _RESIDUAL_AXES, "Output, added to the residual stream", edited_in=("attention", "feed_forward")
         ),
@@ -187,6 +189,7 @@ AXIS_SIZES: Mapping[str, Callable[[Config], int]] = {
     "value_head_dim": lambda config: config.value_head_dim,
     "d_model": lambda config: config.d_model,
     "d_ff": lambda config: config.d_ff,
+    "expert": lambda config: config.experts.count,
     "token": lambda config: config.vocabulary_size,
 }
 

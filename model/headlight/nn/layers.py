@@ -124,10 +124,14 @@ class GatedMLP(nn.Module):
 
 @dataclass(frozen=True)
 class FeedForward:
-    """A kind of feed-forward network: its title, and what makes it from a config (None: blocks without one)."""
+    """A kind of feed-forward network: its title, and what makes it from a config (None: blocks without one).
+
+    `gate_activation` is that of a gated network.
+    """
 
     title: str
     make: Callable[[Config], nn.Module | None]
+    gate_activation: Callable[[Tensor], Tensor] | None = None
 
 
 def _mlp(title: str, activation: str) -> FeedForward:
@@ -135,7 +139,7 @@ def _mlp(title: str, activation: str) -> FeedForward:
 
 
 def _gated_mlp(title: str, activation: str) -> FeedForward:
-    return FeedForward(title, partial(GatedMLP, activation=ACTIVATIONS[activation]))
+    return FeedForward(title, partial(GatedMLP, activation=ACTIVATIONS[activation]), ACTIVATIONS[activation])
 
 
 FEED_FORWARDS: Registry[FeedForward] = Registry(

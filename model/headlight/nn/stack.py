@@ -13,8 +13,9 @@ from headlight.array_types import Bool, Float, Int, Shaped
 from headlight.config import Config
 from headlight.errors import ConfigError, EditError
 from headlight.nn.attention import Attention, AttentionContext, KVCache, UpdateCache, no_cache
+from headlight.nn.experts import make_feed_forward
 from headlight.nn.hooks import Hook, HookScope, hook_scope, with_prefix
-from headlight.nn.layers import FEED_FORWARDS, make_norm
+from headlight.nn.layers import make_norm
 from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
 from headlight.registry import Registry
@@ -131,7 +132,7 @@ class Block(nn.Module):
         # Source and text have no distance, so cross-attention has no positional encoding.
         self.cross_attention = Attention(config.replace(positional_encoding="none"), layer) if cross else None
         self.feed_forward_residual = ResidualConnection(config) if config.has_feed_forward else None
-        self.feed_forward = FEED_FORWARDS[config.feed_forward].make(config)
+        self.feed_forward = make_feed_forward(config)
 
     def forward(
         self,

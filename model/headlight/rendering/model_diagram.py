@@ -112,7 +112,10 @@ def _inputs(config: Config, name: str, length: int) -> tuple[Part, ...]:
     details = [f"a row for each of {config.vocabulary_size:,} tokens"]
     details += [f"times {config.embedding.scale:.4g}"] if config.embedding.scale != 1 else []
     details += ["plus the segment's"] if config.embedding.segments else []
-    parts = [Part("input", f"{length:,} tokens"), Part("embedding", "Token embedding", tuple(details), embedded)]
+    parts = [
+        Part("input", f"{length:,} token{'' if length == 1 else 's'}"),
+        Part("embedding", "Token embedding", tuple(details), embedded),
+    ]
     if config.embedding.projection == "tokens":
         parts.append(Part("projection", "Projection", (), (length, config.d_model)))
     return tuple(parts)

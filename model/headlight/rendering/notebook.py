@@ -5,14 +5,17 @@ It stands above `headlight.tracing`, which records a trace and knows nothing of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from functools import wraps
 from typing import ParamSpec
 
+from headlight.nn.transformer import Transformer
 from headlight.rendering.html import HtmlView, show_trace
+from headlight.text.tokenizer import Tokenizer
 from headlight.tracing import run as recording
 from headlight.tracing import trace as tracing
+from headlight.tracing.run import InterventionLike
 
 Parameters = ParamSpec("Parameters")
 
@@ -37,9 +40,16 @@ def _with_show(record: Callable[Parameters, tracing.Trace]) -> Callable[Paramete
     @wraps(record)
     def record_and_wrap(*args: Parameters.args, **options: Parameters.kwargs) -> Trace:
         trace = record(*args, **options)
-        return Trace(trace.config, trace.text, trace.source, trace.values, trace.interventions, trace.origin)
+        return Trace(**{each.name: getattr(trace, each.name) for each in fields(trace)})
 
     return record_and_wrap
 
 
 run = _with_show(recording.run)
+
+
+def run_texts(
+    model: Transformer, tokenizer: Tokenizer, texts: Sequence[str], interventions: Sequence[InterventionLike] = ()
+) -> list[Trace]:
+    """A trace of each of several texts, with the same edits. Raises as `run`."""
+    return [run(model, tokenizer, text, interventions) for text in texts]

@@ -66,6 +66,7 @@ class FinishedRun:
             self.model() is model
             and replace(self.request, text=request.text) == request
             and not looks_ahead(config, request.edits)
+            and not request.live
             and not (task_of(config).whole_text and request.wants_logits)
             and not config.predicts_from_image
             and all(f"{_attention_of(path)}.input" in self.trace.values for path in self._paths_with_later_keys())

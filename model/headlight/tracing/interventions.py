@@ -27,7 +27,8 @@ from headlight.cancellation import check_cancelled
 from headlight.errors import EditError
 from headlight.nn.hooks import HOOK_POINTS, HookPoint, HookScope, hook_point_of
 from headlight.registry import Registry
-from headlight.tracing.trace import is_on_residual_stream
+from headlight.tracing.live_edits import LiveEdit
+from headlight.tracing.trace import Trace, is_on_residual_stream
 
 _EDIT_PATTERN = re.compile(r"([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?")
 _RANGE_PATTERN = re.compile(r"\s*(?:(\d{1,9})|(\d{0,9}):(\d{0,9}))\s*")
@@ -232,13 +233,18 @@ class InterventionHook:
 
     Use a new one for each run: it remembers each attention's mask for `uniform` and `mean`. `start` is None where the
     whole text is read, else the position of the first token of this step, and `total` how many there are in all, where
-    that is known (`Intervention.apply`).
+    that is known (`Intervention.apply`). `live` edits come after the others; they need whole values.
     """
 
     def __init__(
-        self, interventions: Sequence[Intervention], start: int | None = None, total: int | None = None
+        self,
+        interventions: Sequence[Intervention],
+        start: int | None = None,
+        total: int | None = None,
+        live: Sequence[LiveEdit] = (),
     ) -> None:
         self.interventions, self.start, self.total = tuple(interventions), start, total
+        self.live, self.live_paths = tuple(live), set[str]()
         self.applied: set[Intervention] = set()
         self.seen_paths: set[str] = set()
         self._allowed: dict[str, Tensor] = {}
@@ -246,14 +252,14 @@ class InterventionHook:
     def scope(self, path: str) -> HookScope:
         """A few rows at a time suffice, except for a mean over all tokens; a mean over keys stays within its row."""
         edits = [edit for edit in self.interventions if edit.matches(path)]
-        if any(not edit.row_local and hook_point_of(path).axes[-1] != "key" for edit in edits):
+        if self.live or any(not edit.row_local and hook_point_of(path).axes[-1] != "key" for edit in edits):
             return HookScope.ALL
         return HookScope.ROWS if edits else HookScope.NONE
 
     def for_rows(self, start: int, total: int) -> InterventionHook:
         """The same edits for values that hold the rows from `start` on, of `total`."""
         total_of_text = total if self.start is None else self.total
-        hook = InterventionHook(self.interventions, start + (self.start or 0), total_of_text)
+        hook = InterventionHook(self.interventions, start + (self.start or 0), total_of_text, self.live)
         hook.applied, hook.seen_paths = self.applied, self.seen_paths
         return hook
 
@@ -266,9 +272,17 @@ class InterventionHook:
             if intervention.matches(path):
                 value = intervention.apply(path, value, self._allowed.get(part), self.start, self.total)
                 self.applied.add(intervention)
+        for live_edit in self.live:
+            before, value = value, live_edit.apply(path, value)
+            if value is not before:
+                self.live_paths.add(path)
         if hook_point == "mask":
             self._allowed[part] = value
-        if self.interventions and is_on_residual_stream(path) and not value.float().square().sum(-1).isfinite().all():
+        if (
+            (self.interventions or self.live)
+            and is_on_residual_stream(path)
+            and not value.float().square().sum(-1).isfinite().all()
+        ):
             raise EditError(
                 f"With these edits the numbers grow past what a model can compute with, first at {path}; "
                 "use smaller ones."
@@ -284,6 +298,10 @@ class InterventionHook:
                     + self._describe_paths(intervention.path.rpartition(".")[2])
                 )
 
+        for live_edit in self.live:
+            if live_edit.path and live_edit.path not in self.seen_paths:
+                raise EditError(f"{live_edit.name} changes nothing: this model has no value {live_edit.path}.")
+
     def _describe_paths(self, hook_point: str) -> str:
         """At which paths this model has values of a hook point, as a sentence."""
         last: dict[str, int] = {}
@@ -298,9 +316,10 @@ class InterventionHook:
         return f"Its {hook_point} are at {', '.join(descriptions)}."
 
 
-def any_matches(edits: Sequence[str], *paths: str) -> bool:
-    """Whether one of the edits, in their text form, applies to the value at one of the paths."""
-    return any(Intervention.parse(edit).matches(path) for edit in edits for path in paths)
+def is_edited(trace: Trace, *paths: str) -> bool:
+    """Whether an edit or a live edit of a trace changed the value at one of the paths."""
+    edits = [Intervention.parse(edit) for edit in trace.interventions]
+    return any(path in trace.live_paths or any(edit.matches(path) for edit in edits) for path in paths)
 
 
 def token_axes(hook_point: HookPoint) -> tuple[int, ...]:

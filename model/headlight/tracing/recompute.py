@@ -195,4 +195,4 @@ def traced_tensor(model: Transformer, trace: Trace, path: str) -> Tensor:
 
 def intervention_hook(trace: Trace) -> InterventionHook:
     """A hook that applies the edits of a trace again."""
-    return InterventionHook(parse_interventions(trace.interventions))
+    return InterventionHook(parse_interventions(trace.interventions), live=trace.live_edits)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import lru_cache, partial
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from headlight.nn.transformer import Transformer
 from headlight.tasks import label_text, task_of
 from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.tracing.interventions import Intervention, InterventionHook
+from headlight.tracing.live_edits import LiveEdit, LiveHook, is_patch, parse_patch
 from headlight.tracing.trace import Trace
 from headlight.vision.image import ProcessedImage
 from headlight.vision.patches import EncodedImage, encode_image, input_ids, pixel_values
@@ -91,6 +93,7 @@ class RunRequest:
     source: Encoded | None
     edits: tuple[Intervention, ...]
     keep: tuple[str, ...] | None
+    live: tuple[LiveEdit, ...] = ()
 
     @classmethod
     def encode(
@@ -102,6 +105,8 @@ class RunRequest:
         source: str | ProcessedImage | None = None,
         masked_positions: Sequence[int] = (),
         keep: Sequence[str] | None = None,
+        hook: LiveHook | None = None,
+        runs: Mapping[str, Trace] = MappingProxyType({}),
     ) -> RunRequest:
         """The arguments of `run`, encoded and checked."""
         if task_of(model.config).whole_text and isinstance(source, str):
@@ -110,16 +115,20 @@ class RunRequest:
         source_encoded = encode_source(model, tokenizer, source)
         if keep is None and attention_bytes(model.config, encoded, source_encoded) > ATTENTION_BYTES_BUDGET:
             keep = RECOMPUTE_FROM
-        edits = parse_interventions(interventions)
-        return cls(encoded, source_encoded, edits, None if keep is None else tuple(keep))
+        edits = parse_interventions([edit for edit in _edit_list(interventions) if not is_patch(edit)])
+        values = {name: other.values for name, other in runs.items()}
+        live = [parse_patch(str(edit), values) for edit in interventions if is_patch(edit)]
+        live += [] if hook is None else [LiveEdit(getattr(hook, "__name__", "The hook"), hook)]
+        return cls(encoded, source_encoded, edits, None if keep is None else tuple(keep), tuple(live))
 
     def run(self, model: Transformer, cache: KVCache | None = None) -> tuple[Trace, Tensor | None]:
         """The trace of one forward pass over the whole text, and the encoder's output; fills an empty cache."""
-        edits = InterventionHook(self.edits)
+        edits = InterventionHook(self.edits, live=self.live)
         record = RecordingHook(edits, self.keep)
         memory = self.read(model, record, cache)
         edits.require_all_applied()
-        return self.trace(model, record.arrays()), memory
+        trace = self.trace(model, record.arrays())
+        return (replace(trace, live_paths=frozenset(edits.live_paths)) if self.live else trace), memory
 
     def read(
         self, model: Transformer, record: RecordingHook, cache: KVCache | None = None, memory: Tensor | None = None
@@ -137,11 +146,16 @@ class RunRequest:
     @property
     def wants_logits(self) -> bool:
         """Whether logits are recorded or edited."""
-        return hook_scope(RecordingHook(InterventionHook(self.edits), self.keep), "logits") is not HookScope.NONE
+        return hook_scope(self._recorder, "logits") is not HookScope.NONE
+
+    @property
+    def _recorder(self) -> RecordingHook:
+        return RecordingHook(InterventionHook(self.edits, live=self.live), self.keep)
 
     def trace(self, model: Transformer, values: Mapping[str, np.ndarray]) -> Trace:
         """The trace of a run that recorded these values."""
-        return Trace(model.config, self.text, self.source, values, tuple(map(str, self.edits)), model.origin)
+        edits = tuple(map(str, self.edits))
+        return Trace(model.config, self.text, self.source, values, edits, model.origin, self.live)
 
 
 @torch.inference_mode()
@@ -154,16 +168,22 @@ def run(
     source: str | ProcessedImage | None = None,
     masked_positions: Sequence[int] = (),
     keep: Sequence[str] | None = None,
+    hook: LiveHook | None = None,
+    runs: Mapping[str, Trace] = MappingProxyType({}),
 ) -> Trace:
     """One forward pass over a text or a processed image, with edits, as a trace of its intermediate values.
 
     An encoder-decoder reads `source`, a text or an image, with its encoder and `text` (which may be empty) with its
     decoder; one that labels whole texts reads the source with both where there is no text. `masked_positions` get the
     mask token. `keep` lists patterns of paths to record; without any, everything is recorded, or for a text whose query
-    x key values would exceed ATTENTION_BYTES_BUDGET what they can be recomputed from (RECOMPUTE_FROM). Raises TextError
-    for a text, ImageError for an image, EditError for an edit that cannot be.
+    x key values would exceed ATTENTION_BYTES_BUDGET what they can be recomputed from (RECOMPUTE_FROM).
+
+    `hook` is called with the path of every value and the value itself, without its batch axis; what it returns, or does
+    in place, goes on. An edit `decoder.2.residual[5]=from:B[3]` takes the value from the trace B of `runs`. Raises
+    TextError for a text, ImageError for an image, EditError for an edit that cannot be.
     """
-    return RunRequest.encode(model, tokenizer, text, interventions, source, masked_positions, keep).run(model)[0]
+    request = RunRequest.encode(model, tokenizer, text, interventions, source, masked_positions, keep, hook, runs)
+    return request.run(model)[0]
 
 
 def attention_bytes(
@@ -214,9 +234,14 @@ def prediction_positions(model: Transformer, tokenizer: Tokenizer, encoded: Enco
 
 def parse_interventions(edits: Sequence[InterventionLike]) -> tuple[Intervention, ...]:
     """Edits given as text or already parsed. Raises EditError or UnknownNameError for what is no edit."""
+    return tuple(map(_parse_intervention, _edit_list(edits)))
+
+
+def _edit_list(edits: Sequence[InterventionLike]) -> Sequence[InterventionLike]:
+    """The edits. Raises EditError for one text in place of a list."""
     if isinstance(edits, str):
         raise EditError(f"{shortened(edits)!r} is one text; give a list of edits.")
-    return tuple(map(_parse_intervention, edits))
+    return edits
 
 
 def _parse_intervention(edit: object) -> Intervention:
@@ -226,7 +251,7 @@ def _parse_intervention(edit: object) -> Intervention:
         return Intervention.parse(edit)
     raise EditError(
         f"A {type(edit).__name__} is no edit: an edit is a text such as decoder.1.self.weights[3]=set:0. A function "
-        "of a value's path and the value can be handed to a model itself: model(ids, hook=function)."
+        "of a value's path and the value is given as hook=function."
     )
 
 

@@ -17,6 +17,8 @@ from headlight.config import Config
 from headlight.errors import EditError, TextError
 from headlight.origin import Origin
 from headlight.text.tokenizer import Encoded
+from headlight.tracing.live_edits import LiveEdit
+from headlight.tracing.transformer_lens import transformer_lens_value
 
 
 def position_index(position: int, length: int) -> int:
@@ -49,7 +51,8 @@ class Trace:
     `text` is what the predicting stack read (the decoder's text of an encoder-decoder, whose encoder read `source`);
     of an image it is an EncodedImage, which knows where the patches lie. `values` maps a path to its array, for the
     paths that `run` was asked to keep; `interventions` are the edits in force, in their text form; `origin` is where
-    the weights were read from, None for weights that were not read from files.
+    the weights were read from, None for weights that were not read from files. `live_edits` are hooks and patches,
+    which changed the values at `live_paths`.
     """
 
     config: Config
@@ -58,6 +61,8 @@ class Trace:
     values: Mapping[str, np.ndarray]
     interventions: tuple[str, ...] = ()
     origin: Origin | None = None
+    live_edits: tuple[LiveEdit, ...] = ()
+    live_paths: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         for value in self.values.values():
@@ -65,6 +70,8 @@ class Trace:
         object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
 
     def __getitem__(self, path: str) -> np.ndarray:
+        if path not in self.values and (found := transformer_lens_value(self.values, self.config, path)) is not None:
+            return found
         if path not in self.values:
             known = ", ".join(sorted({name.rpartition(".")[2] for name in self.values}))
             raise EditError(f"This trace holds no {path!r}. It holds these hook points: {known}.")

@@ -90,6 +90,16 @@ def test_nothing_that_tells_the_answer_is_sent_before_it_is_given(client: TestCl
     assert len(tried(GIVE_UP)["rows"]) == len(rows)
 
 
+def test_a_try_does_not_run_long_work_again_and_a_new_run_does(client: TestClient) -> None:
+    def asked(*tries: str) -> Any:
+        fields = {"chapter": "variants", "screen": "cost", "inputs": {"longest": "512", "head_dim": "4"}, "asks": True}
+        return ask(client, "course_run", tries=tries, **fields)["rows"]
+
+    measured = asked(GIVE_UP)  # the times of this very run
+    assert asked("2", "4") == measured
+    assert asked() == [] and asked("4") != measured
+
+
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [

@@ -145,7 +145,7 @@ def test_a_checkpoint_that_somebody_brought_has_an_origin_with_its_title(
 def test_positions_have_an_origin_without_a_text(client: TestClient) -> None:
     meta, _ = ask_route(client, "export_origin", sides=[{"question": {"model": "both"}}], shown="Bias")
     assert meta["provenance"]["text"] == "" and "relative" in meta["provenance"]["positional_encoding"]
-    profile, numbers = ask_route(client, "export_positions", model="both", text="", length=8, stack="decoder")
+    profile, numbers = ask_route(client, "position_profile", model="both", text="", length=8, stack="decoder")
     assert profile["shapes"]["bias"] == [4, 8, 8] and len(numbers) >= 4 * 4 * 64
 
 
@@ -156,7 +156,7 @@ def test_positions_have_an_origin_without_a_text(client: TestClient) -> None:
         ("export_origin", {"sides": []}, "expected the runs that a page shows, at most 8"),
         ("export_origin", {"sides": [SIDE] * 9}, "expected the runs that a page shows, at most 8"),
         ("export_origin", {"sides": [SIDE | {"heads": [[1]]}]}, "heads"),
-        ("export_positions", {"model": "both", "length": 5_000}, "a number of positions from 1 to 4,096"),
+        ("position_profile", {"model": "both", "length": 5_000}, "a number of positions from 1 to 4,096"),
         ("export_table", {"sides": [SIDE], "format": "csv"}, "lacks a field: table"),
         ("export_table", {"sides": [SIDE], "format": "xls", "table": TABLE}, "xls"),
         (

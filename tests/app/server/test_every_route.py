@@ -62,7 +62,6 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "beam_search": {"source": "the dog lay"},
     "generate": {},
     "position_profile": {"length": 8},
-    "export_positions": {"length": 8},
 }
 SIDES: dict[str, dict[str, Any]] = {
     "compare": {},

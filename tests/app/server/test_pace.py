@@ -1,7 +1,5 @@
 """Whoever asks too fast waits, and keeps nobody else waiting."""
 
-import asyncio
-
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -37,7 +35,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         times.append(seconds)
 
     monkeypatch.setattr(subject, "monotonic", lambda: 0.0)
-    monkeypatch.setattr(asyncio, "sleep", sleep)
+    monkeypatch.setattr("asyncio.sleep", sleep)
     return times
 
 

@@ -23,12 +23,6 @@ def test_white_space_is_visible() -> None:
     assert charts.escape_label("chess board") == "chess board"
 
 
-def test_points_stand_over_labels() -> None:
-    figure = charts.line_chart([("one", np.array([1.0, np.nan]))], "tokens", "loss", labels=[128, 256])
-    assert (list(figure.data[0].x), figure.data[0].mode) == (["128", "256"], "lines+markers")
-    assert figure.layout.xaxis.type == "category"
-
-
 def test_equal_tokens_stay_apart() -> None:
     names = charts.numbered_labels(["a", "a", "a"])
     assert len(set(names)) == 3
@@ -52,24 +46,5 @@ def test_before_stands_beside_after_only_where_something_changed() -> None:
     assert (before.name, after.name) == ("as trained", "with your changes")
 
 
-def test_a_diverging_scale_has_its_middle_at_zero() -> None:
-    (heatmap,) = charts.matrix_heatmap(np.array([[-1.0, 3.0]]), "x", "y", "value", diverging=True).data
-    assert heatmap.zmin == -heatmap.zmax
-
-
 def test_probabilities_are_drawn_from_0_to_100_percent() -> None:
     assert charts.prediction_bars(["a"], [0.1], [0.2], changed=True).layout.xaxis.range == (0, 1)
-
-
-def test_a_square_map_has_square_cells() -> None:
-    layout = charts.matrix_heatmap(np.eye(3), "position", "position", "similarity", square=True).layout
-    assert (layout.yaxis.scaleanchor, layout.xaxis.constrain, layout.yaxis.constrain) == ("x", "domain", "domain")
-    assert layout.width > layout.height
-
-
-def test_each_of_many_heads_has_a_line_of_its_own_and_its_bar_the_same_colour() -> None:
-    heads = 20
-    lines = charts.line_chart([(f"head {head}", np.ones(2)) for head in range(heads)], "x", "y").data
-    assert len({(line.line.color, line.line.dash) for line in lines}) == heads
-    (bar,) = charts.bar_chart([f"head {head}" for head in range(heads)], np.ones(heads), "y").data
-    assert list(bar.marker.color) == [line.line.color for line in lines]

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { announcedPrediction } from "../../../app/headlight_app/explore/frontend/announcement.js";
+import { announcedPrediction } from "../../../app/headlight_app/explore/frontend/prediction/announcement.js";
 
 const candidate = (/** @type {string} */ text, /** @type {number} */ before, /** @type {number} */ after) => ({
   text,

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { reasons } from "../../../app/headlight_app/explore/frontend/why.js";
+import { reasons } from "../../../app/headlight_app/explore/frontend/prediction/why.js";
 
 const part = (/** @type {string} */ kind, /** @type {number} */ layer, head = -1) => ({ kind, layer, head });
 const PARTS = [part("embedding", -1), part("self", 0, 0), part("feed_forward", 0), part("self", 1, 2), part("bias", 1)];

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { survivors } from "../../../app/headlight_app/tasks/frontend/beams.js";
+import { survivors } from "../../../app/headlight_app/tasks/frontend/beam_tree.js";
 import { readEffects } from "../../../app/headlight_app/tasks/frontend/classify.js";
 import { shareOf } from "../../../app/headlight_app/tasks/frontend/export/classification.js";
 import { sortedOutputs } from "../../../app/headlight_app/tasks/frontend/sort.js";

@@ -61,6 +61,7 @@ def assert_sums_to_score(found: Ledger) -> None:
             "bias": st.booleans(),
             "scale": st.booleans(),
             "score_soft_cap": st.sampled_from((0.0, 2.0)),
+            "qkv_limit": st.sampled_from((0.0, 0.5)),
             "key_value_heads": st.sampled_from((1, 2, 4)),
             "value_head_dim": st.sampled_from((3, 4)),
         }

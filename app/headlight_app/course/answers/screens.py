@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from functools import lru_cache
 
 import msgspec
 
 from headlight.course.chapters import CHAPTERS, CORE_PATH
-from headlight.course.controls import Control, RecordingControl
+from headlight.course.controls import Control, ModelControl, RecordingControl
 from headlight.course.modalities.recording import decode_recording
 from headlight.course.pictures import Row, plain
 from headlight.course.questions import withhold
@@ -60,13 +61,26 @@ def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
     for name, model_control in screen.model_controls.items():
         values[name] = open_checkpoint(values[name], request.device)
         model_control.require(values[name].model.config)
-    rows = screen.compute(**values)
+    needs_files = any(isinstance(control, ModelControl | RecordingControl) for control in screen.controls.values())
+    if screen.is_long and not needs_files:
+        if not request.tries:  # a run, and no answer to what it asked
+            _kept_rows.cache_clear()
+        rows = _kept_rows(request.chapter, request.screen, tuple(sorted(request.inputs.items())))
+    else:
+        rows = screen.compute(**values)
     can_ask = any(row.question for row in rows)
     if not request.asks:
         rows, question = tuple(replace(row, question=None) for row in rows), None
     else:
         rows, question = _asked(rows, request.tries)
     return Reply(ScreenAnswer(rows=tuple(map(plain, rows)), links=links, can_ask=can_ask, question=question))
+
+
+@lru_cache(maxsize=4)
+def _kept_rows(chapter: str, name: str, inputs: tuple[tuple[str, str], ...]) -> tuple[Row, ...]:
+    """What a screen that runs for seconds has shown: another try at its question must not run it again."""
+    screen = CHAPTERS[chapter].screens[name]
+    return tuple(screen.compute(**screen.parse(dict(inputs))))
 
 
 def _asked(rows: tuple[Row, ...], tries: tuple[str, ...]) -> tuple[tuple[Row, ...], AskedQuestion | None]:

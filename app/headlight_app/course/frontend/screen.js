@@ -1,6 +1,6 @@
 // One screen: its lesson, its controls, and the pictures of what the server computed for them.
 
-import { createElement } from "../../ui/frontend/dom/dom.js";
+import { activeElement, createElement } from "../../ui/frontend/dom/dom.js";
 import { Questions, showProblem } from "../../ui/frontend/questions.js";
 import { ControlBoard } from "./controls/control_board.js";
 import { fitFormulas } from "./fit_formulas.js";
@@ -12,6 +12,8 @@ import { createRow } from "./row.js";
 /** @import { Control, CourseModel, ScreenAnswer } from "./types.d.ts" */
 /** @import { Inputs } from "./inputs.js" */
 /** @import { LinkTo } from "./links.js" */
+
+const FIRST_ANSWER = ".question :is(input, button:not(:disabled))"; // it keeps the focus of the one that was answered
 
 /**
  * What a screen needs of the page it is on.
@@ -151,7 +153,9 @@ export class ScreenView {
         0,
         createQuestion(question, (answer) => this.#try(answer)),
       );
+    const isFocused = rows.contains(activeElement(rows));
     rows.replaceChildren(...drawn);
+    if (isFocused) /** @type {HTMLElement | null} */ (rows.querySelector(FIRST_ANSWER))?.focus();
     ways.replaceChildren(...Object.entries(links).map(([page, link]) => createPageLink(pages, page, link)));
     if (canAsk && !question) ways.append(this.#createAskButton());
     const next = this.#place.createNext();

@@ -11,6 +11,8 @@ import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { listenToEdits } from "./edits/edit_list.js";
 import { drawExamples, followExample } from "./examples.js";
 import { createExportMenu } from "./export/export_menu.js";
+import { drawMode } from "./first_visit/mode.js";
+import { offerTour } from "./first_visit/tour.js";
 import { drawGallery, listenToGallery } from "./image_gallery.js";
 import { createWayIntoHead } from "./picture/inside_head.js";
 import { drawPresenter, listenToPresenter } from "./presenter.js";
@@ -65,6 +67,7 @@ class Explore {
     listenToTexts(this);
     listenToHeads(this);
     createWayIntoHead(this);
+    drawMode(this);
     listenToGallery(this);
     const observer = new ResizeObserver(() => this.#fit());
     observer.observe(elements.board);
@@ -226,6 +229,7 @@ class Explore {
     drawTexts(this);
     drawAnswer(this);
     followExample(this);
+    offerTour(this);
     tellMaskChanged();
   }
 

@@ -10,7 +10,8 @@ import { createTermLine } from "../../ui/frontend/terms.js";
 const memory = remembered((/** @type {ExplorePage} */ page) => {
   const tokens = createElement("div");
   const { elements } = page.view;
-  find(elements.answer, ".token-rows").after(tokens);
+  tokens.className = "of-tokens";
+  elements.tokenIds.before(tokens);
   find(elements.headsTab, ".heads footer").after(termLine(page, ["head", "square_root"]));
   elements.metrics.after(termLine(page, ["entropy"]));
   return { tokens, drawn: "" };

@@ -6,12 +6,12 @@ import { headElements } from "../../ui/frontend/heads/heads_tab.js";
 import { drawPredictions, markTarget } from "../../ui/frontend/heads/predictions.js";
 import { drawTokenStrips } from "../../ui/frontend/heads/token_strip.js";
 import { showProblem } from "../../ui/frontend/questions.js";
-import { announcePrediction } from "./announcement.js";
 import { drawEdits } from "./edits/edit_list.js";
 import { drawPicture } from "./picture/picture.js";
+import { announcePrediction } from "./prediction/announcement.js";
+import { drawWhy } from "./prediction/why.js";
 import { drawActiveTab, markActiveTab } from "./tabs.js";
 import { drawTerms } from "./terms.js";
-import { drawWhy } from "./why.js";
 
 /** @import { ExploreElements, ExplorePage, ExploreView, Tab } from "./types.js" */
 

@@ -12,6 +12,7 @@ import { MaskPainter } from "./mask_painter.js";
 /** @import { Variant } from "../../ui/frontend/contract.js" */
 /** @import { VariantData, VariantField } from "./types.d.ts" */
 
+const FULL_ONLY = "attention_function"; // a part that simple mode leaves out
 const PATIENCE = 3000; // milliseconds in which Streamlit still speaks of an older choice
 /** @type {Variant} */
 const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" };
@@ -78,7 +79,7 @@ class ModelVariant {
         find(this.#root, ".parts"),
         ...this.#data.fields.flatMap((part) => [
           this.#createSelect(part, shown[part.field]),
-          createTermLine([this.#data.terms[part.field]]),
+          this.#createTerm(part.field),
           ...this.#rewiredNote(part, shown[part.field]),
         ]),
       );
@@ -94,7 +95,7 @@ class ModelVariant {
 
   /** @param {VariantField} part @param {string} chosen */
   #createSelect({ field, title, options }, chosen) {
-    const label = createElement("label", "part");
+    const label = createElement("label", field === FULL_ONLY ? "part full-only" : "part");
     const select = createElement("select");
     select.dataset.testid = `variant-${field}`;
     const known = options.some(([value]) => value === chosen);
@@ -114,6 +115,13 @@ class ModelVariant {
     };
     label.append(createElement("span", "name", title), select);
     return label;
+  }
+
+  /** What a part is, in a line. @param {VariantField["field"]} field */
+  #createTerm(field) {
+    const line = createTermLine([this.#data.terms[field]]);
+    line.classList.toggle("full-only", field === FULL_ONLY);
+    return line;
   }
 
   /** The models that were trained with other positional encodings, and are else alike. @param {[string, string][]} options */

@@ -14,7 +14,6 @@ from headlight_app.inference.arrays import pack_arrays
 from headlight_app.inference.resolved_question import resolve
 from headlight_app.inference.source_code import positional_encoding_section
 from headlight_app.positions.contract import (
-    ExportPositionsRequest,
     LossRow,
     LossTable,
     MeasuredLoss,
@@ -44,11 +43,6 @@ def answer_position_profile(request: PositionProfileRequest) -> Reply[PositionPr
         writes_pdf=writes_pdf(),
     )
     return Reply(answer, numbers)
-
-
-def answer_export_positions(request: ExportPositionsRequest) -> Reply[PositionProfileAnswer]:
-    """The same for the browser, which lays out the page's figure and names the axes of its numbers."""
-    return answer_position_profile(request)
 
 
 def answer_position_losses(request: PositionLossesRequest) -> Reply[PositionLossesAnswer]:

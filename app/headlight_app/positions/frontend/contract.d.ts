@@ -12,8 +12,8 @@ export interface PositionProfileAnswer extends ArraysAnswer {
   writes_pdf: boolean;
 }
 
-/** The same for the browser, which lays out the page's figure and names the axes of its numbers. */
-export interface ExportPositionsRequest extends QuestionRequest {
+/** The positional encoding of a stack, by default the last one, at the positions 0 to `length` - 1. */
+export interface PositionProfileRequest extends QuestionRequest {
   length: number;
   stack?: string;
   layer?: number | null;
@@ -50,5 +50,5 @@ export interface PositionLossesAnswer {
 
 /** What each route is asked, and what it answers. */
 export interface PositionsRoutes {
-  export_positions: { request: ExportPositionsRequest; answer: PositionProfileAnswer };
+  position_profile: { request: PositionProfileRequest; answer: PositionProfileAnswer };
 }

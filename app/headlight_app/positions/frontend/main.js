@@ -1,31 +1,54 @@
-// The menu Export of the Positions page: it asks for the numbers that the charts are drawn from only when it is used.
+// The Positions page: the charts of a positional encoding, what is chosen of them, and the menu Export.
 
 import { defineComponent } from "../../ui/frontend/bridge.js";
-import { find } from "../../ui/frontend/dom/elements.js";
+import { HEAD_COLOURS } from "../../ui/frontend/charts/colours.js";
+import { lookOf } from "../../ui/frontend/charts/heatmap.js";
+import { beginSheet } from "../../ui/frontend/charts/shapes.js";
+import { figureSheet } from "../../ui/frontend/charts/svg.js";
+import { canvasStyle, createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
+import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
 import { describeSide } from "../../ui/frontend/export/share.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
-import { askRoute } from "../../ui/frontend/server.js";
+import { askRoute, failureText } from "../../ui/frontend/server.js";
 import { readFloats } from "../../ui/frontend/wire.js";
+import { chartsOf, firstChoice, lossChart } from "./charts.js";
 import { positionSides, positionsView } from "./export.js";
 
+/** @import { Look } from "../../ui/frontend/export/types.js" */
 /** @import { Shared } from "../../ui/frontend/export/share.js" */
-/** @import { NumberArray, PositionsData } from "./types.d.ts" */
+/** @import { Chart, Chosen, NumberArray, PositionsData, Profile } from "./types.d.ts" */
 
-class PositionsExport {
+/** @type {Readonly<Record<keyof Chosen, string>>} */
+const CONTROL_NAMES = { channels: "Channels", pairs: "Pairs", head: "Head", position: "Position" };
+
+/** @typedef {ReturnType<typeof createPanel>} Panel */
+
+class PositionsPage {
   #root;
+  #charts;
   #data;
   #export;
+  #resized;
+  #asked = "";
+  /** @type {Profile} */
+  #profile = {};
+  #chosen = firstChoice({});
+  /** @type {Panel[]} */
+  #panels = [];
 
   /** @param {HTMLElement} place @param {PositionsData} data */
   constructor(place, data) {
-    this.#root = find(place, ".positions-export");
+    this.#root = find(place, ".positions");
+    this.#charts = findByTestId(place, "charts");
     this.#data = data;
     this.#export = new PageExport(place, data.api, {
-      isReady: () => true,
-      collect: async () => positionsView(await fetchProfile(this.#data), this.#data),
+      isReady: () => this.#root.dataset.drawn === this.#asked,
+      collect: () => positionsView(this.#profile, this.#chosen, this.#data),
       share: () => this.#share(),
     });
+    this.#resized = new ResizeObserver(() => this.#draw());
+    this.#resized.observe(this.#root);
   }
 
   /** @param {PositionsData} data */
@@ -33,6 +56,98 @@ class PositionsExport {
     this.#data = data;
     togglePresenter(this.#root, data.presenter === "1", []);
     this.#export.update(data);
+    const asked = JSON.stringify(data.request);
+    if (asked === this.#asked)
+      this.#draw(); // the theme may have changed
+    else this.#ask(asked);
+  }
+
+  end() {
+    this.#resized.disconnect();
+    this.#export.end();
+  }
+
+  /** @param {string} asked */
+  async #ask(asked) {
+    this.#asked = asked;
+    try {
+      const profile = await fetchProfile(this.#data);
+      if (asked !== this.#asked) return;
+      this.#profile = profile;
+      this.#chosen = firstChoice(profile);
+      this.#panels = [];
+      this.#root.dataset.drawn = asked;
+      this.#draw();
+    } catch (error) {
+      if (asked === this.#asked) this.#charts.replaceChildren(createElement("p", "problem", failureText(error)));
+    }
+  }
+
+  #draw() {
+    if (this.#root.dataset.drawn !== this.#asked || !this.#root.clientWidth) return;
+    const charts = [...chartsOf(this.#profile, this.#chosen), ...this.#data.losses.map(lossChart)];
+    if (!this.#panels.length) {
+      this.#panels = charts.map(createPanel);
+      this.#charts.replaceChildren(...this.#panels.map(({ panel }) => panel));
+    }
+    const look = { ...lookOf(canvasStyle(this.#root)), beam: HEAD_COLOURS[0] }; // told apart from the other curves
+    charts.forEach((chart, place) => {
+      this.#drawChart(this.#panels[place], chart, look);
+    });
+  }
+
+  /** @param {Panel} panel @param {Chart} chart @param {Look} look */
+  #drawChart({ title, choices, stage, reading, caption }, chart, look) {
+    title.textContent = chart.title;
+    caption.textContent = chart.caption ?? "";
+    choices.hidden = !chart.control;
+    if (chart.control) this.#drawControl(choices, chart.control);
+    const figure = beginSheet(stage.clientWidth, chart.title, look);
+    figure.height = Math.ceil(chart.draw(figure, { x: 0, y: 0, width: figure.width })) + 2;
+    const sheet = figureSheet(figure);
+    sheet.onmousemove = (event) => {
+      reading.textContent = chart.read(figure, sheet, event);
+    };
+    stage.replaceChildren(sheet);
+  }
+
+  /** @param {HTMLElement} box @param {NonNullable<Chart["control"]>} control */
+  #drawControl(box, { kind, options }) {
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", CONTROL_NAMES[kind]);
+    if (kind !== "position") updateChildren(box, ...options.map((option) => this.#createChoice(kind, option)));
+    else if (!box.firstChild) box.append(this.#createSlider(options.length)); // it is not replaced while it is dragged
+  }
+
+  /** @param {number} count of positions */
+  #createSlider(count) {
+    const slider = createElement("input");
+    Object.assign(slider, { type: "range", min: "0", max: String(count - 1), value: String(this.#chosen.position) });
+    slider.dataset.testid = "choose-position";
+    slider.setAttribute("aria-label", CONTROL_NAMES.position);
+    slider.oninput = () => this.#choose({ position: Number(slider.value) });
+    return slider;
+  }
+
+  /** @param {"channels" | "pairs" | "head"} kind @param {number} option */
+  #createChoice(kind, option) {
+    const chosen = this.#chosen[kind];
+    const isChosen = Array.isArray(chosen) ? chosen.includes(option) : chosen === option;
+    const button = createElement("button", "", option);
+    button.dataset.testid = `choose-${kind}-${option}`;
+    button.setAttribute("aria-pressed", String(isChosen));
+    button.onclick = () => {
+      if (!Array.isArray(chosen)) return this.#choose({ [kind]: option });
+      const others = chosen.filter((one) => one !== option);
+      this.#choose({ [kind]: isChosen ? others : [...others, option].sort((one, other) => one - other) });
+    };
+    return button;
+  }
+
+  /** @param {Partial<Chosen>} patch */
+  #choose(patch) {
+    this.#chosen = { ...this.#chosen, ...patch };
+    this.#draw();
   }
 
   /** @returns {Shared} */
@@ -46,15 +161,26 @@ class PositionsExport {
     };
     return { page: shared.page, chosen: { state: shared.state }, sides, program };
   }
-
-  end() {
-    this.#export.end();
-  }
 }
 
-/** @param {PositionsData} data @returns {Promise<Record<string, NumberArray>>} */
+function createPanel() {
+  const [panel, title, choices] = [
+    createElement("section", "panel chart"),
+    createElement("h3"),
+    createElement("div", "choices"),
+  ];
+  const [stage, reading, caption] = [
+    createElement("div", "sheet"),
+    createElement("p", "reading"),
+    createElement("p", "quiet"),
+  ];
+  panel.append(title, choices, stage, reading, caption);
+  return { panel, title, choices, stage, reading, caption };
+}
+
+/** @param {PositionsData} data @returns {Promise<Profile>} */
 async function fetchProfile({ api, request }) {
-  const { meta, start, buffer } = await askRoute(api, "export_positions", request);
+  const { meta, start, buffer } = await askRoute(api, "position_profile", request);
   const numbers = readFloats(buffer, start);
   let first = 0;
   return Object.fromEntries(
@@ -69,7 +195,7 @@ async function fetchProfile({ api, request }) {
 }
 
 export default defineComponent({
-  mount: (place, /** @type {PositionsData} */ data) => new PositionsExport(place, data),
+  mount: (place, /** @type {PositionsData} */ data) => new PositionsPage(place, data),
   update: (page, data) => page.update(data),
   unmount: (page) => page.end(),
 });

@@ -1,15 +1,14 @@
 // The beams of a search as a tree: what was kept after each step, and which beam it continues.
 
-import { svg } from "../../ui/frontend/charts/svg.js";
-import { createElement, inlineText, updateChildren } from "../../ui/frontend/dom/dom.js";
+import { lookOf } from "../../ui/frontend/charts/heatmap.js";
+import { beginSheet } from "../../ui/frontend/charts/shapes.js";
+import { figureSheet } from "../../ui/frontend/charts/svg.js";
+import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
+import { currentStyle } from "../../ui/frontend/heads/measurements.js";
+import { addTree } from "./beam_tree.js";
 
 /** @import { ExplorePage } from "../../explore/frontend/types.js" */
-/** @import { Beam, BeamSearchAnswer } from "./contract.js" */
-
-const LETTER = 7.6; // pixels of a letter, about
-const [ROW, GAP, HEIGHT, ENDING] = [34, 26, 24, 14];
-
-/** @typedef {{ x: number, y: number, width: number, beam: Beam, lasts: "best" | "kept" | "" }} Node */
+/** @import { BeamSearchAnswer } from "./contract.js" */
 
 /** @param {ExplorePage} page */
 export function showsBeams(page) {
@@ -36,7 +35,7 @@ export function drawBeams(page, place) {
   updateChildren(
     place,
     createElement("h3", "", title),
-    ...(beam_width > 1 ? [explanation(found.meta, beam_width), createTree(found.meta)] : []),
+    ...(beam_width > 1 ? [explanation(found.meta, beam_width), createTree(page, found.meta)] : []),
     createRanking(page, found.meta),
   );
 }
@@ -50,67 +49,17 @@ function explanation({ length_penalty: penalty }, width) {
   );
 }
 
-/** Which nodes lead to a beam that is left at the end, and which to the best. @param {Beam[][]} steps */
-export function survivors(steps) {
-  /** @type {Node["lasts"][][]} */
-  const lasts = steps.map((beams) => beams.map(() => ""));
-  const ends = steps.at(-1) ?? [];
-  for (let rank = ends.length - 1; rank >= 0; rank--) {
-    let place = rank;
-    for (let step = steps.length - 1; step >= 0; step--) {
-      lasts[step][place] = rank === 0 ? "best" : "kept";
-      place = steps[step][place].parent;
-    }
-  }
-  return lasts;
-}
-
-/** @param {BeamSearchAnswer} meta */
-function createTree({ steps }) {
-  const lasts = survivors(steps);
-  let x = 2;
-  const columns = steps.map((beams, step) => {
-    const names = beams.map(({ token }) => (token ? inlineText(token) : ""));
-    const width = Math.max(ENDING, ...names.map((name) => (name ? Math.min([...name].length * LETTER + 18, 150) : 0)));
-    const nodes = beams.map((beam, rank) => ({ x, y: 2 + rank * ROW, width, beam, lasts: lasts[step][rank] }));
-    x += width + GAP;
-    return nodes;
-  });
-  const height = Math.max(...steps.map(({ length }) => length)) * ROW;
+/** @param {ExplorePage} page @param {BeamSearchAnswer} meta */
+function createTree(page, { steps }) {
   const label = "The tree of beams; the list below has those that are left, the best first.";
-  const tree = svg("svg", { width: x - GAP + 2, height, role: "img", "aria-label": label });
-  const pairs = columns
-    .slice(1)
-    .flatMap((nodes, step) => nodes.map((node) => ({ from: columns[step][node.beam.parent], to: node })));
-  tree.append(...pairs.map(({ from, to }) => createEdge(from, to)), ...columns.flat().map(createNode));
+  const figure = beginSheet(0, label, lookOf(currentStyle(page)));
+  addTree(figure, steps);
   const frame = createElement("div", "tree");
   frame.tabIndex = 0;
-  frame.append(tree);
+  const sheet = figureSheet(figure);
+  sheet.setAttribute("width", String(figure.width));
+  frame.append(sheet);
   return frame;
-}
-
-/** @param {Node} from @param {Node} to */
-function createEdge(from, to) {
-  const [x1, y1, x2, y2] = [from.x + from.width, from.y + HEIGHT / 2, to.x, to.y + HEIGHT / 2];
-  const half = (x1 + x2) / 2;
-  return svg("path", { d: `M${x1} ${y1}C${half} ${y1} ${half} ${y2} ${x2} ${y2}`, class: to.lasts });
-}
-
-/** @param {Node} node */
-function createNode({ x, y, width, beam, lasts }) {
-  const group = svg("g", { class: lasts, transform: `translate(${x} ${y})` });
-  if (!beam.token) {
-    group.append(svg("line", { x1: 0, x2: width, y1: HEIGHT / 2, y2: HEIGHT / 2 }));
-    return group;
-  }
-  const middle = { x: width / 2, y: HEIGHT / 2, "text-anchor": "middle", "dominant-baseline": "central" };
-  const numbers = `log probability ${beam.log_probability.toFixed(2)}, score ${beam.score.toFixed(2)}`;
-  group.append(
-    svg("rect", { width, height: HEIGHT, rx: 7 }),
-    svg("text", middle, [inlineText(beam.token)]),
-    svg("title", {}, [numbers]),
-  );
-  return group;
 }
 
 /** The beams that are left: a click makes one the target. @param {ExplorePage} page @param {BeamSearchAnswer} meta */

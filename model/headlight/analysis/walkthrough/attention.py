@@ -126,9 +126,9 @@ class _Walkthrough:
         def formula(result: str, source: str, layer: torch.nn.Linear, normed: bool) -> str:
             letter = result[0].upper()
             projection = f"{source} W_{{{letter}}}" + (f" + b_{{{letter}}}" if layer.bias is not None else "")
-            if limit := attention.qkv_limit:
-                projection = f"clamp({projection}, ±{limit:g})"
-            return f"{result} = {f'Norm({projection})' if normed else projection}"
+            projection = f"Norm({projection})" if normed else projection
+            limit = attention.qkv_limit
+            return f"{result} = {f'clamp({projection}, ±{limit:g})' if limit else projection}"
 
         attention = self.attention
         normed = not isinstance(attention.query_norm, torch.nn.Identity)

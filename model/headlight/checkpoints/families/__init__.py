@@ -1,6 +1,16 @@
 """The families of checkpoints that can be opened, by the model_type of their config.json."""
 
-from headlight.checkpoints.families import bert, encoder_decoders, gemma, gpt, llama, llama_like, modernbert, vit
+from headlight.checkpoints.families import (
+    bert,
+    encoder_decoders,
+    experts,
+    gemma,
+    gpt,
+    llama,
+    llama_like,
+    modernbert,
+    vit,
+)
 from headlight.checkpoints.weight_mapping import Family
 from headlight.registry import Registry
 
@@ -20,6 +30,10 @@ FAMILIES: Registry[Family] = Registry(
         "qwen2": llama.QWEN2,
         "qwen3": llama.QWEN3,
         "smollm3": llama.SMOLLM3,
+        "mixtral": experts.MIXTRAL,
+        "qwen3_moe": experts.QWEN3_MOE,
+        "olmoe": experts.OLMOE,
+        "granitemoe": experts.GRANITEMOE,
         "olmo": llama_like.OLMO,
         "olmo2": llama_like.OLMO2,
         "olmo3": llama_like.OLMO3,

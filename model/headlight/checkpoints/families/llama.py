@@ -66,13 +66,14 @@ def shared_config(
     activations: Mapping[str, str] = GATED_MLP_ACTIVATIONS,
     *,
     norm: str = "rmsnorm",
+    d_ff: str = "intermediate_size",
     **rope_choices: Any,
 ) -> ConfigValues:
     """Sizes, norm, activation and rotary embedding, under the names that all these families share.
 
-    `rope_choices` are options of `rope_config`.
+    `d_ff` is the field of the feed-forward network's width, `rope_choices` are options of `rope_config`.
     """
-    found = sizes(fields, 32_000, 2048, 4096, 32, 32, 11_008)
+    found = sizes(fields, 32_000, 2048, 4096, 32, 32, 11_008, d_ff=d_ff)
     head_width, context = head_and_context(found)
     head_width = fields.integer("head_dim", 0) or head_width
     rope = rope_config(fields, head_width, context, **rope_choices)
@@ -141,9 +142,9 @@ def qwen2(fields: ConfigReader) -> ConfigValues:
     return choices | {"biases": ("query", "key", "value"), "per_layer": upper_windows(fields, choices["layers"])}
 
 
-def qwen3(fields: ConfigReader) -> ConfigValues:
-    """QK norm per head."""
-    choices = shared_config(fields)
+def qwen3(fields: ConfigReader, d_ff: str = "intermediate_size") -> ConfigValues:
+    """QK norm per head; `d_ff` is the field of the feed-forward network's width."""
+    choices = shared_config(fields, d_ff=d_ff)
     per_layer = upper_windows(fields, choices["layers"])
     return choices | {"qk_norm": "per-head", "biases": attention_biases(fields), "per_layer": per_layer}
 

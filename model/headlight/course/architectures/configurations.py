@@ -19,6 +19,7 @@ from headlight.course.architectures.families import (
 from headlight.course.architectures.which_task import purpose
 from headlight.course.controls import ChoiceControl, ModelControl, NumberControl
 from headlight.course.pictures import BarsPicture, TablePicture, row, verdict_row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, link
 from headlight.errors import InputError
 from headlight.nn.layers import FEED_FORWARDS, NORMS
@@ -50,7 +51,10 @@ def _choices(configs: dict[str, Config], layers: int, d_model: str) -> Answer:
     rows.append(("parameters, says the paper", *(said for _, said in PAPERS.values()), "—"))
     rows.insert(0, ("size", *(size for size, _ in PAPERS.values()), "—"))
     return (
-        row(TablePicture(columns=("", *configs), rows=tuple(rows))),
+        row(
+            TablePicture(columns=("", *configs), rows=tuple(rows)),
+            question=ask_largest("Which of these models has the most parameters?", published),
+        ),
         row(
             BarsPicture(
                 title="As published (millions of parameters)",

@@ -11,8 +11,8 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.course.cards import bits_per_token, card_section, card_table
 from headlight.course.controls import ModelControl, SeedControl, TextControl
 from headlight.course.language_modeling.next_token import word_pieces
-from headlight.course.pictures import BarsPicture, Row, TablePicture, Verdict, row, verdict_row
-from headlight.course.screen import Answer, Screen, StateFields, link
+from headlight.course.pictures import BarsPicture, Question, Row, TablePicture, Verdict, row, verdict_row
+from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import sentence_batch, target_loss, value
 from headlight.generation.generate import generate
 from headlight.tracing.run import run
@@ -51,10 +51,18 @@ def _fact_row(model: Checkpoint, prompt: str, answer: str) -> Row:
     rank = int((probabilities > chance).sum()) + 1
     best = model.tokenizer.stripped_token_text(int(probabilities.argmax()))
     part = f", or rather its first token “{model.tokenizer.stripped_token_text(pieces[0])}”," if len(pieces) > 1 else ""
-    return verdict_row(
-        f"As the next word “{answer.strip()}”{part} is number {rank:,} of {len(probabilities):,}, with a "
-        f"probability of {float(chance):.2g}; the first is “{best or 'a new line'}”.",
+    return row(
+        Verdict(
+            text=f"As the next word “{answer.strip()}”{part} is number {rank:,} of {len(probabilities):,}, with a "
+            f"probability of {float(chance):.2g}; the first is “{best or 'a new line'}”."
+        ),
         title="The answer that you know",
+        question=Question(
+            f"How many words does this model find likelier after your prompt than “{answer.strip()}”?",
+            ("none", "1 to 9", "10 to 99", "100 or more"),
+            0 if rank == 1 else 1 if rank <= 10 else 2 if rank <= 100 else 3,
+            (("none", "It has read stories for children, in which no such fact stands."),),
+        ),
     )
 
 
@@ -92,11 +100,6 @@ def _held_out_row(model: Checkpoint, prompt: str, measured: dict[str, float]) ->
     )  # fmt: skip
 
 
-def _generate(model: str, prompt: str, answer: str, seed: int) -> StateFields:
-    """The same beginning and seed, to be written token by token."""
-    return {"model": model, "text": prompt, "sampling": f"t{TEMPERATURE:g},p{TOP_P:g},s{seed}"}
-
-
 NO_ASSISTANT = Screen(
     title="What these small models are not",
     lesson=(
@@ -114,5 +117,5 @@ NO_ASSISTANT = Screen(
     formulas=(r"t_{n+1} \sim p(t \mid t_1, \ldots, t_n)",),
     code=(continuation, generate, prompt_bits),
     explore=link("model", text="prompt"),
-    elsewhere={"generate": _generate},
+    elsewhere={"generate": link("model", text="prompt", sampling=f"t{TEMPERATURE:g},p{TOP_P:g},s{{seed}}")},
 )

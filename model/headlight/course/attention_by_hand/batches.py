@@ -22,6 +22,7 @@ from headlight.course.pictures import (
     verdict_row,
     weights_matrix,
 )
+from headlight.course.questions import ask_whether
 from headlight.course.screen import Answer, Screen, compare_link, link
 from headlight.errors import InputError
 from headlight.nn.attention import Attention
@@ -55,7 +56,14 @@ def two_sentences(first: str, second: str, mask: str) -> Answer:
     return (
         _batch_row(batch, is_token, longest),
         *(_sentence_row(index, each, head) for index, (each, head) in enumerate(zip(batch, heads, strict=True))),
-        row(*_verdicts(split, heads)),
+        row(
+            *(verdicts := _verdicts(split, heads)),
+            question=ask_whether(
+                "Is the shorter sentence's output the same in the batch as it would be alone?",
+                bool(verdicts[0].good),
+                "Where padding may be looked at, it takes a part of the weight.",
+            ),
+        ),
     )
 
 
@@ -140,9 +148,19 @@ def random_batch(examples: int, tokens: int, width: int, draw: str, seed: int) -
     output = torch.stack([head.output for head in heads])
     named = (("Q, K, V", q), ("weights", weights), ("output", output))
     shapes = tuple((name, str(tuple(tensor.shape))) for name, tensor in named)
+    stands_out = high > 2 / tokens
     return (
         row(TablePicture(columns=("tensor", "shape"), rows=shapes)),
-        row(*shown),
+        row(
+            *shown,
+            question=ask_whether(
+                f"Does any weight reach twice an even share, {2 / tokens:.2f}?",
+                stands_out,
+                "Numbers of torch.rand are all positive, so all keys fit about as well."
+                if draw == "uniform"
+                else "Numbers of both signs make some keys fit and others not.",
+            ),
+        ),
         verdict_row(
             f"Weights lie between {low:.2f} and {high:.2f}; even ones would be {1 / tokens:.2f}. "
             + (

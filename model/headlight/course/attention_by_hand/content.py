@@ -159,6 +159,14 @@ def attention_by_position(values: Float[Tensor, "pos value_channel"], offset: in
             MatrixPicture(title="K: where each token stands", values=keys, rows=names),
             weights_matrix("weights", head.weights, names, before="→"),
             MatrixPicture(title="output", before="→", values=head.output, rows=names),
+            question=Question(
+                f"At which token will “{names[-1]}” look most?",
+                names,
+                int(wanted[-1]),
+                hints=(f"It asks for the place {abs(offset)} {'before' if offset < 0 else 'after'} its own.",),
+            )
+            if strength
+            else None,
         ),
         verdict_row(
             f"Each token gives at least {share:.1%} of its weight to the one it asks for. "

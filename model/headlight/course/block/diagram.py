@@ -7,6 +7,7 @@ from torch.nn import Module
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import ModelDiagramPicture, TablePicture, row, verdict_row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import LAYER, require_layer
 from headlight.nn.stack import Block
@@ -38,6 +39,7 @@ def diagram(model: Checkpoint, text: str, layer: int) -> Answer:
                 note=f"Counted in the open model. All {len(blocks)} layers have the same parts, each with weights "
                 f"of its own: together {in_layers:,} of the model's {whole:,} parameters.",
             ),
+            question=ask_largest(f"Which part of layer {layer} has the most parameters?", counts),
         ),
         verdict_row(
             f"{len(encoded.ids)} tokens go in as vectors of {network.config.d_model} channels, and {len(encoded.ids)} "

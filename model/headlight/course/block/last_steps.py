@@ -9,6 +9,7 @@ from headlight.analysis.walkthrough.steps import WalkthroughStep
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import BarsPicture, MatrixPicture, TablePicture, Verdict, row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import token_labels
 from headlight.errors import InputError
@@ -40,6 +41,10 @@ def last_steps(model: Checkpoint, text: str) -> Answer:
             _table(walkthrough, names, vocabulary),
             BarsPicture(title="Probability", labels=names, series={"": probabilities[-1]}, high=1.0),
             title=f"Times the matrix to the vocabulary: {vocabulary:,} logits, of which the {CANDIDATES} largest",
+            question=ask_largest(
+                "Which of these does the model find likeliest?",
+                dict(sorted(zip(names, probabilities[-1].tolist(), strict=True))),
+            ),
         ),
         row(_verdict(network, walkthrough)),
     )

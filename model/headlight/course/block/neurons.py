@@ -9,6 +9,7 @@ from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import BarsPicture, MatrixPicture, Verdict, row
+from headlight.course.questions import ask_nearest
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import LAYER, TOKEN, require_layer, require_token, token_labels, value
 from headlight.nn.hooks import no_hook
@@ -40,6 +41,12 @@ def neurons(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
                 series={"": [float(count) for count in needed(activity)]},
                 digits=0,
                 note=f"of {activity.shape[1]}; {FEED_FORWARDS[network.config.feed_forward].title}",
+            ),
+            question=ask_nearest(
+                f"What part of the {activity.shape[1]} neurons holds {MOST_OF_IT:.0%} of the squared length at this "
+                "token?",
+                {f"{share:.0%}": share for share in (0.05, 0.2, 0.5, 0.9)},
+                needed(activity)[at] / activity.shape[1],
             ),
         ),
         row(

@@ -8,7 +8,8 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.config import Config
 from headlight.course.controls import Axis, MatrixControl, NumberControl
-from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row
+from headlight.course.pictures import LinesPicture, Question, TablePicture, Verdict, row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen
 from headlight.course.sentences import require_width
 from headlight.nn.stack import NORM_PLACEMENTS, ResidualConnection
@@ -38,7 +39,7 @@ def norm_placement(x: Tensor, matrix: Tensor, depth: int) -> Answer:
     require_width(x.shape[1], {"rows of M": matrix.shape[0], "columns of M": matrix.shape[1]})
     streams = {name: through_blocks(x, matrix, name, depth) for name in PLACEMENTS}
     return (
-        row(_one_block(streams), title="After one sublayer"),
+        row(_one_block(streams), title="After one sublayer", question=_question(streams, depth)),
         row(_over_depth(streams), title="The same sublayer again and again"),
         row(_verdict(streams, depth)),
     )
@@ -68,6 +69,15 @@ def _over_depth(streams: dict[str, Tensor]) -> LinesPicture:
         y_title="length (2-norm)",
         broken=(NORM_PLACEMENTS["none"].title,),
         log_y=True,
+    )
+
+
+def _question(streams: dict[str, Tensor], depth: int) -> Question:
+    lengths = {NORM_PLACEMENTS[name].title: float(streams[name][-1].norm()) for name in ("post", "pre", "none")}
+    return ask_largest(
+        f"After {depth} sublayers, where is the stream longest?",
+        lengths,
+        {NORM_PLACEMENTS["post"].title: "Post-norm brings the stream back to the same length each time."},
     )
 
 

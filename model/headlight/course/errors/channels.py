@@ -8,6 +8,7 @@ from headlight.array_types import Float
 from headlight.course.controls import NumberControl
 from headlight.course.pictures import BarsPicture, LinesPicture, MatrixPicture, TablePicture, row, verdict_row
 from headlight.course.positions.waves import wavelengths, waves
+from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen
 from headlight.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinusoids
 
@@ -49,6 +50,12 @@ def _pair_numbers(d_model: int, length: int) -> Answer:
                 title="Positions until a channel's wave begins again",
                 columns=("channel", "its pair j", "j counts pairs", "j taken for the channel"),
                 rows=tuple((str(c), str(c // 2), f"{by_pair[c]:,.1f}", f"{by_channel[c]:,.1f}") for c in shown),
+            ),
+            question=ask_number(
+                f"Which j has channel {d_model - 1}, the last one?",
+                d_model // 2 - 1,
+                (d_model - 1, "That is the channel; j counts pairs."),
+                (d_model // 2, "Pairs are counted from 0."),
             ),
         ),
         verdict_row(

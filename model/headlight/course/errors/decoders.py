@@ -7,6 +7,7 @@ import torch
 from headlight.checkpoints import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import TablePicture, row, verdict_row, weights_map
+from headlight.course.questions import ask_whether
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import token_labels, value
 from headlight.errors import InputError
@@ -43,7 +44,14 @@ def decoder_parts(model: Checkpoint, source: str, text: str) -> Answer:
     first = [(masked[0], labels), *((path, token_labels(own.source)) for path in cross[:1] if own.source)]
     return (
         row(
-            *(weights_map(f"{_title(path)}, head 0", torch.tensor(own[path][0]), labels, keys) for path, keys in first)
+            *(weights_map(f"{_title(path)}, head 0", torch.tensor(own[path][0]), labels, keys) for path, keys in first),
+            question=ask_whether(
+                "Has this decoder cross-attention?",
+                bool(cross),
+                "A decoder by itself has no encoder to look into."
+                if not cross
+                else "It has an encoder, and looks into what that has read.",
+            ),
         ),
         row(
             TablePicture(

@@ -9,6 +9,7 @@ from headlight.array_types import Float
 from headlight.checkpoints import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import LinesPicture, TablePicture, row, verdict_row
+from headlight.course.questions import ask_whether
 from headlight.course.screen import Answer, Screen, compare_link, link
 from headlight.course.sentences import value
 from headlight.errors import InputError
@@ -17,6 +18,7 @@ from headlight.tracing.run import prediction_positions, run
 from headlight.tracing.trace import Trace
 
 SHOWN = 5
+SAME = 1e-3  # up to which logits count as equal
 
 
 def first_mask(model: Checkpoint, text: str) -> tuple[Trace, int]:
@@ -58,6 +60,11 @@ def independent_tokens(model: Checkpoint, text: str, other: str) -> Answer:
                 y_title="difference",
             ),
             _predictions(model, logits),
+            question=ask_whether(
+                "Given the mask's last vector alone, without the sentence, does the classifier give the same logits?",
+                alone < SAME,
+                "The vector has seen the sentence; the classifier reads nothing but the vector.",
+            ),
         ),
         verdict_row(
             f"Before the first layer both masks are the same up to {apart[0]:.2f}; after the last they are "

@@ -7,6 +7,7 @@ import torch
 from headlight.array_types import Bool, Float
 from headlight.course.controls import NumberControl
 from headlight.course.pictures import TablePicture, Verdict, row
+from headlight.course.questions import ask_whether
 from headlight.course.screen import Answer, Screen
 from headlight.errors import reason
 from headlight.nn.masks import padding
@@ -38,7 +39,12 @@ def mask_shape(batch: int, heads: int, tokens: int, d_model: int) -> Answer:
                 title=f"Scores of shape {tuple(scores.shape)}: batch, head, query, key",
                 columns=("mask", "shape", "what PyTorch says"),
                 rows=tuple((axes, f"({batch},{SPACE}{last})", said) for axes, (last, said) in outcomes.items()),
-            )
+            ),
+            question=ask_whether(
+                f"Will a mask of {batch} × {d_model} cells be accepted for scores of {tokens} keys?",
+                not said.startswith("RuntimeError"),
+                "Its last axis has to be the number of keys, or 1.",
+            ),
         ),
         row(_verdict(promised, tokens, failed=said.startswith("RuntimeError"))),
     )

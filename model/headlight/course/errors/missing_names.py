@@ -12,6 +12,7 @@ import torch
 from headlight.course.controls import ChoiceControl
 from headlight.course.pictures import TablePicture, row, verdict_row
 from headlight.course.positions.waves import wavelengths
+from headlight.course.questions import ask_whether
 from headlight.course.screen import Answer, Screen
 from headlight.nn.attention import split_heads
 from headlight.nn.positional_encodings import sinusoids
@@ -53,6 +54,9 @@ def missing_names(function: str, imports: str) -> Answer:
                 title="What Python says",
                 columns=("line", "result"),
                 rows=((f"def\N{NO-BREAK SPACE}{function}(...)", "no error"), (f"{function}(...)", said)),
+            ),
+            question=ask_whether(
+                f"The definition of {function} was accepted. Will a call of it work?", len(known) == len(needed)
             ),
         ),
         verdict_row(

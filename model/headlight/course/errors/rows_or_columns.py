@@ -9,6 +9,7 @@ from headlight.course.attention import attend
 from headlight.course.attention_by_hand.words import CHANNELS, TOKENS
 from headlight.course.controls import MatrixControl
 from headlight.course.pictures import MatrixPicture, row, verdict_row
+from headlight.course.questions import ask_whether
 from headlight.course.screen import Answer, Screen
 from headlight.course.sentences import require_width
 from headlight.nn.attention import Attention
@@ -39,6 +40,11 @@ def rows_or_columns(x: torch.Tensor, q: torch.Tensor, k: torch.Tensor) -> Answer
             MatrixPicture(title="(Q xᵢ) · (K xⱼ): tokens as columns", values=columns, rows=names, columns=names),
             MatrixPicture(title="X Q Kᵀ Xᵀ: tokens as rows", values=mixed, rows=names, columns=names),
             MatrixPicture(title="X Qᵀ K Xᵀ: rows, and transposed", values=rows, rows=names, columns=names),
+            question=ask_whether(
+                "With the same Q and K, do (Q xᵢ) · (K xⱼ) and X Q Kᵀ Xᵀ give the same scores?",
+                same,
+                "They do just where Q and K are their own transposes, or by chance.",
+            ),
         ),
         verdict_row(
             "Both conventions agree on these numbers: try matrices that are not their own transposes."

@@ -23,7 +23,7 @@ from headlight.course.pictures import (
     verdict_row,
     weights_map,
 )
-from headlight.course.questions import ask_nearest, ask_number
+from headlight.course.questions import ask_largest, ask_nearest, ask_number
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import LAYER, counted
 from headlight.nn.attention import Attention, merge_heads, split_heads
@@ -121,7 +121,11 @@ def show_joining(model: Checkpoint, text: str, layer: int) -> Answer:
                 rows=names,
                 columns=tuple(f"head {number}" for number in range(heads)),
                 colours="signed",
-            )
+            ),
+            question=ask_largest(
+                f"Which head adds most to “{names[-1]}”?",
+                {f"head {number}": float(length) for number, length in enumerate(lengths[:, -1])},
+            ),
         ),
         verdict_row(
             "Joining and multiplying by W_O is the same as a sum: each head times its own rows of W_O. "
@@ -204,7 +208,13 @@ def show_widths(
                     ("joined", " × ".join(map(str, joined.shape)), "tokens × (heads · d_v)"),
                     ("after W_O", _shape(found, "output"), "tokens × channels"),
                 ),
-            )
+            ),
+            question=ask_number(
+                "How many channels has a token when the heads are joined, before W_O?",
+                heads * value_head_dim,
+                (d_model, "That is after W_O. Before it, each head gives d_v channels."),
+                (heads * head_dim, "That is the width of all queries, h · d_k; heads give values."),
+            ),
         ),
         row(
             HeatMapPicture(

@@ -26,7 +26,7 @@ from headlight.course.language_modeling.trained_ladder import (
     whole_losses,
 )
 from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, row, verdict_row
-from headlight.course.screen import Answer, Screen, StateFields, link
+from headlight.course.screen import Answer, Screen, link
 from headlight.course.tokens.splits import MAX_TRAINING_CHARACTERS, small_text
 from headlight.errors import InputError
 from headlight.nn.transformer import Transformer
@@ -183,11 +183,6 @@ def _told(learned: dict[str, float], writing: dict[str, float]) -> str:
     )
 
 
-def _generate(beginning: str, temperature: float, seed: int, rung: str, **others: object) -> StateFields:
-    """The same beginning and seed, to be written token by token."""
-    return {"model": rung, "text": beginning, "sampling": f"t{temperature:g},s{seed}"}
-
-
 LADDER = Screen(
     title="One improvement after another",
     lesson=(
@@ -209,7 +204,7 @@ LADDER = Screen(
     formulas=(r"\mathrm{FFN}(x) = \max(0, x W_1 + b_1) W_2 + b_2", r"x \leftarrow x + f(\mathrm{LN}(x))"),
     code=(rung_configs, climb, fit, writing_loss, write, ask_rung, whole_losses),
     explore=link(text="sentence", model="rung"),
-    elsewhere={"generate": _generate},
+    elsewhere={"generate": link(text="beginning", model="rung", sampling="t{temperature:g},s{seed}")},
     see_also=(ScreenLink("masks", "cheating"),),
     is_long=True,
 )

@@ -15,6 +15,7 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.course.cards import Table, card_section, card_table
 from headlight.course.controls import ModelControl, SeedControl, TextControl
 from headlight.course.pictures import Row, TablePicture, Verdict, row
+from headlight.course.questions import ask_whether
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.tokens.model_vectors import text_vectors
 from headlight.data.bag_of_words import NaiveBayes
@@ -80,7 +81,14 @@ def pretraining(model: Checkpoint, lines: str, sentence: str, seed: int) -> Answ
     rows = tuple((name, given[-1], str(scored[name])) for name, given in answers.items())
     columns = ("learned from your lines, on", "your sentence", f"{len(tests)} reviews written for this test")
     return (
-        row(TablePicture(columns=columns, rows=rows), title=f"{len(examples)} labelled lines"),
+        row(
+            TablePicture(columns=columns, rows=rows),
+            title=f"{len(examples)} labelled lines",
+            question=ask_whether(
+                "Does the pretrained network classify more of the reviews than the one with random weights?",
+                scored["pretrained network"].right > scored["the same network, random weights"].right,
+            ),
+        ),
         row(_verdict(scored)),
         _shipped_row(),
     )

@@ -13,7 +13,7 @@ from headlight.config import Config
 from headlight.course.controls import ModelControl, NumberControl, SeedControl, TextControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, row, verdict_row
-from headlight.course.questions import ask_direction
+from headlight.course.questions import ask_direction, ask_whether
 from headlight.course.screen import Answer, Screen, compare_link, link
 from headlight.errors import InputError
 from headlight.nn.masks import causal
@@ -111,7 +111,12 @@ def train_either_way(vocabulary: int, steps: int, seed: int) -> Answer:
                 broken=("what chance allows",),
                 x_title="step",
                 y_title="nats a token",
-            )
+            ),
+            question=ask_whether(
+                f"Chance allows {chance:.2f} nats. Does the model without a mask come below 0.8 of that?",
+                cheating < 0.8 * chance,
+                "Without a mask it can look at the very token that it is to predict.",
+            ),
         ),
         verdict_row(
             f"The tokens are drawn at random, so no model can do better than log {vocabulary} = {chance:.2f} "

@@ -197,6 +197,12 @@ def drawn_mask(cells: Float[Tensor, "query key"], seed: int) -> Answer:
         row(
             matrix(title="weights in this program", values=head.weights),
             matrix(title="torch.softmax of scores + M", values=plain),
+            question=ask_number(
+                "In how many rows does a plain softmax divide 0 by 0?",
+                len(empty),
+                (tokens - len(empty), "In those it has something to divide by."),
+                hints=("Look for a query without a tick.",),
+            ),
         ),
         row(
             MatrixPicture(title="output in this program", values=head.output, rows=names),

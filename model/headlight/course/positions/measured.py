@@ -7,7 +7,7 @@ from math import exp, isnan, nan, sqrt
 from headlight.course.controls import ChoiceControl
 from headlight.course.pictures import BarsPicture, LinesPicture, Row, TablePicture, row, verdict_row
 from headlight.course.questions import ask_best
-from headlight.course.screen import Answer, Screen, StateFields, compared
+from headlight.course.screen import Answer, Screen, compare_link, link
 from headlight.errors import InputError
 from headlight.evaluation.length_extrapolation import (
     Extrapolation,
@@ -138,17 +138,7 @@ def _seeds_row(found: Extrapolation, column: int) -> tuple[Row, ...]:
     return (row(TablePicture(title="The same with other seeds", columns=head, rows=tuple(rows), digits=4)),)
 
 
-def explore_first(architecture: str, text: str, one: str, other: str) -> StateFields:
-    """The model with the first encoding."""
-    return {"model": f"positions-{architecture}-{one}"}
-
-
-def compare_both(architecture: str, text: str, one: str, other: str) -> StateFields:
-    """The models with both encodings."""
-    first = explore_first(architecture, text, one, other)
-    return compared(first, explore_first(architecture, text, other, one))
-
-
+FIRST, SECOND = (link(model=f"positions-{{architecture}}-{{{name}}}") for name in ("one", "other"))
 MEASURED = Screen(
     title="What each encoding is worth, measured",
     lesson=(
@@ -168,6 +158,6 @@ MEASURED = Screen(
     compute=measured,
     formulas=(r"L = -\frac{1}{n} \sum_i \log p(t_i)", r"\mathrm{perplexity} = e^{L}"),
     code=(measure_losses, extrapolation),
-    explore=explore_first,
-    elsewhere={"compare": compare_both, "positions": explore_first},
+    explore=FIRST,
+    elsewhere={"compare": compare_link(FIRST, SECOND), "positions": FIRST},
 )

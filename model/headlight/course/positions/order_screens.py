@@ -9,7 +9,7 @@ from headlight.course.controls import ChoiceControl, ModelControl, SeedControl, 
 from headlight.course.pictures import MatrixPicture, TablePicture, TokensPicture, row, verdict_row
 from headlight.course.positions.order import OrderTest, compare_orders, shuffled
 from headlight.course.questions import ask_whether
-from headlight.course.screen import Answer, Screen, StateFields, compared
+from headlight.course.screen import Answer, Screen, StateFields, compared, link
 from headlight.nn.attention import Attention
 from headlight.nn.transformer import variant
 
@@ -99,17 +99,13 @@ def other_order(one: str, order: str, other: str, seed: int) -> str:
     return other if order == "typed" else shuffled(one, seed)
 
 
-def explore_order(model: str, one: str, order: str, other: str, seed: int) -> StateFields:
-    """One order, read as here: with a space in front, as inside a sentence."""
-    return {"text": f" {one}", "model": model}
-
-
 def compare_both(model: str, one: str, order: str, other: str, seed: int) -> StateFields:
     """Both orders side by side."""
     second = other_order(one, order, other, seed)
-    return compared(explore_order(model, one, order, other, seed), {"text": f" {second}"})
+    return compared(INSIDE(model=model, one=one), {"text": f" {second}"})
 
 
+INSIDE = link("model", text=" {one}")  # read as here: with a space in front, as inside a sentence
 ORDER = Screen(
     title="Cat chased dog, dog chased cat",
     lesson=(
@@ -129,6 +125,6 @@ ORDER = Screen(
     compute=two_orders,
     formulas=(r"f(X_{\pi}) = f(X)_{\pi}", r"\mathrm{mean}\,f(X_{\pi}) = \mathrm{mean}\,f(X)"),
     code=(compare_orders, shuffled, variant, Attention.weighted_sum),
-    explore=explore_order,
+    explore=INSIDE,
     elsewhere={"compare": compare_both},
 )

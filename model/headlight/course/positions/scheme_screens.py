@@ -21,7 +21,7 @@ from headlight.course.pictures import (
     verdict_row,
 )
 from headlight.course.positions.rotary import encoding_config, turn
-from headlight.course.questions import ask_direction
+from headlight.course.questions import ask_direction, ask_number, ask_whether
 from headlight.course.screen import Answer, Screen, StateFields, link
 from headlight.errors import InputError, numbered
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, Alibi, LearnedPositions, RelativeBias, Rope
@@ -163,6 +163,13 @@ def show_alibi(heads: int, head: int, length: int) -> Answer:
                 y_title="bias",
                 series={f"head {number}": bias[number, :, 0] for number in range(min(heads, 8))},
             ),
+            question=ask_number(
+                f"What does head {head} add to the score of the first token, {length - 1} tokens back?",
+                float(bias[head, -1, 0]),
+                (-float(bias[head, -1, 0]), "It is a penalty: the number is negative."),
+                (-float(slopes[head]), "That is for one token of distance; multiply it by the distance."),
+                hints=("The slope times the distance, with a minus.", f"The slope is {float(slopes[head]):.4g}."),
+            ),
         ),
         row(
             BarsPicture(
@@ -209,7 +216,12 @@ def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) 
                 x_title="key position − query position",
                 y_title="bucket",
                 series={"bucket": numbers},
-            )
+            ),
+            question=ask_whether(
+                f"Do keys {longest} and {longest - 1} tokens back share a bucket?",
+                bool(numbers[0] == numbers[1]),
+                "Near distances have a bucket each, far ones share them.",
+            ),
         ),
         row(
             TablePicture(

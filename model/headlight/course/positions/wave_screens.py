@@ -23,7 +23,7 @@ from headlight.course.pictures import (
     verdict_row,
 )
 from headlight.course.positions.waves import nearest_positions, rotate, similarity_without_band, wavelengths, waves
-from headlight.course.questions import ask_nearest, ask_whether
+from headlight.course.questions import ask_largest, ask_nearest, ask_number, ask_whether
 from headlight.course.screen import Answer, Screen, link
 from headlight.errors import InputError, numbered
 from headlight.nn.positional_encodings import Sinusoidal, sinusoids
@@ -165,7 +165,7 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
     found = rotate(position, offset, dim, base)
     channels = slice(2 * pair, 2 * pair + 2)
     (sine, cosine), (turned_sine, turned_cosine) = found.start[channels].tolist(), found.target[channels].tolist()
-    right = found.error < TOLERANCE
+    right, speed = found.error < TOLERANCE, base ** (-2 * pair / dim)
     return (
         row(
             ArrowsPicture(
@@ -179,6 +179,13 @@ def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) 
             ),
             MatrixPicture(
                 title=f"The matrix that turns pair {pair} by {offset} positions", values=found.matrices[pair], digits=4
+            ),
+            question=ask_number(
+                f"By what angle, in radians, does pair {pair} turn when one moves on by {offset} positions?",
+                offset * speed,
+                ((position + offset) * speed, "Where one starts does not matter: only the steps count."),
+                (offset * base ** (-pair / dim), "The exponent is −2j/d, and j is the pair."),
+                hints=("The angle is k · ω.", f"ω = {base:,.0f}^(−{2 * pair}/{dim}) = {speed:.4g}."),
             ),
         ),
         row(
@@ -228,7 +235,14 @@ def drop_bands(band: str, share: float, position: int, dim: int, base: float, le
                 x_title="position",
                 y_title="cosine",
                 series=series,
+            ),
+            question=ask_largest(
+                f"Where are position {position} and its neighbour {neighbour} most alike?",
+                {name: float(values[neighbour]) for name, values in series.items() if count or name == "all channels"},
+                {"without the slow ones": "The fast channels, which change from one position to the next, are left."},
             )
+            if count
+            else None,
         ),
         row(_heat_map("What is left of the encoding", kept)),
         verdict_row(f"The cosine of position {position} with its neighbour {neighbour}: {told}."),

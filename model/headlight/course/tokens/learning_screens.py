@@ -18,6 +18,7 @@ from headlight.course.pictures import (
     row,
     verdict_row,
 )
+from headlight.course.questions import ask_number, ask_whether
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.tokens.embedding_table import cosines
 from headlight.course.tokens.next_word_net import (
@@ -65,6 +66,13 @@ def show_pairs(text: str, window: int, words: int) -> Answer:
                 rows=tuple((" ".join(each.context), each.target) for each in questions[:SHOWN_PAIRS]),
                 note=_first_of(len(questions)),
             ),
+            question=ask_number(
+                f"{len(found)} words and marks, a window of {window}: how many pairs has skip-gram?",
+                len(pairs),
+                (2 * window * len(found), "The words at both ends have fewer neighbours."),
+                (len(found), "That is CBOW, which asks once for each word."),
+                hints=(f"A word in the middle has 2 · {window} neighbours.", "The first word has none before it."),
+            ),
         ),
         row(
             MatrixPicture(
@@ -87,6 +95,7 @@ def show_ngrams(word: str, other: str, shortest: int, longest: int) -> Answer:
     """The n-grams of two words, and those that they share."""
     grams, others = (character_ngrams(each, shortest, longest) for each in (word, other))
     shared = set(grams) & set(others)
+    question = ask_whether(f"Do “{word.strip()}” and “{other.strip()}” share an n-gram?", bool(shared))
     return (
         *(
             row(
@@ -94,7 +103,8 @@ def show_ngrams(word: str, other: str, shortest: int, longest: int) -> Answer:
                     title=f"{each.strip()}: {len(own)} n-grams",
                     tokens=own,
                     shades=tuple(float(gram in shared) for gram in own),
-                )
+                ),
+                question=question if own is grams else None,
             )
             for each, own in ((word, grams), (other, others))
         ),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from headlight.array_types import Float, Int
-from headlight.cancellation import check_cancelled
+from headlight.course.fitting import fit
 from headlight.errors import InputError
 
 MAX_STEPS, MAX_DIM, MAX_CONTEXT, MAX_VOCABULARY = 2_000, 64, 8, 1_000
@@ -97,49 +96,34 @@ def train_next_word(
     with torch.random.fork_rng(devices=()):
         torch.manual_seed(seed)
         net = NextWordNet(len(vocabulary), dim)
-    with _one_thread():
-        frames = _train(net, windows[:, :-1], windows[:, -1], steps, learning_rate)
+    frames = _train(net, windows[:, :-1], windows[:, -1], steps, learning_rate)
     return TrainingRun(vocabulary, counts, frames, net.requires_grad_(False), context)
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Steps this small wait for a second thread far longer than it works."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
 def _train(net: NextWordNet, contexts: Tensor, targets: Tensor, steps: int, learning_rate: float) -> tuple[Frame, ...]:
-    shown = (
-        {round(index * steps / (FRAMES - 1)) for index in range(FRAMES)} if steps >= FRAMES else set(range(steps + 1))
-    )
-    frames = []
-    for step in range(steps + 1):
-        check_cancelled()
-        loss = functional.cross_entropy(net(contexts), targets)
-        if not loss.isfinite():
+    """Steps of plain gradient descent on all questions at once, and what was there at some of them and at the end."""
+    shown = {round(index * steps / (FRAMES - 1)) for index in range(FRAMES)} if steps >= FRAMES else range(steps + 1)
+    frames, weight = list[Frame](), net.embedding.weight
+    last = torch.zeros(())
+
+    def loss() -> Tensor:
+        nonlocal last
+        last = functional.cross_entropy(net(contexts), targets)
+        if not last.isfinite():
             raise InputError(
-                f"At step {step} the loss is not a number any more: with a learning rate of {learning_rate:g} the "
-                "steps are too long. Lower it."
+                f"The loss is not a number any more: with a learning rate of {learning_rate:g} the steps are too long. "
+                "Lower it."
             )
-        net.zero_grad()
-        torch.autograd.backward(loss)
+        return last
+
+    def keep(step: int) -> None:
         if step in shown:
-            weight = net.embedding.weight
             assert weight.grad is not None
-            frames.append(Frame(step, loss.item(), weight.detach().clone(), weight.grad.clone()))
-        if step < steps:
-            _descend(net, learning_rate)
+            frames.append(Frame(step, last.item(), weight.detach().clone(), weight.grad.clone()))
+
+    optimizer = torch.optim.SGD(net.parameters(), lr=learning_rate)
+    fit(optimizer, loss, steps, after_backward=keep)
+    optimizer.zero_grad()
+    torch.autograd.backward(loss())
+    keep(steps)
     return tuple(frames)
-
-
-@torch.no_grad()
-def _descend(net: NextWordNet, learning_rate: float) -> None:
-    """One step of plain gradient descent."""
-    for parameter in net.parameters():
-        assert parameter.grad is not None
-        parameter.sub_(learning_rate * parameter.grad)

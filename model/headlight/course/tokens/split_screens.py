@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headlight.course.controls import ChoiceControl, NumberControl, TextControl
 from headlight.course.pictures import Picture, Question, TablePicture, TokensPicture, row, verdict_row
-from headlight.course.questions import ask_largest
+from headlight.course.questions import ask_largest, ask_number
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.tokens.splits import (
     MAX_CHARACTERS,
@@ -89,8 +89,18 @@ def show_merges(word: str, place: str, corpus: str, vocabulary_size: int) -> Ans
     steps = merge_steps(tokenizer, word.strip() if place == "start" else f" {word.strip()}")
     merges = learned_merges(tokenizer)
     pieces = len(steps[-1].pieces)
+    question = ask_number(
+        f"“{word.strip()}” begins as {len(steps[0].pieces)} pieces. How many tokens are left when all merges are made?",
+        pieces,
+        (len(steps[0].pieces), "That is before any merge: at least one pair of these is frequent in the text."),
+        hints=("Endings such as “est” are frequent in this text.", f"{len(steps) - 1} merges act on this word."),
+    )
     return (
-        *(row(TokensPicture(title=_step_title(step), tokens=step.pieces)) for step in steps),
+        row(TokensPicture(title=_step_title(steps[0]), tokens=steps[0].pieces)),
+        *(
+            row(TokensPicture(title=_step_title(step), tokens=step.pieces), question=None if number else question)
+            for number, step in enumerate(steps[1:])
+        ),
         verdict_row(
             f"{len(merges)} merges were learned from the text; {len(steps) - 1} of them act on this word, "
             + ("which is now one token." if pieces == 1 else f"which ends as {pieces} tokens.")

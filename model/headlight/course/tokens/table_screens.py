@@ -7,7 +7,7 @@ import torch
 from headlight.checkpoints import Checkpoint
 from headlight.course.controls import ModelControl, NumberControl, SeedControl, TextControl
 from headlight.course.pictures import HeatMapPicture, MatrixPicture, TokensPicture, row, verdict_row
-from headlight.course.questions import ask_largest
+from headlight.course.questions import ask_largest, ask_number
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.tokens.embedding_table import MAX_ROWS, MAX_WIDTH, look_up
 from headlight.course.tokens.model_vectors import embedding_cosines, word_ids
@@ -52,6 +52,13 @@ def show_lookup(ids: str, rows: int, width: int, seed: int) -> Answer:
                 column_axis="channel",
             ),
             title="Table",
+            question=ask_number(
+                "How many numbers does the embedding layer give for these ids?",
+                found.output.numel(),
+                (found.ids.numel(), f"Each id picks a whole row of {width} numbers."),
+                (rows * width, "That is the whole table; only the rows of these ids are given."),
+                hints=(f"There are {found.ids.numel()} ids, and each row has {width} channels.",),
+            ),
         ),
         row(
             *(

@@ -11,6 +11,7 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.course.attention import HeadValues, attend
 from headlight.course.controls import ON, Axis, MatrixControl, NumberControl
 from headlight.course.pictures import LinesPicture, MatrixPicture, TablePicture, Verdict, row
+from headlight.course.questions import ask_largest, ask_number
 from headlight.course.screen import Answer, Screen, StateFields, link
 from headlight.course.sentences import require_width
 from headlight.course.variants.in_a_model import (
@@ -49,7 +50,15 @@ def _on_numbers(queries: Tensor, keys: Tensor, values: Tensor) -> Answer:
     require_width(len(values), {"queries": len(queries), "keys": len(keys)}, "tokens")
     heads = {name: attend(queries, keys, values, attention_function=name) for name in ATTENTION_FUNCTIONS}
     return (
-        row(*(_weights(name, head) for name, head in heads.items()), title="Weights"),
+        row(
+            *(_weights(name, head) for name, head in heads.items()),
+            title="Weights",
+            question=ask_largest(
+                "Which function spreads the weights most evenly?",
+                {ATTENTION_FUNCTIONS[name].title: -float(head.weights.max()) for name, head in heads.items()},
+                {ATTENTION_FUNCTIONS["hardmax"].title: "It gives all to the best key."},
+            ),
+        ),
         row(
             *(
                 MatrixPicture(title=ATTENTION_FUNCTIONS[name].title, values=head.output, column_axis="value channel")
@@ -131,6 +140,12 @@ def _at_temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: fl
             MatrixPicture(title="Argmax gives", values=best.output, column_axis="value channel"),
             MatrixPicture(title="The plain mean is", values=uniform, column_axis="value channel"),
             title=f"At temperature {temperature:g}",
+            question=ask_number(
+                f"What is divided by the temperature is the score. How large is that of key {TOKENS.label(0)} then?",
+                float(query[0] @ keys[0]) / temperature,
+                (float(query[0] @ keys[0]) * temperature, "Scores are divided by the temperature, not multiplied."),
+                (float(query[0] @ keys[0]), "That is the score before it is divided by the temperature."),
+            ),
         ),
         row(
             LinesPicture(

@@ -14,6 +14,7 @@ from headlight.array_types import Float
 from headlight.course.attention import attend
 from headlight.course.controls import ChoiceControl, NumberControl, SeedControl
 from headlight.course.pictures import LinesPicture, MatrixPicture, TablePicture, row, verdict_row
+from headlight.course.questions import ask_nearest, ask_number
 from headlight.course.screen import Answer, Screen
 from headlight.course.timing import median_times
 from headlight.errors import InputError, numbered
@@ -46,6 +47,13 @@ def same_numbers(length: int, head_dim: int, seed: int) -> Answer:
             MatrixPicture(title="φ(Q) φ(K)ᵀ, each row divided by its sum", values=full.weights, colours="weights"),
             MatrixPicture(title="times V", values=full.output, before="→"),
             title=f"With the weights: {length} × {length} numbers in between",
+            question=ask_number(
+                "Keys times values first: how many numbers stand in between, in place of the weights?",
+                head_dim * head_dim,
+                (length * length, "That is with the weights, one for each pair of tokens."),
+                (length * head_dim, "That is as many as there are values; they are summed over the tokens."),
+                hints=("φ(K)ᵀ V is summed over all tokens.", "It has a row and a column for each channel."),
+            ),
         ),
         row(
             MatrixPicture(title="φ(K)ᵀ V", values=function.feature_map(k).T @ v),
@@ -108,6 +116,13 @@ def causal(length: int, token: int, head_dim: int, seed: int) -> Answer:
             MatrixPicture(title=f"State after token {token}: the sum of all φ(k)ᵀ v up to it", values=state),
             MatrixPicture(title=f"Output of token {token}", values=outputs[token][None], before="→"),
             title=f"Token after token: {head_dim} × {head_dim} numbers are carried on, and {head_dim} for the division",
+            question=ask_number(
+                f"Keys and values of {length} tokens are {2 * head_dim * length} numbers. How many are carried on "
+                "here?",
+                kept,
+                (head_dim * head_dim, "The sum of all φ(k), by which one divides, is carried on, too."),
+                (2 * head_dim * length, "That is what softmax needs: all keys and values."),
+            ),
         ),
         row(
             MatrixPicture(
@@ -173,6 +188,12 @@ def cost(longest: str, head_dim: int, seed: int) -> Answer:
         row(
             _lines("Time, measured now (ms)", "ms", lengths, times),
             _lines("Memory that its results take, counted (MB)", "MB", lengths, sizes),
+            question=ask_nearest(
+                f"From {lengths[-2]:,} to {lengths[-1]:,} tokens: by what factor does the memory of softmax grow?",
+                {"2": 2, "4": 4, "8": 8},
+                sizes["softmax"][-1] / sizes["softmax"][-2],
+                {"2": "There are four times as many pairs of tokens.", "8": "A pair is of two tokens, not of three."},
+            ),
         ),
         row(
             TablePicture(

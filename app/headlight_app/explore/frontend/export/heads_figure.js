@@ -27,7 +27,7 @@ import { magnitude, matrixCodes, SHOWN, stateAt, valueAt } from "../../../ui/fro
 /** @import { TokenColumn } from "../../../ui/frontend/charts/connections.js" */
 /** @import { QkProjectionAnswer } from "../contract.js" */
 
-const MOST_CELLS = 4_096; // of a table
+const MOST_CELLS = 1_024; // of a table
 const STRONGEST = 0.7; // of a colour beneath a number
 const PLANE = 0.7; // height of the plane, in its width
 

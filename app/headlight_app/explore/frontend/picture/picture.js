@@ -26,10 +26,13 @@ import { drawStrip, inputVectors } from "./vectors.js";
 /** @import { Block, Part, Row } from "./parts.js" */
 /** @typedef {{ part: Part, button: HTMLButtonElement, canvas: HTMLCanvasElement | null }} Drawn */
 
-const NARROW = 620; // pixels, as the style sheet has it
-const [HEADS_WIDTH, HEADS_HEIGHT] = [76, 40]; // of the heads of a layer
-const NARROW_HEADS = [184, 24]; // the same where layers stand one above the other
-const INPUT = { tokens: 66, vector: 76, positions: 44, line: 13, rows: 7 }; // pixels, and the rows that there are
+/** By the width of the picture, in pixels as the style sheet has it: the room for a layer's heads, and for the input. */
+const SIZES = [
+  { most: 620, heads: [184, 24], tokens: 96, vector: 76, positions: 44 }, // layers stand one above the other
+  { most: 860, heads: [48, 40], tokens: 50, vector: 34, positions: 22 },
+  { most: Number.POSITIVE_INFINITY, heads: [76, 40], tokens: 66, vector: 76, positions: 44 },
+];
+const INPUT = { line: 13, rows: 7 }; // pixels, and the rows that there are
 const GAP = 8;
 const ANSWERS = 5;
 /** @type {Partial<Record<Part["kind"], string>>} */
@@ -48,12 +51,15 @@ export function drawPicture(page) {
   const rows = pictureRows(answer.attention_groups, catalogue.has_feed_forward, choice.layer);
   picture.hidden = !rows.length;
   if (!rows.length) return;
-  const narrow = picture.clientWidth <= NARROW;
-  const shape = JSON.stringify([rows, narrow, answer.attention_groups.map(({ heads }) => heads)]);
+  const shape = JSON.stringify([
+    rows,
+    picture.clientWidth <= SIZES[0].most,
+    answer.attention_groups.map(({ heads }) => heads),
+  ]);
   if (memory(page).shape !== shape) buildPicture(page, rows);
   memory(page).shape = shape;
   const { drawn } = memory(page);
-  for (const one of drawn) drawPart(page, one, narrow);
+  for (const one of drawn) drawPart(page, one);
   const stop = drawn.find(({ button }) => button.hasAttribute("aria-current") && !button.disabled) ?? drawn[0];
   for (const { button } of drawn) button.tabIndex = button === stop.button ? 0 : -1;
 }
@@ -143,8 +149,8 @@ function movePart(page, event) {
   next.focus();
 }
 
-/** @param {ExplorePage} page @param {Drawn} drawn @param {boolean} narrow */
-function drawPart(page, { part, button, canvas }, narrow) {
+/** @param {ExplorePage} page @param {Drawn} drawn */
+function drawPart(page, { part, button, canvas }) {
   const { choice } = page.state;
   const open = isOpen(part, choice, currentGroup(page).name);
   if (open) button.setAttribute("aria-current", "true");
@@ -154,7 +160,7 @@ function drawPart(page, { part, button, canvas }, narrow) {
   const words = partWords(page, part);
   button.setAttribute("aria-label", words);
   button.title = words;
-  if (part.kind === "input" && canvas) drawInput(page, part, canvas, narrow);
+  if (part.kind === "input" && canvas) drawInput(page, part, canvas);
   if (part.kind === "heads" && canvas) drawHeads(page, part, canvas);
   if (part.kind === "prediction") drawAnswers(page, button);
 }
@@ -163,7 +169,9 @@ function drawPart(page, { part, button, canvas }, narrow) {
 function partWords(page, part) {
   const { kind, layer, stack } = part;
   const heads = groupOf(page, part)?.heads ?? 0;
-  if (kind === "input") return `${tokensOf(page, stack).length} tokens become vectors with positions: their numbers`;
+  const count = tokensOf(page, stack).length;
+  if (kind === "input")
+    return `${count} ${count === 1 ? "token becomes a vector" : "tokens become vectors"} with positions`;
   if (kind === "heads") return `Layer ${layer}: what its ${heads} heads look at`;
   if (kind === "network") return `Network of layer ${layer}: what its neurons add to the prediction`;
   if (kind === "layers") return `Layer ${layer}, and its neighbours`;
@@ -176,10 +184,15 @@ export function tokensOf(page, stack) {
   return stack === "encoder" && source_tokens ? source_tokens : tokens;
 }
 
+/** @param {ExplorePage} page */
+function sizesOf(page) {
+  const { clientWidth } = page.view.elements.modelPicture;
+  return SIZES.find(({ most }) => clientWidth <= most) ?? SIZES[SIZES.length - 1];
+}
+
 /** @param {ExplorePage} page @param {AttentionGroup} group */
 function layoutOf(page, { heads }) {
-  const narrow = page.view.elements.modelPicture.clientWidth <= NARROW;
-  const [width, height] = narrow ? NARROW_HEADS : [HEADS_WIDTH, HEADS_HEIGHT];
+  const [width, height] = sizesOf(page).heads;
   return miniatures(heads, width, height);
 }
 
@@ -222,16 +235,16 @@ function strike(context, ink, x, y, size) {
   context.stroke();
 }
 
-/** Each token in a line with its vector and its position. @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement} canvas @param {boolean} narrow */
-function drawInput(page, { stack }, canvas, narrow) {
+/** Each token in a line with its vector and its position. @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement} canvas */
+function drawInput(page, { stack }, canvas) {
   const tokens = tokensOf(page, stack);
   const vectors = inputVectors(page, stack);
   const { quiet, ink, font, raised } = currentStyle(page);
   const shown = Math.min(tokens.length, INPUT.rows - (tokens.length > INPUT.rows ? 1 : 0));
   const first = tokens.length - shown;
   const lines = shown + (first ? 1 : 0);
-  const words = narrow ? 96 : INPUT.tokens;
-  const width = words + GAP + INPUT.vector + GAP + INPUT.positions;
+  const { tokens: words, vector, positions } = sizesOf(page);
+  const width = words + GAP + vector + GAP + positions;
   const context = hidpiContext(canvas, width, lines * INPUT.line);
   context.font = `11px ${font}`;
   context.textBaseline = "middle";
@@ -243,8 +256,8 @@ function drawInput(page, { stack }, canvas, narrow) {
     context.fillStyle = position === tokens.length - 1 ? ink : quiet;
     context.fillText(truncateText(context, inlineText(tokens[position].text), words), words, y + INPUT.line / 2);
     const strips = [
-      [words + GAP, INPUT.vector],
-      [words + 2 * GAP + INPUT.vector, INPUT.positions],
+      [words + GAP, vector],
+      [words + 2 * GAP + vector, positions],
     ];
     context.fillStyle = raised;
     for (const [x, wide] of strips) context.fillRect(x, y + 1, wide, INPUT.line - 2);

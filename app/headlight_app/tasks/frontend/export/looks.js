@@ -1,7 +1,8 @@
 // Where each word of a caption looked, to be exported: the picture once for each word, and the weight of each patch.
 
-import { addLabel, LABEL_SIZE, LINE_HEIGHT, PRINT_COLOURS } from "../../../ui/frontend/charts/figure_text.js";
+import { addWords, LABEL_SIZE, LINE_HEIGHT, PRINT_COLOURS } from "../../../ui/frontend/charts/figure_text.js";
 import { addPanels, beginFigure } from "../../../ui/frontend/charts/shapes.js";
+import { inlineText } from "../../../ui/frontend/dom/dom.js";
 import { numbered } from "../../../ui/frontend/export/page_export.js";
 
 /** @import { Patches } from "../../../ui/frontend/types.js" */
@@ -41,6 +42,6 @@ function addLook(figure, { text, png }, ratio, box) {
   figure.shapes.push({ kind: "image", x, y: box.y, rotation: 0, left: 0, top: 0, width, height, png });
   figure.shapes.push({ kind: "rectangle", x, y: box.y, width, height, stroke: PRINT_COLOURS.line, stroke_width: 0.15 });
   const base = box.y + height + LABEL_SIZE * 1.2;
-  addLabel(figure, text, box.x + box.width / 2, base, { anchor: "middle", room: box.width, bold: true });
+  addWords(figure, inlineText(text), box.x + box.width / 2, base, { anchor: "middle", room: box.width, bold: true });
   return box.y + height + LABEL_SIZE * LINE_HEIGHT;
 }

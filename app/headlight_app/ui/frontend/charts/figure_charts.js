@@ -1,7 +1,7 @@
 // Charts within a figure: curves and maps over numbers, and bars with their numbers.
 
 import { HEAD_COLOURS, NEGATIVE_COLOUR } from "./colours.js";
-import { addLines, addWords, fitText, LABEL_SIZE, LINE_HEIGHT, PRINT_COLOURS, textWidth } from "./figure_text.js";
+import { addLines, addWords, fitText, LINE_HEIGHT, textWidth } from "./figure_text.js";
 import { createScale, formatMark, ticks } from "./scale.js";
 
 /** @import { TextLine } from "../export/contract.js" */
@@ -19,9 +19,10 @@ import { createScale, formatMark, ticks } from "./scale.js";
 
 const CHART_HEIGHT = 17.4; // in the size of its words
 const MAP_HEIGHT = 26; // of a map that is not square
+const MOST_SQUARE = 34; // a side, in that size
 const FAINT = 0.3; // how much is left of a line that others stand out from
 const DOT = 0.39; // of a point, where few have names
-const BAR_COLOURS = [PRINT_COLOURS.line, PRINT_COLOURS.beam];
+const MOST_NAME = 0.42; // of the width, for the names of bars
 
 /**
  * Curves over the numbers `x`, or over named places; each is named below where `hasLegend`, and has no point where its
@@ -62,8 +63,9 @@ export function addNumberMap(figure, { rows, columns, codes, palette, start, xTi
   const top = addTitleAbove(figure, yTitle, box);
   const [down, across] = [rows, columns].map((count) => ticks(start, start + count - 1));
   const left = box.x + widestMark(figure, down);
-  const width = box.x + box.width - left;
-  const height = rows === columns ? width : MAP_HEIGHT * look.size;
+  const isSquare = rows === columns;
+  const width = Math.min(box.x + box.width - left, isSquare ? MOST_SQUARE * look.size : Infinity);
+  const height = isSquare ? width : MAP_HEIGHT * look.size;
   const place = { x: left, y: top, width, height };
   figure.shapes.push({ kind: "heatmap", ...place, rows, columns, codes, gap: 0, palette });
   figure.shapes.push({ kind: "rectangle", ...place, stroke: look.line, stroke_width: look.thin });
@@ -154,22 +156,29 @@ function addDots(figure, points, fill) {
  * @param {Box} box
  */
 export function addBars(figure, { rows, kinds, least = 0, most, format, missing }, box) {
+  const { size, quiet } = figure.look;
   const numbers = rows.map(({ values }) => values.map((value) => (value === null ? missing : format(value))));
-  const label = Math.min(Math.max(...rows.map((row) => textWidth(row.label, LABEL_SIZE)), 6) + 1.5, box.width * 0.42);
-  const column = Math.max(...numbers.flat().map((text) => textWidth(text, LABEL_SIZE)), 4) + 1.5;
+  const names = rows.map((row) => textWidth(row.label, size));
+  const label = Math.min(Math.max(...names, 2.6 * size) + 0.65 * size, box.width * MOST_NAME);
+  const column = Math.max(...numbers.flat().map((text) => textWidth(text, size)), 1.7 * size) + 0.65 * size;
   const track = box.width - label - column * kinds.length;
-  const height = LABEL_SIZE * LINE_HEIGHT + 0.6;
+  const height = size * LINE_HEIGHT + 0.26 * size;
+  const unit = track / (most - least || 1);
   rows.forEach(({ label: name, values }, row) => {
     const y = box.y + row * height;
-    const base = y + LABEL_SIZE * 1.1;
-    addWords(figure, name, box.x, base, { anchor: "start", room: label - 1 });
+    const base = y + size * 1.1;
+    addWords(figure, name, box.x, base, { anchor: "start", room: label - 0.4 * size });
     values.forEach((value, kind) => {
-      const thick = (height - 1) / values.length;
-      const unit = track / (most - least || 1);
+      const thick = (height - 0.4 * size) / values.length;
       const [from, to] = [Math.max(Math.min(value ?? 0, 0), least), Math.min(Math.max(value ?? 0, 0), most)];
-      const width = Math.max((to - from) * unit, value === null ? 0 : 0.15);
-      const place = { x: box.x + label + (from - least) * unit, y: y + 0.3 + kind * thick, width, height: thick };
-      const fill = (value ?? 0) < 0 ? NEGATIVE_COLOUR : barColour(kind, kinds.length);
+      const width = Math.max((to - from) * unit, value === null ? 0 : figure.look.thin);
+      const place = {
+        x: box.x + label + (from - least) * unit,
+        y: y + 0.13 * size + kind * thick,
+        width,
+        height: thick,
+      };
+      const fill = (value ?? 0) < 0 ? NEGATIVE_COLOUR : barColour(figure, kind, kinds.length);
       if (width > 0) figure.shapes.push({ kind: "rectangle", ...place, fill });
       const x = box.x + label + track + column * (kind + 1);
       addWords(figure, numbers[row][kind], x, base, { anchor: "end", room: column });
@@ -179,18 +188,12 @@ export function addBars(figure, { rows, kinds, least = 0, most, format, missing 
   if (kinds.length < 2) return end;
   let x = box.x + label;
   kinds.forEach((kind, place) => {
-    figure.shapes.push({
-      kind: "rectangle",
-      x,
-      y: end + 1.4,
-      width: 3,
-      height: 1.4,
-      fill: barColour(place, kinds.length),
-    });
-    addLines(figure, [kind], x + 4, end, { fill: PRINT_COLOURS.quiet });
-    x += textWidth(kind, LABEL_SIZE) + 8;
+    const swatch = { x, y: end + 0.6 * size, width: 1.3 * size, height: 0.6 * size };
+    figure.shapes.push({ kind: "rectangle", ...swatch, fill: barColour(figure, place, kinds.length) });
+    addLines(figure, [kind], x + 1.7 * size, end, { fill: quiet });
+    x += textWidth(kind, size) + 3.5 * size;
   });
-  return end + LABEL_SIZE * LINE_HEIGHT;
+  return end + size * LINE_HEIGHT;
 }
 
 /**
@@ -229,7 +232,7 @@ function lineStyle({ look }, { isBroken, stroke, isFaint }, place) {
   };
 }
 
-/** @param {number} kind @param {number} kinds */
-function barColour(kind, kinds) {
-  return BAR_COLOURS[kinds === 1 ? 1 : kind];
+/** @param {Figure} figure @param {number} kind @param {number} kinds */
+function barColour({ look }, kind, kinds) {
+  return kinds === 1 || kind ? look.beam : look.line;
 }

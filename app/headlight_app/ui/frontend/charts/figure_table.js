@@ -13,6 +13,7 @@ import { addWords, PRINT_COLOURS, textWidth } from "./figure_text.js";
 const LINE = 1.3; // of the size of words
 const PADDING = 0.7; // of that size, on both sides of a cell's words together
 const MOST_CELL = 9; // of that size
+const NARROWEST = 0.8; // of the width that a column needs
 const MOST_LABEL = 0.3; // of the width
 const SMALL = 0.8; // of the size: the second line of a cell
 
@@ -26,7 +27,7 @@ export function addTable(figure, { columns, rows }, box) {
   for (let first = 0, end = 0; first < columns.length; first = end, y += sizes.size) {
     let x = box.x + sizes.label;
     const places = [];
-    for (; end < columns.length && (end === first || x + sizes.widths[end] <= box.x + box.width); end++) {
+    for (; end < columns.length && (end === first || x + sizes.widths[end] <= box.x + box.width + 0.01); end++) {
       places.push({ x, width: sizes.widths[end] });
       x += sizes.widths[end];
     }
@@ -47,6 +48,9 @@ function sizesOf({ look: { size } }, { columns, rows }, box) {
     const needed = Math.max(...words.map((line) => textWidth(inlineText(line), size)), 1.5 * size) + PADDING * size;
     return Math.min(needed, MOST_CELL * size, box.width - label);
   });
+  // A table that is only a little too wide has narrower columns in place of a second part.
+  const share = (box.width - label) / widths.reduce((sum, width) => sum + width, 0);
+  if (share < 1 && share >= NARROWEST) for (const column of widths.keys()) widths[column] *= share;
   return { size, label, widths, height: (1 + (lines - 1) * SMALL) * size * LINE + 0.2 * size };
 }
 

@@ -1,6 +1,6 @@
 // Lines of text in a figure for print or for the screen: measured here, so that every program lays them out alike.
 
-import { context2d, inlineText, shortenText } from "../dom/dom.js";
+import { context2d, shortenText } from "../dom/dom.js";
 import { remembered } from "../state/memory.js";
 import { HEAD_COLOURS } from "./colours.js";
 
@@ -106,25 +106,12 @@ function breakWord(word, fits) {
 /** @typedef {{ size?: number, anchor: TextLine["anchor"], turn?: number, room: number, bold?: boolean, fill?: string }} LabelOptions */
 
 /**
- * The name of a token.
- * @param {Figure} figure @param {string} name @param {number} x @param {number} y @param {LabelOptions} options
- */
-export function addLabel(figure, name, x, y, options) {
-  addWords(figure, inlineText(name), x, y, options);
-}
-
-/**
  * One line of words, as long as there is room.
  * @param {Figure} figure @param {string} words @param {number} x @param {number} y @param {LabelOptions} options
  */
 export function addWords(figure, words, x, y, options) {
   const { size = figure.look.size, anchor, turn = 0, room, bold = false, fill = figure.look.ink } = options;
   pushText(figure, { x, y, size, anchor, rotation: turn, bold, fill, text: fitText(words, size, room) });
-}
-
-/** @param {string[]} names @param {number} size */
-export function longestLabel(names, size) {
-  return Math.max(...names.slice(0, 400).map((name) => textWidth(inlineText(name), size)), 2);
 }
 
 /** The title, if there is one; gives where the rest begins. @param {Figure} figure */

@@ -135,7 +135,7 @@ function layoutHeatmap([rows, columns], width, { style, tall = TALL }) {
   const top = Math.min(longestName(columns, size) + 10, projected ? 92 : 84);
   const cell = Math.min(
     (width - left - 2) / columns.length,
-    Math.max(tall - top, projected ? 170 : 240) / Math.max(rows.length, columns.length / 1.6),
+    Math.max(tall - top, projected ? 170 : 200) / Math.max(rows.length, columns.length / 1.6),
     isLarge ? 56 : 40,
   );
   const counted = { rows: rows.length, columns: columns.length };

@@ -2,16 +2,7 @@
 
 import { inlineText } from "../dom/dom.js";
 import { CIVIDIS, colour, hexColour, PURPLE_ORANGE } from "./colours.js";
-import {
-  addLines,
-  addTitle,
-  fitText,
-  LABEL_SIZE,
-  PRINT_COLOURS,
-  SCREEN_LOOK,
-  textWidth,
-  wrapText,
-} from "./figure_text.js";
+import { addLines, addTitle, LABEL_SIZE, PRINT_COLOURS, SCREEN_LOOK, textWidth, wrapText } from "./figure_text.js";
 import { addNames, longestName, nameSteps } from "./heatmap.js";
 
 /** @import { Box, Figure, Look, Shape } from "../export/types.js" */
@@ -19,6 +10,7 @@ import { addNames, longestName, nameSteps } from "./heatmap.js";
 
 export const GAP = 5; // between two panels
 export const MARGIN = 2;
+const SCALE = 10.4; // of a scale, in the size of its words
 const MIN_VECTOR_CELL = 1.3; // millimetres a side, from which on cells are drawn one by one
 
 /**
@@ -37,10 +29,11 @@ export function beginFigure(width, title, signed = false) {
 }
 
 /**
- * Panels side by side, row after row; each draws itself into its box and gives its lower end.
- * @param {Figure} figure @param {number} y @param {((box: Box) => number)[]} panels @param {number} across at most
+ * Panels side by side, in rows that are as full as each other; each draws itself into its box and gives its lower end.
+ * @param {Figure} figure @param {number} y @param {((box: Box) => number)[]} panels @param {number} most across
  */
-export function addPanels(figure, y, panels, across) {
+export function addPanels(figure, y, panels, most) {
+  const across = Math.ceil(panels.length / Math.ceil(panels.length / most)) || 1;
   const room = (figure.width - 2 * MARGIN - (across - 1) * GAP) / across;
   for (let first = 0; first < panels.length; first += across) {
     const row = panels.slice(first, first + across);
@@ -56,7 +49,8 @@ export function addPanels(figure, y, panels, across) {
  */
 export function titled(figure, title, draw) {
   return (box) => {
-    const y = addLines(figure, [fitText(title, figure.look.size, box.width)], box.x, box.y, { bold: true });
+    const lines = wrapText(title, figure.look.size, box.width, true);
+    const y = addLines(figure, lines, box.x, box.y, { bold: true });
     return draw({ ...box, y: y + 0.5 });
   };
 }
@@ -134,11 +128,22 @@ function axisTitles({ down, across }, steps) {
  * @param {number} x @param {number} y
  */
 export function addColourScale(figure, { low, high, words, palette }, x, y) {
-  const from = x + textWidth(low, LABEL_SIZE) + 1;
-  addLines(figure, [low], x, y, { fill: PRINT_COLOURS.quiet });
+  const { size, quiet: fill } = figure.look;
+  const from = x + textWidth(low, size) + 0.4 * size;
+  const end = from + SCALE * size;
+  addLines(figure, [low], x, y, { fill });
   const codes = Uint8Array.from({ length: 128 }, (_, place) => 1 + place * 2);
-  const strip = { x: from, y: y + 0.7, width: 24, height: 1.9, rows: 1, columns: 128, codes, gap: 0 };
+  const strip = {
+    x: from,
+    y: y + 0.3 * size,
+    width: end - from,
+    height: 0.8 * size,
+    rows: 1,
+    columns: 128,
+    codes,
+    gap: 0,
+  };
   figure.shapes.push({ kind: "heatmap", ...strip, ...(palette && { palette }) });
-  const lines = wrapText(words ? `${high}  ${words}` : high, LABEL_SIZE, figure.width - MARGIN - from - 25);
-  return addLines(figure, lines, from + 25, y, { fill: PRINT_COLOURS.quiet });
+  const lines = wrapText(words ? `${high}  ${words}` : high, size, figure.width - end - size);
+  return addLines(figure, lines, end + 0.4 * size, y, { fill });
 }

@@ -24,6 +24,7 @@ from headlight.course.block.recurrence.sequence_models import (
 from headlight.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import HeatMapPicture, LinesPicture, Row, TablePicture, Verdict, row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError, shortened
 
@@ -70,6 +71,10 @@ def attention_alone(task: str, longest: int, steps: int, letters: str, seed: int
         row(
             _accuracy_picture(lengths, trained, longest),
             title=f"After {steps} steps each, on the same batches: {TASKS[task][0]}",
+            question=ask_largest(
+                "Which network has most rows right, of those as long as in training?",
+                {name: _mean(each, longest) for name, each in trained.items()},
+            ),
         ),
         row(_table(trained, longest)),
         row(_verdict(trained, longest), Verdict(text=PAPER)),

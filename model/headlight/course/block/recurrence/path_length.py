@@ -20,6 +20,7 @@ from headlight.course.block.recurrence.recall_models import (
 from headlight.course.controls import NumberControl, SeedControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row, verdict_row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen
 
 ROWS, TEST_ROWS, LEARNING_RATE = 32, 256, 5e-3
@@ -38,7 +39,18 @@ def path_length(layers: int, distance: int, steps: int, seed: int) -> Answer:
         recall[name] = [accuracy(made, each, seed) for each in distances]
         sizes[name] = parameters(made)
     return (
-        row(_recall_picture(distances, recall), title=f"After {steps} steps of training, each on the same batches"),
+        row(
+            _recall_picture(distances, recall),
+            title=f"After {steps} steps of training, each on the same batches",
+            question=ask_largest(
+                f"Which network forgets most between distance 1 and {distance}?",
+                {name: shares[0] - shares[-1] for name, shares in recall.items()},
+                {
+                    "attention": "To attention every token is one step away.",
+                    "recurrent with gates": "Its gates can let a state pass unchanged.",
+                },
+            ),
+        ),
         row(_verdict(recall, distances)),
         row(
             _reach_picture(influences),

@@ -11,6 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from headlight.course.block.recurrence.recall_models import NETWORKS, AttentionNetwork, RecurrentNetwork, recall_batch
 from headlight.course.controls import ChoiceControl, NumberControl
 from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row
+from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen
 from headlight.course.timing import median_times
 
@@ -48,6 +49,14 @@ def sequential_steps(longest: str, layers: int) -> Answer:
                 y_title="ms",
                 log_x=True,
                 log_y=True,
+            ),
+            question=ask_number(
+                f"A recurrent network of {layers} layers reads {lengths[-1]} tokens. How many steps must follow one "
+                "another?",
+                steps["recurrent"][-1],
+                (lengths[-1] * layers, "A layer begins a token as soon as the one below has finished it."),
+                (layers, "That is attention: all tokens at once, layer by layer."),
+                hints=("The first layer takes a step for each token.",),
             ),
         ),
         row(_table(networks, lengths[-1], steps, times)),

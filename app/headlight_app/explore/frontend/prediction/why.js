@@ -1,12 +1,12 @@
 // Why the likeliest answer leads the second: the parts whose direct contributions to the two logits differ most.
 
-import { formatSigned } from "../../ui/frontend/charts/charts.js";
-import { createElement, quotedToken, updateChildren } from "../../ui/frontend/dom/dom.js";
-import { findByTestId } from "../../ui/frontend/dom/elements.js";
-import { componentName } from "./layers/logit_attribution.js";
+import { formatSigned } from "../../../ui/frontend/charts/charts.js";
+import { createElement, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { findByTestId } from "../../../ui/frontend/dom/elements.js";
+import { componentName } from "../layers/logit_attribution.js";
 
-/** @import { Candidate } from "../../ui/frontend/types.js" */
-/** @import { ComponentAnswer, ExplorePage } from "./types.js" */
+/** @import { Candidate } from "../../../ui/frontend/types.js" */
+/** @import { ComponentAnswer, ExplorePage } from "../types.js" */
 /** @typedef {{ part: ComponentAnswer, value: number }} Reason */
 
 const PAUSE = 250; // milliseconds without a letter
@@ -35,7 +35,10 @@ export function drawWhy(page) {
   const [one, other] = [first, second].map(({ id }) =>
     page.server.get("logit_attribution", { query: prediction.position, token: id }, PAUSE),
   );
-  if (!one || !other) return; // what was painted stays until both are here
+  if (!one || !other) {
+    place.hidden = !place.childElementCount; // what was painted stays until both are here
+    return;
+  }
   place.hidden = Boolean(one.meta.error ?? other.meta.error);
   if (place.hidden) return;
   const found = reasons(one.meta.components, one.numbers, other.numbers);

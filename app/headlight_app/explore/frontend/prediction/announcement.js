@@ -1,12 +1,12 @@
 // What a change did to the prediction, for those who hear the page.
 
-import { formatPercent, inlineText } from "../../ui/frontend/dom/dom.js";
-import { findByTestId } from "../../ui/frontend/dom/elements.js";
-import { remembered } from "../../ui/frontend/state/memory.js";
-import { countChanges } from "./edits/edit_history.js";
+import { formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
+import { findByTestId } from "../../../ui/frontend/dom/elements.js";
+import { remembered } from "../../../ui/frontend/state/memory.js";
+import { countChanges } from "../edits/edit_history.js";
 
-/** @import { Prediction } from "../../ui/frontend/types.js" */
-/** @import { ExplorePage } from "./types.js" */
+/** @import { Prediction } from "../../../ui/frontend/types.js" */
+/** @import { ExplorePage } from "../types.js" */
 
 const memory = remembered((/** @type {ExplorePage} */ _) => ({ changes: "" }));
 

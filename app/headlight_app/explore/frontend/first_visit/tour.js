@@ -1,0 +1,195 @@
+// A guided start for a first visit: a word looks at another, the head is turned off, the prediction changes, and why.
+// All of it is computed on the sentence that stands there. It lies beside the page, takes no focus, and comes once.
+
+import { formatSigned } from "../../../ui/frontend/charts/charts.js";
+import { createElement, formatPercent, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { switchHeads } from "../../../ui/frontend/state/head_ablation.js";
+import { headCodes } from "../../../ui/frontend/state/head_matrix.js";
+import { remembered } from "../../../ui/frontend/state/memory.js";
+import { readFloats } from "../../../ui/frontend/wire.js";
+
+/** @import { AttentionGroup, Candidate, Token } from "../../../ui/frontend/types.js" */
+/** @import { ComponentAnswer, ExplorePage } from "../types.js" */
+/** A head, what it looks at, and what becomes of the likeliest answer without it. @typedef {{ group: AttentionGroup, layer: number, head: number, query: Token, key: Token, added: number, answer: Candidate, after: number }} Story */
+/** @typedef {{ words: (string | Node)[], next: string, act: () => void }} Step */
+
+const KEY = "headlight-tour";
+const [TRIES, WORTH_TELLING, LEAST] = [6, 0.02, 0.001]; // heads that are tried, and by how much a share has to change
+
+const memory = remembered((/** @type {ExplorePage} */ _) => ({ offered: false }));
+
+/** Once the first answer is here: for who has not seen it and follows no link, or asks for it. @param {ExplorePage} page */
+export async function offerTour(page) {
+  if (memory(page).offered) return;
+  memory(page).offered = true;
+  const asked = new URLSearchParams(location.search).get("tour") === "1";
+  const { presenter, embedded } = page.state.choice;
+  if (presenter || embedded || "task_views" in page.state.catalogue) return;
+  if (!asked && (location.search !== "" || wasSeen())) return;
+  const { answer } = page.state;
+  const story = await findStory(page).catch(() => null); // without the server there is nothing to tell
+  if (story && answer === page.state.latestAnswer) showTour(page, story);
+}
+
+function wasSeen() {
+  try {
+    return localStorage.getItem(KEY) !== null;
+  } catch {
+    return true; // a browser that keeps nothing would show it each time
+  }
+}
+
+/**
+ * Of the heads that add most to an answer, those first that look at another token that somebody typed.
+ * @param {ComponentAnswer[]} parts @param {ArrayLike<number>} added @param {(part: ComponentAnswer) => boolean} isPlain
+ */
+export function headsToTry(parts, added, isPlain) {
+  return parts
+    .map((part, row) => ({ part, added: added[row] }))
+    .filter(({ part }) => part.head >= 0)
+    .sort((one, other) => Math.abs(other.added) - Math.abs(one.added))
+    .slice(0, 2 * TRIES)
+    .sort((one, other) => Number(isPlain(other.part)) - Number(isPlain(one.part)))
+    .slice(0, TRIES);
+}
+
+/** A head without which the prediction is another; null where none is found. @param {ExplorePage} page @returns {Promise<Story | null>} */
+async function findStory(page) {
+  const { predictions, question, attention_groups, tokens } = page.state.answer;
+  const [prediction] = predictions;
+  const groups = attention_groups.filter(({ pooled_shape }) => pooled_shape[0] === tokens.length);
+  if (!prediction || !groups.length) return null;
+  const [answer] = [...prediction.candidates].sort((one, other) => other.after - one.after);
+  const { position } = prediction;
+  const found = await page.server.post("logit_attribution", { question, query: position, token: answer.id });
+  if (found.meta.error) return null;
+  const groupOf = (/** @type {ComponentAnswer} */ part) => groups.find(({ kind }) => kind === part.kind) ?? groups[0];
+  const keyOf = (/** @type {ComponentAnswer} */ part) => mostAttended(page, groupOf(part), part, position);
+  const isPlain = (/** @type {ComponentAnswer} */ part) =>
+    keyOf(part) !== position && !keyTokenOf(page, part, keyOf(part)).special;
+  let best = /** @type {Story | null} */ (null);
+  for (const { part, added } of headsToTry(found.meta.components, readFloats(found.buffer, found.start), isPlain)) {
+    const group = groupOf(part);
+    const edits = switchHeads(question.edits, group, [[part.layer, part.head]], true);
+    const without = await page.server.post("trace", { question: { ...question, edits }, query: position });
+    const after = without.meta.predictions?.[0]?.candidates.find(({ id }) => id === answer.id)?.after ?? 0;
+    const key = keyTokenOf(page, part, keyOf(part));
+    const story = { group, layer: part.layer, head: part.head, query: tokens[position], key, added, answer, after };
+    if (!best || worth(story) > worth(best)) best = story;
+    if (worth(best) >= WORTH_TELLING) break;
+  }
+  return best && worth(best) >= LEAST ? best : null;
+}
+
+/**
+ * How plain a story is: by how much the share of the answer changes, and most where it falls without a head that had
+ * added to it.
+ * @param {Pick<Story, "answer" | "after" | "added">} story
+ */
+export function worth({ answer, after, added }) {
+  const fall = answer.after - after;
+  return fall * added > 0 ? Math.abs(fall) : Math.abs(fall) / 10;
+}
+
+/** @param {ExplorePage} page @param {AttentionGroup} group @param {ComponentAnswer} part @param {number} row */
+function mostAttended(page, group, { layer, head }, row) {
+  const width = group.pooled_shape[1];
+  const codes = headCodes(page, group, layer, head).subarray(row * width, (row + 1) * width);
+  return codes.reduce((best, code, key) => (code > codes[best] ? key : best), 0);
+}
+
+/** @param {ExplorePage} page @param {ComponentAnswer} part @param {number} key */
+function keyTokenOf(page, { kind }, key) {
+  const { tokens, source_tokens } = page.state.answer;
+  return ((kind === "cross" && source_tokens) || tokens)[key];
+}
+
+/** @param {ExplorePage} page @param {Story} story */
+function showTour(page, story) {
+  const { edits } = page.state.choice;
+  const card = createElement("aside", "tour");
+  card.dataset.testid = "tour";
+  card.setAttribute("aria-label", "A first look");
+  const end = () => {
+    card.remove();
+    try {
+      localStorage.setItem(KEY, "seen");
+    } catch {} // it comes again with the next visit
+  };
+  const steps = storySteps(page, story, () => {
+    page.change({ edits });
+    end();
+  });
+  const show = (/** @type {number} */ place) => drawStep(card, steps, place, show, end);
+  const { group, layer, head } = story;
+  page.change({ tab: "heads", attention: group.name, layer, head, heads: [], quantity: "weights" });
+  page.view.elements.root.append(card);
+  show(0);
+}
+
+/** @param {HTMLElement} card @param {Step[]} steps @param {number} place @param {(place: number) => void} show @param {() => void} end */
+function drawStep(card, steps, place, show, end) {
+  const { words, next, act } = steps[place];
+  const sentence = createElement("p");
+  sentence.setAttribute("role", "status");
+  sentence.append(...words);
+  const onward = createElement("button", "onward", next);
+  onward.dataset.testid = "tour-next";
+  onward.onclick = () => {
+    act();
+    if (place + 1 < steps.length) show(place + 1);
+  };
+  const skip = createElement("button", "skip", "Skip");
+  skip.dataset.testid = "tour-skip";
+  skip.onclick = end;
+  const foot = createElement("footer");
+  foot.append(createElement("span", "quiet", `${place + 1} of ${steps.length}`), skip, onward);
+  updateChildren(card, createElement("h2", "", "A first look"), sentence, foot);
+}
+
+/** @param {ExplorePage} page @param {Story} story @param {() => void} finish @returns {Step[]} */
+function storySteps(page, { group, layer, head, query, key, added, answer, after }, finish) {
+  const name = `head ${head} of layer ${layer}`;
+  const fell = after < answer.after;
+  return [
+    {
+      words: [
+        "The model reads your words and guesses the next one. In ",
+        createElement("b", "", name),
+        ", framed in orange, ",
+        ...quotedToken(query),
+        " looks most at ",
+        ...quotedToken(key),
+        ": the brightest square of its row.",
+      ],
+      next: "And without it?",
+      act: () => {},
+    },
+    {
+      words: ["A head fetches something from the words that it looks at. Turn this one off, and watch the prediction."],
+      next: "Turn it off",
+      act: () => page.change({ edits: switchHeads(page.state.choice.edits, group, [[layer, head]], true) }),
+    },
+    {
+      words: [
+        "The guess ",
+        ...quotedToken(answer),
+        ` ${fell ? "fell" : "rose"} from ${formatPercent(answer.after)} to ${formatPercent(after)}. Grey bars are what it was.`,
+      ],
+      next: "Why?",
+      act: () => {},
+    },
+    {
+      words: [
+        `Each head adds to the score of every possible word, its logit. This one had added ${formatSigned(added)} to `,
+        ...quotedToken(answer),
+        fell === added > 0
+          ? ", and later layers had built on what it fetched."
+          : " itself; but what later layers had made of it counted the other way.",
+        " Now type, click a head, or click any part of the picture.",
+      ],
+      next: "Turn it on again",
+      act: finish,
+    },
+  ];
+}

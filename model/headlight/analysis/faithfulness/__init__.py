@@ -1,0 +1,1 @@
+"""Which tokens an answer stands on: rankings of them, and how faithful each is."""

@@ -1,0 +1,103 @@
+"""ALTI-Logit: how much each token of a text adds to the logit of an answer (Ferrando et al. 2023, section 3.3).
+
+At the predicting token every attention writes a sum over the tokens that it reads. What each of them adds to the logit
+is exact, with norms frozen at their scale (`attribution`). But in a deeper layer the vector of a token is itself a
+mixture of all tokens before it. ALTI (Ferrando et al. 2022) estimates how much of each: in one layer the proximity of a
+term to the whole, |y| - |y - term| in the 1-norm, never below zero, as a share of all terms; through layers the
+product of these matrices. What a layer's token adds is shared out among the tokens of the text in these proportions.
+
+So tokens and `rest` add up to the logit. `rest` is what feed-forward networks, biases and edits add at the predicting
+token, which no attention brought there; the mixing leaves the feed-forward networks out, too, because they do not move
+anything between tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from headlight.analysis.attribution import attribute_probes
+from headlight.analysis.information_flow import proximity
+from headlight.analysis.residual_stream import KEEP as STREAM_KEEP
+from headlight.analysis.residual_stream import Component, Probe, per_head_output, through_residual
+from headlight.array_types import Float
+from headlight.errors import ConfigError
+from headlight.nn.attention import repeat_key_values
+from headlight.nn.stack import Block
+from headlight.nn.transformer import Transformer, attention_at
+from headlight.tracing.trace import Trace, position_index
+
+KEEP = (*STREAM_KEEP, "*.residual*", "*.self.output", "*.self.weights", "*.self.v", "*.final_residual", "logits")
+QUERIES_AT_ONCE = 16  # whose terms are held at a time
+
+
+@dataclass(frozen=True)
+class TokenAttribution:
+    """What each token adds to a logit, and the `rest`, which belongs to none."""
+
+    tokens: Float[np.ndarray, " token"]
+    rest: float
+
+
+@torch.inference_mode()
+def alti_logit(model: Transformer, trace: Trace, position: int, answer: int) -> TokenAttribution:
+    """What each token of a text adds to the logit of an answer at a position; the trace holds KEEP.
+
+    Raises ConfigError for an encoder-decoder, whose answers come from two texts, and as `attribute_logits`.
+    """
+    if trace.config.has_cross_attention:
+        raise ConfigError("ALTI-Logit shares an answer out among the tokens of one text; this model reads two.")
+    stack, place = trace.config.stacks[-1], position_index(position, len(trace.text.ids))
+    paths = [f"{stack}.{layer}" for layer in range(trace.config.num_layers(stack))]
+    outputs = [_value_outputs(model, trace, f"{path}.self") for path in paths]
+    rows = [torch.einsum("hk,hkd->kd", weights[:, place], values) for weights, values in outputs]
+    probes = [Probe(f"{path}.self", row.double()) for path, row in zip(paths, rows, strict=True)]
+    attribution = attribute_probes(model, trace, place, probes)
+    logits = attribution.unedited_logits(np.array([answer]))[:, 0]
+    total = float(attribution.logits(np.array([answer])).sum())
+    components, length = attribution.components, len(trace.text.ids)
+    own = sum(logits[components.index(Component(kind))] for kind in ("embedding", "positions"))
+    by_layer = logits[len(logits) - len(paths) * length :].reshape(len(paths), length)
+    tokens = torch.zeros(length, dtype=torch.float64)
+    tokens[place] += own
+    mixing = torch.eye(length, dtype=torch.float64)  # token of this layer x token of the text
+    for layer, path in enumerate(paths):
+        tokens += by_layer[layer] @ mixing
+        mixing = _contributions(model, trace, path, layer, *outputs[layer]).double() @ mixing
+    return TokenAttribution(tokens.numpy(), total - float(tokens.sum()))
+
+
+def _value_outputs(
+    model: Transformer, trace: Trace, path: str
+) -> tuple[Float[torch.Tensor, "head query key"], Float[torch.Tensor, "head key d_model"]]:
+    """The weights of an attention, and the projected values that they weigh."""
+    attention, _ = attention_at(model, path)
+    weights, values = (torch.from_numpy(trace[f"{path}.{name}"].astype(np.float32)) for name in ("weights", "v"))
+    repeated = repeat_key_values(values[None].to(attention.output.weight.device), attention.group_size)[0]
+    return weights, per_head_output(attention, repeated).cpu()
+
+
+def _contributions(
+    model: Transformer, trace: Trace, path: str, layer: int, weights: torch.Tensor, values: torch.Tensor
+) -> Float[torch.Tensor, "query key"]:
+    """ALTI's matrix of one layer: the share of each token in what another one holds after the attention."""
+    block = model.stack(path.partition(".")[0]).blocks[layer]
+    assert isinstance(block, Block)
+    residual = block.self_attention_residual
+    stream = torch.from_numpy(trace[f"{path}.residual"].astype(np.float32))
+    output = torch.from_numpy(trace[f"{path}.self.output"].astype(np.float32))
+    count, rows = len(stream), []
+    for start in range(0, count, QUERIES_AT_ONCE):
+        queries = range(start, min(start + QUERIES_AT_ONCE, count))
+        written = torch.zeros(count + 1, len(queries), stream.shape[-1])
+        written[:-1] = torch.einsum("hqk,hkd->kqd", weights[:, queries.start : queries.stop], values)
+        written[-1] = output[queries.start : queries.stop] - written[:-1].sum(0)  # biases and edits
+        read = torch.zeros_like(written)
+        read[list(queries), range(len(queries))] = stream[queries.start : queries.stop]
+        terms = through_residual(residual, read, written, count)
+        whole = terms.sum(0)
+        rows += [proximity(terms[:-1, query], whole[query]) for query in range(len(queries))]
+    table = torch.stack(rows)
+    return table / table.sum(-1, keepdim=True).clamp(min=1e-30)

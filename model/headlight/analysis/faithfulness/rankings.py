@@ -1,0 +1,199 @@
+"""Which ranking of the tokens explains an answer: each is put to the test by deleting tokens in its order.
+
+A ranking is faithful where the answer's probability falls fast as the tokens that it puts first are deleted, and rises
+fast as they are put back first (Petsiuk et al. 2018, "RISE": deletion and insertion). Beside all of them stands random
+order. A deleted token keeps its place, but no token attends to it and it is not pooled (Li et al. 2016, "erasure").
+The token at which the answer is predicted stays, since nothing could be predicted there without it. Left out is that a
+text with holes is unlike any that the model was trained on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from headlight.analysis.attention_maps import attention_rollout
+from headlight.analysis.faithfulness import alti_logit as alti
+from headlight.analysis.weight_importance import gradient_times_input
+from headlight.array_types import Bool, Float, Int
+from headlight.cancellation import check_cancelled
+from headlight.errors import ConfigError, TextError
+from headlight.nn.stack import NORM_PLACEMENTS
+from headlight.nn.transformer import Transformer
+from headlight.registry import Registry
+from headlight.tasks import task_of
+from headlight.tracing.recompute import intervention_hook
+from headlight.tracing.run import pixel_tensor, token_tensor
+from headlight.tracing.trace import Trace, position_index
+
+KEEP = (*alti.KEEP, "*.weights")
+TOKENS_PER_BATCH = 2048  # of copies of a text, each with other tokens deleted
+MOST_STEPS = 10  # of a curve
+RANDOM_ORDERS = 5
+LEAST_PROBABILITY = 1e-30  # whose logarithm is taken
+Scores = Float[np.ndarray, " token"]
+
+
+@dataclass(frozen=True)
+class AnswerPlace:
+    """An answer (a token or label) at a position of a text that a model read."""
+
+    model: Transformer
+    trace: Trace
+    position: int
+    answer: int
+
+    def probabilities(self, kept: Bool[np.ndarray, "copy token"]) -> Float[np.ndarray, " copy"]:
+        """The probability of the answer in copies of the text in which only some tokens are kept."""
+        ids, pixels = token_tensor(self.trace.text, self.model), pixel_tensor(self.trace.text, self.model)
+        size, found = max(1, TOKENS_PER_BATCH // kept.shape[1]), []
+        for start in range(0, len(kept), size):
+            check_cancelled()
+            mask = torch.from_numpy(kept[start : start + size]).to(self.model.device)
+            hook, copies = intervention_hook(self.trace), ids.expand(len(mask), -1)
+            images = None if pixels is None else pixels.expand(len(mask), -1, -1, -1)
+            final = self.model.encode_hidden(copies, pixels=images, padding_mask=mask, hook=hook)
+            answerable = mask if images is not None else self.model.answerable(copies, mask)
+            logits = self.model.logits(final, answerable, hook, slice(self.position, self.position + 1))
+            assert logits is not None  # models without an output head were refused before
+            found.append(logits.flatten(0, -2).float().softmax(-1)[:, self.answer].cpu().numpy())
+        return np.concatenate(found)
+
+
+def _mean_weight(place: AnswerPlace) -> Scores:
+    weights = place.trace.attention().mean((0, 1))
+    return np.asarray(weights[place.position] if not _pools(place.trace) else weights.mean(0))
+
+
+def _rollout(place: AnswerPlace) -> Scores:
+    has_residual = NORM_PLACEMENTS[place.trace.config.norm_placement].has_residual
+    rollout = attention_rollout(place.trace.attention(), has_residual)[-1]
+    return np.asarray(rollout[place.position] if not _pools(place.trace) else rollout.mean(0))
+
+
+def _pools(trace: Trace) -> bool:
+    """Whether the answer is that of all tokens together."""
+    return task_of(trace.config).whole_text and trace.config.pooling in ("mean", "max")
+
+
+def _deletion(place: AnswerPlace) -> Scores:
+    count = len(place.trace.text.ids)
+    kept = np.concatenate((np.ones((1, count), dtype=bool), ~np.eye(count, dtype=bool)))
+    logs = np.log(np.maximum(place.probabilities(kept), LEAST_PROBABILITY))
+    return np.asarray(logs[0] - logs[1:])
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A way to rank the tokens of a text: its title, its source, and the score of each token for an answer."""
+
+    title: str
+    source: str
+    scores: Callable[[AnswerPlace], Scores]
+
+
+RANKINGS: Registry[Ranking] = Registry(
+    "ranking",
+    {
+        "weight": Ranking("Attention weight", "mean over all layers and heads, in the row that predicts", _mean_weight),
+        "rollout": Ranking("Rollout", "Abnar and Zuidema 2020, section 3", _rollout),
+        "gradient-times-input": Ranking(
+            "Gradient × input",
+            "Denil et al. 2014",
+            lambda place: gradient_times_input(place.model, place.trace, place.position, place.answer),
+        ),
+        "alti-logit": Ranking(
+            "ALTI-Logit",
+            "Ferrando et al. 2023, section 3.3",
+            lambda place: alti.alti_logit(place.model, place.trace, place.position, place.answer).tokens,
+        ),
+        "deletion": Ranking("Deletion", "of one token at a time; Li et al. 2016", _deletion),
+    },
+)
+
+
+@dataclass(frozen=True)
+class Faithfulness:
+    """A ranking under test: the score of each token, and the probability of the answer as tokens go or come.
+
+    `order` are the tokens that can be deleted, first ones first. In `deletion` the first `steps[i]` of them are gone,
+    in `insertion` only these are there. The areas are means of the curves over the share of tokens: of deletion a small
+    one is good, of insertion a large one. `scores` are NaN in random order, whose curves are means.
+    """
+
+    scores: Scores
+    order: Int[np.ndarray, " candidate"]
+    steps: Int[np.ndarray, " step"]
+    deletion: Float[np.ndarray, " step"]
+    insertion: Float[np.ndarray, " step"]
+
+    @property
+    def deletion_area(self) -> float:
+        """The area under the curve of deletion."""
+        return _area(self.steps, self.deletion)
+
+    @property
+    def insertion_area(self) -> float:
+        """The area under the curve of insertion."""
+        return _area(self.steps, self.insertion)
+
+
+def _area(steps: np.ndarray, curve: np.ndarray) -> float:
+    return float(np.trapezoid(curve, steps / steps[-1]))
+
+
+def compare_rankings(
+    model: Transformer, trace: Trace, position: int, answer: int, seed: int = 0
+) -> dict[str, Faithfulness]:
+    """Every ranking of RANKINGS for an answer at a position, and "random"; the trace holds KEEP.
+
+    Raises ConfigError for an encoder-decoder or a model that predicts nothing, TextError where no token can be deleted
+    or the answer does not exist.
+    """
+    place, candidates = _require(model, trace, position, answer)
+    found = {}
+    for name, ranking in RANKINGS.items():
+        try:
+            scores = ranking.scores(place).astype(np.float64)
+        except ConfigError:  # ALTI-Logit of a text that is labelled as a whole
+            continue
+        found[name] = _tested(place, scores, [candidates[np.argsort(-scores[candidates], kind="stable")]])
+    generator = np.random.default_rng(seed)
+    orders = [generator.permutation(candidates) for _ in range(RANDOM_ORDERS)]
+    return found | {"random": _tested(place, np.full(len(trace.text.ids), np.nan), orders)}
+
+
+def _require(model: Transformer, trace: Trace, position: int, answer: int) -> tuple[AnswerPlace, np.ndarray]:
+    """The answer, and the tokens that can be deleted."""
+    task, count = task_of(trace.config), len(trace.text.ids)
+    if trace.config.has_cross_attention:
+        raise ConfigError("Rankings are compared on one text; this model reads two.")
+    if not task.predicts:
+        raise ConfigError(task.no_prediction)
+    place = AnswerPlace(model, trace, position_index(position, count), answer)
+    answers = len(trace.config.labels) if task.predicts_labels else trace.config.vocabulary_size
+    if not 0 <= answer < answers:
+        raise TextError(f"There is no answer {answer}: this model knows {answers}, counted from 0.")
+    stays = trace.config.pooling == "first" if task.whole_text else True
+    own = 0 if task.whole_text else place.position
+    end = place.position + 1 if "causal" in trace.config.masks and not task.whole_text else count
+    candidates = np.array([token for token in range(end) if not (stays and token == own)])
+    if not len(candidates):
+        raise TextError("The answer stands on one token alone, so there is none to delete; type a longer text.")
+    return place, candidates
+
+
+def _tested(place: AnswerPlace, scores: Scores, orders: Sequence[np.ndarray]) -> Faithfulness:
+    """The curves of a ranking; the mean of those of several orders."""
+    count = len(orders[0])
+    steps = np.unique(np.linspace(0, count, min(count, MOST_STEPS) + 1).round().astype(np.int64))
+    kept = np.ones((len(orders), 2, len(steps), len(place.trace.text.ids)), dtype=bool)
+    for row, order in enumerate(orders):
+        for column, step in enumerate(steps):
+            kept[row, 0, column, order[:step]] = False
+            kept[row, 1, column, order[step:]] = False
+    curves = place.probabilities(kept.reshape(-1, kept.shape[-1])).reshape(kept.shape[:-1]).mean(0)
+    return Faithfulness(scores, orders[0].astype(np.int64), steps, curves[0], curves[1])

@@ -1,0 +1,103 @@
+"""What happened after a head was switched off: its direct effect, how later parts responded, and what norms did.
+
+The logit of an answer is a sum over the writers of the residual stream (`residual_stream`). Without a head its own part
+is gone (the direct effect), later heads and feed-forwards write something else (their responses), and the norms, above
+all the final one, have another scale. All three make the whole change. Later parts often make up for the head:
+self-repair (McGrath et al. 2023, "The Hydra effect"; Rushing and Nanda 2024). This leaves out why a part responded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from headlight.analysis.attribution import attribute_logits, attribute_probes
+from headlight.analysis.residual_stream import KEEP as STREAM_KEEP
+from headlight.analysis.residual_stream import Component, Probe, per_head_output
+from headlight.nn.transformer import Transformer, attention_at
+from headlight.tracing.run import RunRequest, parse_interventions
+from headlight.tracing.trace import Trace, require_head
+
+KEEP = (*STREAM_KEEP, "*.residual*", "*.self.output", "*.cross.output", "*.final_residual", "logits")
+SELF_REPAIR = 1 / 3  # of the direct effect: what is undone beyond it is named
+NO_EFFECT = 1e-6  # of a logit
+
+
+@dataclass(frozen=True)
+class HeadRemoval:
+    """The logit of an answer with a head and without it, and what makes the difference.
+
+    `direct` is what the head itself no longer adds, `responses` are the changes of all other parts by their paths, both
+    with the norms frozen at their scale before; `norms` is what the new scale of the norms (and edits) adds to that.
+    """
+
+    before: float
+    after: float
+    direct: float
+    responses: Mapping[str, float]
+    norms: float
+
+    @property
+    def change(self) -> float:
+        """What becomes of the logit: direct effect + responses + norms."""
+        return self.after - self.before
+
+    @property
+    def self_repair(self) -> float:
+        """The share of the direct effect that the rest undoes: 1 undoes all, below 0 it adds to it; 0 without any."""
+        return 1 - self.change / self.direct if abs(self.direct) > NO_EFFECT else 0.0
+
+    @property
+    def repairs_itself(self) -> bool:
+        """Whether more than a third of the direct effect is undone."""
+        return self.self_repair > SELF_REPAIR
+
+
+@torch.inference_mode()
+def remove_head(model: Transformer, trace: Trace, path: str, head: int, position: int, token: int) -> HeadRemoval:
+    """What becomes of the logit of a token (or label) at a position without a head; the trace holds KEEP.
+
+    `path` names the attention (`decoder.3.self`). The text runs once more, with an edit that sets the head's weights to
+    0. Raises EditError for a head that does not exist, and as `attribute_logits`.
+    """
+    require_head(head, attention_at(model, path)[0].heads)
+    edits = parse_interventions((*trace.interventions, f"{path}.weights[{head}]=set:0"))
+    without, _ = RunRequest(trace.text, trace.source, edits, KEEP, trace.live_edits).run(model)
+    answer, place = np.array([token]), position % len(trace.text.ids)
+    components, probes = _changes(model, trace, without, place)
+    attribution = attribute_probes(model, trace, position, probes)
+    logits = attribution.unedited_logits(answer)[:, 0]
+    changes = logits[len(logits) - len(components) :].tolist()
+    before, after = (float(attribute_logits(model, each, position).logits(answer).sum()) for each in (trace, without))
+    stack = trace.config.stacks[-1]
+    by_path = {component.path(stack): change for component, change in zip(components, changes, strict=True)}
+    direct = by_path.pop(f"{path}[{head}]", 0.0)
+    responses = {name: change for name, change in by_path.items() if abs(change) > NO_EFFECT}
+    return HeadRemoval(before, after, direct, responses, after - before - direct - sum(responses.values()))
+
+
+def _changes(model: Transformer, trace: Trace, without: Trace, position: int) -> tuple[list[Component], list[Probe]]:
+    """The parts of the predicting stack, and how what they write at a position differs between two runs."""
+    components: list[Component] = []
+    probes: list[Probe] = []
+    stack = trace.config.stacks[-1]
+
+    def difference(path: str, index: int | tuple[slice, int]) -> torch.Tensor:
+        before, after = (torch.from_numpy(each[path][index].astype(np.float64)) for each in (trace, without))
+        return after - before
+
+    for layer in range(trace.config.num_layers(stack)):
+        for kind in ("self", "cross") if trace.config.has_cross_attention else ("self",):
+            path = f"{stack}.{layer}.{kind}"
+            weighted = difference(f"{path}.weighted_values", (slice(None), position))
+            attention, _ = attention_at(model, path)
+            probes.append(Probe(path, per_head_output(attention, weighted.to(attention.output.weight.device)).cpu()))
+            components += [Component(kind, layer, head) for head in range(len(weighted))]
+        if trace.config.has_feed_forward:
+            path = f"{stack}.{layer}.feed_forward"
+            probes.append(Probe(path, difference(f"{path}.output", position)[None]))
+            components.append(Component("feed_forward", layer))
+    return components, probes

@@ -1,0 +1,104 @@
+"""Mixtures of experts: Mixtral, Qwen3-MoE, OLMoE, Granite-MoE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headlight.checkpoints.config_reader import ConfigReader, FieldNames
+from headlight.checkpoints.families.common import block_rows
+from headlight.checkpoints.families.llama import ATTENTION, QK_NORM_RULES, llama_family, qwen3, shared_config, windows
+from headlight.checkpoints.families.llama_like import GRANITE, granite, olmo
+from headlight.checkpoints.weight_mapping import ConfigValues, WeightRule, WeightRules, chunk, rule
+from headlight.config_groups import ExpertsConfig
+
+
+def experts(fields: ConfigReader, count: int, per_token: int, normalized: bool | None = True) -> ExpertsConfig:
+    """How many experts there are, and how many each token goes to; `normalized` None: as norm_topk_prob says."""
+    names: FieldNames = ("num_local_experts", "num_experts")
+    return ExpertsConfig(
+        count=fields.integer(names, count),
+        per_token=fields.integer("num_experts_per_tok", per_token),
+        normalized=fields.boolean("norm_topk_prob", False) if normalized is None else normalized,
+    )
+
+
+def mixtral(fields: ConfigReader) -> ConfigValues:
+    """Mistral with experts."""
+    return shared_config(fields) | {"masks": windows(fields), "experts": experts(fields, 8, 2)}
+
+
+def qwen3_moe(fields: ConfigReader) -> ConfigValues:
+    """Qwen3 with experts in every layer, as wide as moe_intermediate_size says."""
+    return qwen3(fields, d_ff="moe_intermediate_size") | {"experts": experts(fields, 128, 8, None)}
+
+
+def olmoe(fields: ConfigReader) -> ConfigValues:
+    """RMSNorm, QK norm over all heads, and limits as in OLMo."""
+    norm = {"norm": "rmsnorm", "norm_epsilon": fields.number("rms_norm_eps", 1e-5), "qk_norm": "all-heads"}
+    return olmo(fields) | norm | {"experts": experts(fields, 64, 8, None)}
+
+
+def granitemoe(fields: ConfigReader) -> ConfigValues:
+    """Granite with experts."""
+    return granite(fields) | {"experts": experts(fields, 8, 2)}
+
+
+def _block(router: str, maps: Sequence[str | WeightRule]) -> WeightRules:
+    """Llama's block with the router and the stacked weights of gate, up and down."""
+    rows = block_rows("input_layernorm", ATTENTION, "post_attention_layernorm", maps)
+    return rows | {"feed_forward.router": router}
+
+
+_GATE_UP_DOWN = [f"mlp.experts.*.{name}_proj.weight" for name in ("gate", "up", "down")]
+_MIXTRAL_BLOCK = _block(
+    "block_sparse_moe.gate", [f"block_sparse_moe.experts.*.{name}.weight" for name in ("w1", "w3", "w2")]
+)
+_QWEN_BLOCK = _block("mlp.gate", _GATE_UP_DOWN) | QK_NORM_RULES
+_GRANITE_BLOCK = _block(
+    "block_sparse_moe.router.layer",
+    [
+        rule("block_sparse_moe.input_linear.weight", chunk(0, 2, axis=1)),
+        rule("block_sparse_moe.input_linear.weight", chunk(1, 2, axis=1)),
+        "block_sparse_moe.output_linear.weight",
+    ],
+)
+_IGNORED = ("output_router_logits", "router_aux_loss_coef", "router_jitter_noise")
+MIXTRAL = llama_family(
+    mixtral,
+    _MIXTRAL_BLOCK,
+    ignored_fields=_IGNORED,
+    attribute_map={"num_experts": "num_local_experts"},
+    defaults={
+        "max_position_embeddings": 131_072, "intermediate_size": 14_336, "num_key_value_heads": 8,
+        "rope_theta": 1_000_000.0, "rms_norm_eps": 1e-5,
+    },
+)  # fmt: skip
+QWEN3_MOE = llama_family(
+    qwen3_moe,
+    _QWEN_BLOCK,
+    required_values={"decoder_sparse_step": 1, "mlp_only_layers": ([],)},
+    ignored_fields=(*_IGNORED, "intermediate_size"),
+    attribute_map={"num_experts": "num_local_experts"},
+    defaults={
+        "vocab_size": 151_936, "max_position_embeddings": 32_768, "hidden_size": 2048, "num_hidden_layers": 24,
+        "num_key_value_heads": 4, "moe_intermediate_size": 768,
+    },
+)  # fmt: skip
+OLMOE = llama_family(
+    olmoe,
+    _QWEN_BLOCK,
+    default_pad_token_id=1,
+    ignored_fields=_IGNORED,
+    attribute_map={"num_local_experts": "num_experts"},
+    defaults={
+        "vocab_size": 50_304, "max_position_embeddings": 4096, "hidden_size": 2048, "num_hidden_layers": 16,
+        "num_attention_heads": 16, "intermediate_size": 2048,
+    },
+)  # fmt: skip
+GRANITEMOE = llama_family(
+    granitemoe,
+    _GRANITE_BLOCK,
+    heads={"ForCausalLM": GRANITE.heads_by_class["ForCausalLM"]},
+    ignored_fields=_IGNORED,
+    factors=GRANITE.factors,
+)

@@ -1,0 +1,79 @@
+"""Families that do not open: how each differs from the nearest one that does, and what one can do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.families import FAMILIES
+from headlight.checkpoints.text_stacks import TEXT_STACKS
+from headlight.errors import CheckpointError, shortened
+
+OPEN_FAMILIES = (*FAMILIES, *TEXT_STACKS)
+LISTING = "`headlight models --families` lists the families that open."
+
+_NO_ATTENTION = "it has no attention, so there are no weights to see"
+_MIXED = "most of its layers have no attention, only a state that is passed on"
+_BLOCKS = "it looks at blocks of tokens and at global ones"
+_LATENT = "it compresses keys and values into one latent vector"
+_SOUND = "it reads sound"
+_SHARED_EXPERT = "beside the chosen experts one is shared by all tokens"
+# model_type -> the nearest family that opens (empty where none is near), and what differs.
+DIFFERENCES: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(("mamba", "mamba2", "falcon_mamba", "rwkv", "fnet", "xlstm"), ("", _NO_ATTENTION)),
+    **dict.fromkeys(("jamba", "zamba", "zamba2", "bamba", "nemotron_h", "recurrent_gemma"), ("llama", _MIXED)),
+    **dict.fromkeys(("lfm2", "falcon_h1", "granitemoehybrid"), ("llama", _MIXED)),
+    **dict.fromkeys(("qwen3_next", "qwen3_5", "qwen3_5_moe"), ("qwen3", _MIXED)),
+    **dict.fromkeys(("longformer", "big_bird"), ("roberta", _BLOCKS)),
+    **dict.fromkeys(("led", "bigbird_pegasus"), ("bart", _BLOCKS)),
+    "longt5": ("t5", _BLOCKS),
+    "reformer": ("", "it looks only at tokens of the same hash"),
+    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "minicpm3"), ("llama", _LATENT)),
+    **dict.fromkeys(("whisper", "speech_to_text", "seamless_m4t"), ("bart", _SOUND)),
+    **dict.fromkeys(("wav2vec2", "hubert", "wavlm", "data2vec-audio"), ("bert", _SOUND)),
+    **dict.fromkeys(("qwen2_moe", "glm4_moe", "ernie4_5_moe"), ("qwen3_moe", _SHARED_EXPERT)),
+    "llama4": ("llama", "layers differ in their experts and in the reach of their attention"),
+    "gpt_oss": ("granitemoe", "each head has a sink that takes a share of every row"),
+    **dict.fromkeys(
+        ("gemma3n", "gemma3n_text", "gemma4", "gemma4_text"),
+        ("gemma3_text", "layers share keys and values, and each has token embeddings of its own"),
+    ),
+    "umt5": ("mt5", "every layer has relative biases of its own"),
+    "deberta": ("deberta-v2", "queries, keys and values are one fused tensor with biases of its own kind"),
+    "xlnet": ("bert", "it reads two streams, with positions that are relative to each other"),
+    "openai-gpt": ("gpt2", "its norms stand after the sublayers"),
+    "esm": ("bert", "it reads proteins, and embeddings are rescaled where a token is masked"),
+    **dict.fromkeys(("chatglm", "glm4v"), ("glm", "its files need programs of their own")),
+    **dict.fromkeys(
+        ("clip", "siglip", "siglip2", "blip", "blip-2"), ("vit", "it has a tower for pictures and another")
+    ),
+    **dict.fromkeys(("dinov2", "dinov2_with_registers", "dinov3_vit"), ("vit", "it has scaled layers or registers")),
+    **dict.fromkeys(("deit", "beit", "data2vec-vision"), ("vit", "it has further tokens or biases by place")),
+    **dict.fromkeys(
+        ("swin", "swinv2", "segformer", "convnext", "resnet"), ("vit", "it works on windows or by convolution")
+    ),
+}
+
+
+def reject_unsupported(fields: ConfigReader) -> None:
+    """Raise CheckpointError where no family can open the checkpoint: quantised, or of a family that does not open."""
+    quantised = fields.nested("quantization_config")
+    if quantised is not None:
+        method = quantised.string("quant_method", "an unknown method")
+        raise CheckpointError(f"{fields.name} is quantised ({shortened(method)}); open the original weights.")
+    model_type = fields.string("model_type", "")
+    if model_type not in OPEN_FAMILIES:
+        raise CheckpointError(f"{fields.name}: {refusal(model_type)}")
+
+
+def refusal(model_type: str) -> str:
+    """Why a family does not open, which one is nearest, and what one can do."""
+    told = shortened(model_type)
+    nearest, difference = DIFFERENCES.get(model_type, ("", ""))
+    if not difference:
+        close = get_close_matches(model_type[:100], OPEN_FAMILIES, n=1)
+        hint = f" The nearest name that opens is {close[0]}." if close else ""
+        return f"its config says model_type {told!r}, which is no family that opens.{hint} {LISTING}"
+    advice = f" The nearest family that opens is {nearest}; take a model of that one." if nearest else ""
+    return f"{told} does not open: {difference}.{advice} {LISTING}"

@@ -1,0 +1,159 @@
+"""`headlight sinks`, `headlight rankings`, `headlight without`: what attention means, and what it does not."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from headlight.analysis import head_removal, moved_values
+from headlight.analysis.faithfulness import rankings as faithfulness
+from headlight.checkpoints import Checkpoint
+from headlight.cli.common import (
+    add_input_options,
+    add_model_options,
+    command,
+    open_model,
+    read_input,
+    token_position,
+    warn_of_overflow,
+)
+from headlight.errors import ConfigError, EditError
+from headlight.tasks import label_text, task_of
+from headlight.tracing.recompute import logits_at
+from headlight.tracing.run import prediction_positions, run
+from headlight.tracing.trace import Trace
+
+MOST_RESPONSES = 10  # that are listed one by one
+_HEAD_PATTERN = re.compile(r"([a-z_]+\.\d+\.[a-z]+)\[(\d{1,9})\]")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A text that a model read, and an answer at a position."""
+
+    loaded: Checkpoint
+    trace: Trace
+    position: int
+    answer: int
+
+    @property
+    def in_words(self) -> str:
+        """The answer as text."""
+        config, tokenizer = self.trace.config, self.loaded.tokenizer.target_tokenizer
+        return label_text(config, self.answer) if task_of(config).predicts_labels else tokenizer.decode([self.answer])
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_input_options(parser)
+    add_model_options(parser)
+    parser.add_argument("--edit", action="append", default=[], help="such as decoder.0.self.weights[1]=set:0")
+    parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
+
+
+def _add_answer(parser: argparse.ArgumentParser) -> None:
+    _add_arguments(parser)
+    parser.add_argument("--position", type=token_position, metavar="N", help="where the answer is predicted")
+    parser.add_argument("--answer", type=token_position, metavar="ID", help="a token or label (default: the likeliest)")
+
+
+def _add_head(parser: argparse.ArgumentParser) -> None:
+    _add_answer(parser)
+    parser.add_argument("--head", required=True, metavar="PATH[HEAD]", help="such as decoder.1.self[3]")
+
+
+@command(_add_arguments)
+def sinks(options: argparse.Namespace) -> int:
+    """List the heads that give much of their attention to a token and take little from it."""
+    loaded, trace = _run(options, moved_values.KEEP)
+    found = moved_values.attention_sinks(loaded.model, trace)
+    if options.json:
+        print(json.dumps([asdict(sink) for sink in found]))
+        return 0
+    for sink in found:
+        stack = "encoder" if ".cross" in sink.path else sink.path.partition(".")[0]
+        token = trace.text_of_stack(stack).token_texts[sink.key].strip()
+        given, moved = f"{sink.weight:6.1%} of the attention", f"{sink.share:6.1%} of the output"
+        print(f"{sink.path}[{sink.head}]  {given}, {moved}: token {sink.key} {token!r}")
+    print(f"{len(found)} sinks." if found else "No head has a sink in this text.")
+    return 0
+
+
+@command(_add_answer)
+def rankings(options: argparse.Namespace) -> int:
+    """Rank the tokens that an answer stands on, and say which ranking deleting tokens bears out."""
+    asked = _ask(options, faithfulness.KEEP)
+    found = faithfulness.compare_rankings(asked.loaded.model, asked.trace, asked.position, asked.answer)
+    if options.json:
+        print(json.dumps(_rankings_json(asked, found)))
+        return 0
+    tokens = asked.trace.text.token_texts
+    print(f"{asked.in_words!r} at token {asked.position}. Areas: small is good for deletion, large for insertion.")
+    for name, each in sorted(found.items(), key=lambda item: item[1].deletion_area):
+        first = ", ".join(tokens[token].strip() for token in each.order[:5]) if name != "random" else ""
+        print(f"  {name:22} deletion {each.deletion_area:6.3f}  insertion {each.insertion_area:6.3f}  {first}")
+    return 0
+
+
+@command(_add_head)
+def without(options: argparse.Namespace) -> int:
+    """Switch a head off: its direct effect, what later heads and networks did about it, and the norms' part."""
+    match = _HEAD_PATTERN.fullmatch(options.head)
+    if not match:
+        raise EditError(f"{options.head!r} is no head. A head reads STACK.LAYER.KIND[HEAD], as in decoder.1.self[3].")
+    asked = _ask(options, head_removal.KEEP)
+    found = head_removal.remove_head(
+        asked.loaded.model, asked.trace, match[1], int(match[2]), asked.position, asked.answer
+    )
+    if options.json:
+        totals = {"change": found.change, "self_repair": found.self_repair}
+        print(json.dumps({"position": asked.position, "answer": asked.answer, **asdict(found), **totals}))
+        return 0
+    print(f"{asked.in_words!r} at token {asked.position}: logit {found.before:.3f}, without the head {found.after:.3f}")
+    responses = sorted(found.responses.items(), key=lambda item: -abs(item[1]))
+    rest = sum(change for _, change in responses[MOST_RESPONSES:])
+    parts = [(found.direct, "direct effect"), *((change, name) for name, change in responses[:MOST_RESPONSES])]
+    for change, name in (*parts, (rest, "all others"), (found.norms, "norms"), (found.change, "the whole change")):
+        print(f"  {change:+8.3f}  {name}")
+    if found.repairs_itself:
+        print(f"Self-repair: {found.self_repair:.0%} of the direct effect is undone.")
+    return 0
+
+
+def _run(options: argparse.Namespace, keep: Sequence[str]) -> tuple[Checkpoint, Trace]:
+    loaded = open_model(options)
+    text, source = read_input(options, loaded.model)
+    trace = run(loaded.model, loaded.tokenizer, text, options.edit, source=source, keep=keep)
+    warn_of_overflow(trace)
+    return loaded, trace
+
+
+def _ask(options: argparse.Namespace, keep: Sequence[str]) -> _Asked:
+    loaded, trace = _run(options, keep)
+    if not task_of(trace.config).predicts:
+        raise ConfigError(task_of(trace.config).no_prediction)
+    shown = prediction_positions(loaded.model, loaded.tokenizer, trace.text) or (len(trace.text.ids) - 1,)
+    position = shown[-1] if options.position is None else options.position
+    answer = options.answer
+    if answer is None:
+        answer = int(np.argmax(logits_at(loaded.model, trace, position)))
+    return _Asked(loaded, trace, position, answer)
+
+
+def _rankings_json(asked: _Asked, found: dict[str, faithfulness.Faithfulness]) -> dict[str, object]:
+    rows = {
+        name: {
+            "scores": None if name == "random" else each.scores.tolist(),
+            "steps": each.steps.tolist(),
+            "deletion": each.deletion.tolist(),
+            "insertion": each.insertion.tolist(),
+            "deletion_area": each.deletion_area,
+            "insertion_area": each.insertion_area,
+        }
+        for name, each in found.items()
+    }
+    return {"position": asked.position, "answer": asked.answer, "tokens": asked.trace.text.tokens, "rankings": rows}

@@ -1,0 +1,59 @@
+"""Mixture of experts: a router chooses a few of many gated feed-forward networks for each token."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from headlight.array_types import Float
+from headlight.config import Config
+from headlight.errors import ConfigError
+from headlight.nn.hooks import Hook
+from headlight.nn.layers import FEED_FORWARDS
+
+
+class MixtureOfExperts(nn.Module):
+    """Each token's `per_token` best experts, weighted by the router (Shazeer et al. 2017; Jiang et al. 2024, eq. 2).
+
+    An expert is a gated feed-forward network; the weights of all are stacked on a first axis.
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        activation = FEED_FORWARDS[config.feed_forward].gate_activation
+        if activation is None:
+            raise ConfigError(f"Experts have a gate; the feed-forward {config.feed_forward!r} has none.")
+        self.activation, self.experts = activation, config.experts
+        count, d_model, d_ff = config.experts.count, config.d_model, config.d_ff
+        self.router = nn.Linear(d_model, count, bias=False)
+        self.gate, self.up = (nn.Parameter(torch.empty(count, d_ff, d_model)) for _ in range(2))
+        self.down = nn.Parameter(torch.empty(count, d_model, d_ff))
+
+    def forward(self, x: Float[Tensor, "batch pos d_model"], hook: Hook) -> Float[Tensor, "batch pos d_model"]:
+        """The sum over experts of the router's weight times the expert's output; a weight of 0 skips the expert."""
+        x = hook("input", x)
+        weights = hook("router_weights", self.choose(hook("router_scores", self.router(x))))
+        output = torch.zeros_like(x)
+        for number in weights.flatten(0, -2).any(dim=0).nonzero().flatten().tolist():
+            chosen = weights[..., number] != 0
+            output[chosen] += weights[..., number][chosen][:, None] * self.expert(number, x[chosen])
+        return hook("output", output)
+
+    def choose(self, scores: Float[Tensor, "batch pos expert"]) -> Float[Tensor, "batch pos expert"]:
+        """Each expert's share of a token: 0 except for the best ones, whose shares sum to 1 where `normalized`."""
+        shares = scores.float().softmax(dim=-1)
+        best, places = shares.topk(self.experts.per_token, dim=-1)
+        if self.experts.normalized:
+            best = best / best.sum(dim=-1, keepdim=True)
+        return torch.zeros_like(shares).scatter(-1, places, best).to(scores.dtype)
+
+    def expert(self, number: int, x: Float[Tensor, "token d_model"]) -> Float[Tensor, "token d_model"]:
+        """The output of one expert: down(activation(gate(x)) * up(x))."""
+        gate = self.activation(functional.linear(x, self.gate[number]))
+        return functional.linear(gate * functional.linear(x, self.up[number]), self.down[number])
+
+
+def make_feed_forward(config: Config) -> nn.Module | None:
+    """The feed-forward network of a block, or its experts; None for blocks without one."""
+    return MixtureOfExperts(config) if config.experts.count else FEED_FORWARDS[config.feed_forward].make(config)

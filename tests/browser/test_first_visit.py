@@ -1,0 +1,76 @@
+"""A first visit: simple mode, the rail, and the guided start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.server import Server
+from tests.browser.visitor import PATIENCE, Visitor, wait_until
+
+
+@pytest.fixture
+def newcomer(browser: Browser, server: Server) -> Iterator[Visitor]:
+    """Somebody of whom this browser knows nothing."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(1e3 * PATIENCE)
+    visitor = Visitor(context.new_page(), server.url)
+    visitor.watch()
+    yield visitor
+    visitor.assert_clean()
+    context.close()
+
+
+def rail_width(page: Page) -> float:
+    box = page.get_by_test_id("stSidebar").bounding_box()
+    return box["width"] if box else 0
+
+
+def test_simple_mode_shows_less_and_the_choice_stays(newcomer: Visitor) -> None:
+    page = newcomer.open("model=stories-causal&text=The+dog")
+    wait_until(page, lambda: rail_width(page), lambda width: 0 < width < 100)
+    expect(page.get_by_test_id("token-ids")).to_be_hidden()
+    page.get_by_test_id("rail").click()
+    expect(page.get_by_test_id("variant-masks")).to_be_visible()
+    expect(page.get_by_test_id("variant-attention_function")).to_be_hidden()
+    page.get_by_test_id("mode-full").click()
+    expect(page.get_by_test_id("variant-attention_function")).to_be_visible()
+    expect(page.get_by_test_id("token-ids")).to_be_visible()
+    page.reload()
+    expect(page.get_by_test_id("token-ids")).to_be_visible()
+    assert rail_width(page) > 200
+
+
+def test_a_link_opens_in_the_mode_that_it_needs(newcomer: Visitor) -> None:
+    page = newcomer.open("model=stories-causal&text=The+dog&attention_function=hardmax")
+    expect(page.get_by_test_id("variant-attention_function")).to_have_value("hardmax")
+    expect(page.get_by_test_id("variant-attention_function")).to_be_visible()
+
+
+def test_the_guided_start_comes_once_and_changes_what_it_says(newcomer: Visitor) -> None:
+    page = newcomer.open()
+    tour, onward = page.get_by_test_id("tour"), page.get_by_test_id("tour-next")
+    expect(tour).to_contain_text("looks most at")
+    found = re.search(r"head (\d+) of layer (\d+)", tour.inner_text())
+    assert found
+    expect(page.get_by_test_id("head-title")).to_have_text(f"Layer {found[2]} · Head {found[1]}")
+    onward.click()
+    onward.click()
+    expect(page.get_by_test_id("changes")).to_contain_text("1 change")
+    told = re.search(r"from ([\d.]+ %) to ([\d.]+ %)", tour.inner_text())
+    assert told and told[1] != told[2]
+    expect(page.get_by_test_id("predictions")).to_contain_text(told[2])
+    onward.click()
+    onward.click()
+    expect(tour).to_have_count(0)
+    expect(page.get_by_test_id("changes")).to_contain_text("No changes")
+    newcomer.open()
+    page.wait_for_timeout(1_500)
+    expect(tour).to_have_count(0)
+    newcomer.open("tour=1")
+    expect(tour).to_be_visible()
+    page.get_by_test_id("tour-skip").click()
+    expect(tour).to_have_count(0)

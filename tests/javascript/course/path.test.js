@@ -1,0 +1,60 @@
+// The core path: what is next, how long the rest takes, and what a browser keeps of it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { corePath, describeProgress, nextStation } from "../../../app/headlight_app/course/frontend/path.js";
+import { Progress } from "../../../app/headlight_app/course/frontend/progress.js";
+
+/** @param {string} name @param {number} core */
+const screen = (name, core) => ({ name, title: name.toUpperCase(), about: "", minutes: 2, core });
+const CONTENTS = [
+  { name: "tokens", title: "", summary: "", screens: [screen("ids", 2), screen("merges", 0)] },
+  { name: "attention", title: "", summary: "", screens: [screen("look-up", 1), screen("scale", 3)] },
+];
+
+function storage() {
+  /** @type {Map<string, string>} */
+  const kept = new Map();
+  return {
+    getItem: (/** @type {string} */ key) => kept.get(key) ?? null,
+    setItem: (/** @type {string} */ key, /** @type {string} */ text) => void kept.set(key, text),
+  };
+}
+
+test("the core path goes on by its numbers, other screens by their place", () => {
+  assert.deepEqual(
+    corePath(CONTENTS).map(({ path }) => path),
+    ["attention/look-up", "tokens/ids", "attention/scale"],
+  );
+  assert.equal(nextStation(CONTENTS, "attention/look-up")?.path, "tokens/ids");
+  assert.equal(nextStation(CONTENTS, "tokens/merges")?.path, "attention/look-up");
+  assert.equal(nextStation(CONTENTS, "attention/scale"), undefined);
+});
+
+test("what is done, and how long the rest takes, comes back after a reload", () => {
+  const browser = storage();
+  const progress = new Progress(browser);
+  assert.equal(describeProgress(CONTENTS, progress), "0 of 3 done, 6 minutes left");
+  progress.finish("attention/look-up");
+  progress.visit("tokens/merges");
+  progress.showsAtOnce = true;
+  const again = new Progress(browser);
+  assert.equal(describeProgress(CONTENTS, again), "1 of 3 done, 4 minutes left");
+  assert.deepEqual([again.last, again.showsAtOnce], ["tokens/merges", true]);
+  again.forget();
+  assert.equal(new Progress(browser).isDone("attention/look-up"), false);
+  assert.equal(new Progress(browser).showsAtOnce, true);
+});
+
+test("a browser that keeps nothing, or something odd, still shows the course", () => {
+  const refusing = {
+    getItem: () => "{",
+    setItem: () => {
+      throw new Error("full");
+    },
+  };
+  const progress = new Progress(refusing);
+  progress.finish("tokens/ids");
+  assert.ok(progress.isDone("tokens/ids"));
+  assert.equal(new Progress({ ...refusing, getItem: () => '{"done": [1, "a"]}' }).isDone("a"), true);
+});

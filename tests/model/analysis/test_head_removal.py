@@ -1,0 +1,81 @@
+"""A head switched off: direct effect, responses and norms make the change, each as its definition says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from headlight import EditError, Transformer
+from headlight.analysis.head_removal import KEEP, remove_head
+from headlight.nn.layers import RMSNorm
+from headlight.nn.stack import NORM_PLACEMENTS
+from tests.model import toys
+from tests.model.toys import traced
+
+TOKEN = 7
+
+
+def assert_adds_up(model: Transformer, path: str, head: int, *edits: str, position: int = 4, source: str = "") -> None:
+    """What the parts say is the whole change, as two runs measure it."""
+    more = {"source": source} if source else {}
+    before = traced(model, *edits, **more)
+    after = traced(model, *edits, f"{path}.weights[{head}]=set:0", **more)
+    found = remove_head(model, before, path, head, position, TOKEN)
+    assert before.logits is not None and after.logits is not None
+    assert found.before == pytest.approx(before.logits[position, TOKEN], abs=1e-4)
+    assert found.after == pytest.approx(after.logits[position, TOKEN], abs=1e-4)
+    whole = found.direct + sum(found.responses.values()) + found.norms
+    assert whole == pytest.approx(after.logits[position, TOKEN] - before.logits[position, TOKEN], abs=2e-4)
+
+
+@pytest.mark.parametrize("placement", NORM_PLACEMENTS)
+def test_the_parts_make_the_whole_change(placement: str) -> None:
+    model = toys.decoder(norm_placement=placement, bias=True, parallel_residual=placement == "sandwich")
+    for parameter in model.parameters():
+        parameter.data *= 0.5 if placement == "none" else 1
+    for layer in range(2):
+        assert_adds_up(model, f"decoder.{layer}.self", 1)
+
+
+def test_heads_of_every_attention_and_edited_texts() -> None:
+    model = toys.both(bias=True)
+    for path in ("decoder.0.self", "decoder.1.cross", "encoder.2.self"):
+        assert_adds_up(model, path, 2, position=1, source="a small bird sang")
+    assert_adds_up(
+        toys.decoder(), "decoder.0.self", 0, "decoder.1.self.weights[2]=uniform", "decoder.0.residual[3]=add:1"
+    )
+
+
+def test_direct_effect_responses_and_norm_by_hand() -> None:
+    """Pre-norm RMSNorm: writes through the scale before, and what the new scale makes of the stream after."""
+    model, position = toys.decoder(feed_forward="none"), 5
+    before, after = traced(model), traced(model, "decoder.0.self.weights[3]=set:0")
+    found = remove_head(model, traced(model, keep=KEEP), "decoder.0.self", 3, position, TOKEN)
+    norm = model.stack("decoder").final_norm
+    assert isinstance(norm, RMSNorm)
+    streams = [trace["decoder.residual"][position].astype(np.float64) for trace in (before, after)]
+    old, new = (1 / np.sqrt((stream**2).mean() + norm.eps) for stream in streams)
+    unembed = model.embedding.weight[TOKEN].double().numpy() * norm.weight.double().numpy()
+    projection = model.stack("decoder").blocks[0].self_attention.output.weight  # type: ignore[union-attr]
+    head = torch.tensor(before["decoder.0.self.weighted_values"][3, position])
+    wanted = -float(unembed @ (projection[:, 12:16] @ head).double().numpy() * old)  # type: ignore[index]
+    assert found.direct == pytest.approx(wanted, abs=1e-5)
+    assert found.norms == pytest.approx(float(unembed @ streams[1] * (new - old)), abs=1e-5)
+    assert set(found.responses) == {f"decoder.1.self[{other}]" for other in range(4)}
+
+
+def test_self_repair_is_the_share_of_the_direct_effect_that_the_rest_undoes() -> None:
+    model = toys.decoder()
+    found = [remove_head(model, traced(model), "decoder.0.self", head, 4, TOKEN) for head in range(4)]
+    for each in found:
+        undone = -(sum(each.responses.values()) + each.norms) / each.direct
+        assert each.self_repair == pytest.approx(undone, abs=1e-6)
+        assert each.repairs_itself == (undone > 1 / 3)
+    assert len({each.repairs_itself for each in found}) == 2, "some of these do and some do not"
+
+
+def test_a_head_that_does_not_exist_is_a_sentence() -> None:
+    model = toys.decoder()
+    with pytest.raises(EditError, match="no head 4"):
+        remove_head(model, traced(model), "decoder.0.self", 4, 4, TOKEN)

@@ -1,0 +1,63 @@
+"""Mixtures of experts: what the router chooses is seen, and an edit of it is heard."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from headlight import run
+from headlight.analysis.neuron_attribution import attribute_neurons
+from headlight.config_groups import ExpertsConfig
+from headlight.errors import ConfigError
+from headlight.nn.experts import MixtureOfExperts
+from headlight.nn.transformer import Transformer
+from tests.model import toys
+
+
+def mixture(**experts: object) -> Transformer:
+    return toys.decoder(feed_forward="swiglu", experts=ExpertsConfig(count=3, **experts))  # type: ignore[arg-type]
+
+
+def test_each_token_goes_to_its_best_experts() -> None:
+    trace = run(mixture(per_token=2), toys.causal(), toys.SENTENCE)
+    scores, weights = (trace[f"decoder.0.feed_forward.router_{name}"] for name in ("scores", "weights"))
+    assert weights.shape == (trace["decoder.0.residual"].shape[0], 3)
+    np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-6)
+    assert ((weights == 0).argmax(-1) == scores.argmin(-1)).all()
+
+
+def test_shares_that_are_not_normalized_are_those_of_all_experts() -> None:
+    trace = run(mixture(per_token=1, normalized=False), toys.causal(), toys.SENTENCE)
+    scores, weights = (trace[f"decoder.0.feed_forward.router_{name}"] for name in ("scores", "weights"))
+    shares = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    np.testing.assert_allclose(weights.max(-1), shares.max(-1), atol=1e-6)
+
+
+def test_a_token_can_be_sent_to_another_expert() -> None:
+    model = mixture(per_token=1)
+    path = "decoder.0.feed_forward"
+    edits = [f"{path}.router_weights=set:0", f"{path}.router_weights[:,2]=set:1"]
+    trace = run(model, toys.causal(), toys.SENTENCE, edits)
+    experts = model.stack("decoder").blocks[0].feed_forward
+    assert isinstance(experts, MixtureOfExperts)
+    read = torch.tensor(trace[f"{path}.input"])
+    np.testing.assert_allclose(trace[f"{path}.output"], experts.expert(2, read).numpy(), atol=1e-6)
+
+
+def test_neurons_of_experts_are_refused_by_a_sentence() -> None:
+    model = mixture()
+    trace = run(model, toys.causal(), toys.SENTENCE)
+    with pytest.raises(ConfigError, match="no sum of neurons"):
+        attribute_neurons(model, trace, 0, 1, 2)
+
+
+@pytest.mark.parametrize(("count", "per_token"), [(-1, 2), (2, 3), (2**20, 2)])
+def test_numbers_of_experts_that_cannot_be_are_refused(count: int, per_token: int) -> None:
+    with pytest.raises(ConfigError, match="experts"):
+        toys.config(experts=ExpertsConfig(count=count, per_token=per_token))
+
+
+def test_experts_without_a_gate_are_refused() -> None:
+    with pytest.raises(ConfigError, match="have a gate"):
+        Transformer(toys.config(feed_forward="relu", experts=ExpertsConfig(count=2)))
