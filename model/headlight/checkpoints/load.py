@@ -222,19 +222,10 @@ def _load_native_weights(
             raise CheckpointError(
                 f"{source.name}: {name} is {tuple(tensor.shape)}; the config wants {tuple(parameter.shape)}."
             )
-        tensors[name] = _for_products(tensor.to(device, dtype)) if tensor.dtype != dtype else tensor.to(device)
+        tensors[name] = tensor.to(device, dtype)
     shared = {name: tensors["embedding.weight"] for name in model.state_dict() if name not in parameters}
     model.load_state_dict(tensors | shared, assign=True)
     model.tie_embeddings()
-
-
-def _for_products(weights: Tensor) -> Tensor:
-    """The same numbers, of a matrix with more rows than columns laid out by columns.
-
-    Its product with a few rows (a letter typed) is then read from memory up to three times as fast.
-    """
-    is_wide = weights.dim() == 2 and weights.shape[0] > weights.shape[1]
-    return weights.t().contiguous().t() if is_wide else weights
 
 
 def _program_notes(source: CheckpointSource) -> tuple[str, ...]:
