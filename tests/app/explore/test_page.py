@@ -2,7 +2,7 @@
 
 import pytest
 
-from headlight_app.explore import page as subject
+from headlight_app.export import page as export
 from tests.app.pages import alone, component_data
 
 
@@ -12,7 +12,7 @@ def test_a_tab_or_quantity_that_nobody_knows_counts_as_not_chosen() -> None:
 
 
 def test_the_browser_is_told_which_model_only_this_visitor_can_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subject, "own_titles", lambda: {"next": "next (your upload)"})
+    monkeypatch.setattr(export, "own_titles", lambda: {"next": "next (your upload)"})
     assert component_data(alone("explore", model="next").main)["own_model"] == "next (your upload)"
     assert component_data(alone("explore", model="masked").main)["own_model"] == ""
 
