@@ -14,6 +14,7 @@ import torch
 
 from tests.bench import (
     answer,
+    arrival,
     attack,
     classroom,
     cold_start,
@@ -54,6 +55,7 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
     "cold_start": cold_start.lines,
     "memory": memory.lines,
     "growth": growth.lines,
+    "arrival": arrival.lines,
     "classroom": classroom.lines,
     "cluster": _cluster,
     "peers": peers.lines,

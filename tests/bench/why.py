@@ -1,7 +1,5 @@
 """What it costs to ask why: the ledger of a cell, beside the forward of the same text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -143,10 +143,6 @@ def test_figures_say_where_they_are_from_also_without_the_line_at_their_foot(vis
     assert "stories-causal" not in foot() and root.findtext(f"{svg}desc") == line
     about = PdfReader(io.BytesIO(download(page, "export-pdf", tmp_path).read_bytes())).metadata
     assert about and about.subject == line and json.loads(str(about["/Keywords"]))["text"] == SENTENCE
-    page.keyboard.press("Escape")
-    open_charts(page)
-    expect(page.locator('.modebar-btn[data-title="Zoom in"]').first).to_be_attached()
-    expect(page.locator('.modebar-btn[data-title^="Download"]')).to_have_count(0)
 
 
 def test_lines_are_a_figure_too_and_any_script_is_drawn(visitor: Visitor, tmp_path: Path) -> None:
@@ -487,3 +483,10 @@ def test_presenter_mode_fits_the_projector(visit: Visit) -> None:
             page.get_by_test_id(f"plot-{plot}").click()
             expect(page.get_by_test_id("head-canvas")).to_be_visible()
     wait_for_address(page, presenter="1")
+
+
+def test_charts_have_no_camera_whose_picture_would_not_say_where_it_is_from(visitor: Visitor) -> None:
+    page = visitor.open(asked(layer=1, head=2))
+    open_charts(page)
+    expect(page.locator('.modebar-btn[data-title="Zoom in"]').first).to_be_attached()
+    expect(page.locator('.modebar-btn[data-title^="Download"]')).to_have_count(0)

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Visit
+from tests.browser.test_accessibility import SCHEMES, wear
 from tests.browser.test_explore import instrument, say
 from tests.browser.visitor import Visitor, wait_for_address, wait_until
 
@@ -293,22 +294,20 @@ def test_a_masked_model_has_the_tabs_too(visitor: Visitor) -> None:
     expect(page.get_by_test_id("lens")).to_contain_text("what was there")
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_on_a_phone_nothing_is_wider_than_the_window(visit: Visit, dark: bool) -> None:
-    phone = visit(dark=dark, width=390, height=844)
-    page = enter(phone, "tab=walkthrough&step=multiply&layer=5&head=2")
+def test_on_a_phone_nothing_is_wider_than_the_window(visit: Visit) -> None:
+    page = enter(visit(width=390, height=844), "tab=walkthrough&step=multiply&layer=5&head=2")
     expect(page.get_by_test_id("stair-title")).to_contain_text("Elementwise product")
     root = page.get_by_test_id("instrument")
-    for tab in ("walkthrough", "layers"):
-        if tab == "layers":
-            page.get_by_test_id("part-prediction").click()
-        for analysis in (
-            ("logit_lens", "logit_attribution", "information_flow", "head_ablation", "head_search")
-            if tab == "layers"
-            else ("",)
-        ):
-            if analysis:
-                page.get_by_test_id(f"analysis-{analysis}").click()
+
+    def expect_to_fit() -> None:
+        for scheme in SCHEMES:
+            wear(page, scheme)
             wait_until(
                 page, lambda: root.evaluate("root => root.scrollWidth - root.clientWidth"), lambda wide: wide <= 0
             )
+
+    expect_to_fit()
+    page.get_by_test_id("part-prediction").click()
+    for analysis in ("logit_lens", "logit_attribution", "information_flow", "head_ablation", "head_search"):
+        page.get_by_test_id(f"analysis-{analysis}").click()
+        expect_to_fit()

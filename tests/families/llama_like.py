@@ -1,7 +1,5 @@
 """Tiny models of the families that differ from Llama in a part or two."""
 
-from __future__ import annotations
-
 from tests.families.decoders import LLAMA, rope
 from tests.families.reference import Case
 from tests.families.unusual import LABELS, SOME, TIED, UNTIED, WIDE

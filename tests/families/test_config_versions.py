@@ -93,13 +93,17 @@ def scaled(rope: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("family", "case"), EACH)
-def test_defaults_may_be_left_out(family: str, case: Case) -> None:
+def test_defaults_may_be_left_out_and_fields_may_have_other_names(family: str, case: Case) -> None:
     values, names = of(case)
     usual = json.loads(getattr(transformers, case.kind).config_class().to_json_string(use_diff=False))
     short = {name: value for name, value in values.items() if value != usual.get(name)}
     assert read(family, short, names) == read(family, values, names)
     nothing = {name: None if name not in (*short, *NULL_ACTS) else value for name, value in values.items()}
     assert read(family, nothing, names) == read(family, values, names), "null is the same as absent"
+    others = getattr(transformers, case.kind).config_class.attribute_map
+    back = {theirs: other for other, theirs in others.items() if theirs in values}
+    renamed = {back.get(name, name): value for name, value in values.items()}
+    assert read(family, renamed, names) == read(family, values, names)
 
 
 @pytest.mark.parametrize("family", [name for name in CASES if name not in NEVER_BARE])
@@ -108,15 +112,6 @@ def test_a_file_that_says_nothing_says_the_usual(family: str) -> None:
     values = json.loads(getattr(transformers, case.kind).config_class().to_json_string(use_diff=False))
     named = {"architectures": [case.kind]}
     assert read(family, named, of(case)[1]) == read(family, values | named, of(case)[1])
-
-
-@pytest.mark.parametrize(("family", "case"), EACH)
-def test_other_names_of_the_same_fields_say_the_same(family: str, case: Case) -> None:
-    values, names = of(case)
-    others = getattr(transformers, case.kind).config_class.attribute_map
-    back = {theirs: other for other, theirs in others.items() if theirs in values}
-    renamed = {back.get(name, name): value for name, value in values.items()}
-    assert read(family, renamed, names) == read(family, values, names)
 
 
 def test_nomics_first_files_say_the_same_under_gpts_names() -> None:

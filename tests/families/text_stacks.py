@@ -1,7 +1,5 @@
 """Tiny models that read images as well, of which the text stack is opened."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.families.decoders import GEMMA, LLAMA

@@ -25,11 +25,15 @@ class Axis(Struct, frozen=True, kw_only=True):
 
 
 class ControlRow(Struct, frozen=True, kw_only=True, tag_field="kind"):
-    """Something that a learner can change, and the text of the value that it begins with."""
+    """Something that a learner can change, and the text of the value that it begins with.
+
+    It is shown only `when` another control has a value ("on=model"), where that is said.
+    """
 
     name: str
     title: str
     default: str
+    when: str
 
 
 class MatrixControl(ControlRow, frozen=True, kw_only=True, tag="matrix"):

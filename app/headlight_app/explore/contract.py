@@ -432,6 +432,64 @@ class HeadAblationRequest(TargetRequest[HeadAblationAnswer], frozen=True, kw_onl
     first: Index = 0
 
 
+class NamedNumber(Struct, frozen=True, kw_only=True):
+    """A number with the name of what it is of, such as the path of a head."""
+
+    name: str
+    value: float
+
+
+class CellLedgerAnswer(Answer, frozen=True, kw_only=True):
+    """The score of a cell as it enters the softmax; float32 numbers follow, [query writer, key writer].
+
+    They and the `terms`, which belong to no pair of writers, add up to the score.
+    """
+
+    cell: str
+    score: float
+    query_writers: tuple[str, ...]
+    key_writers: tuple[str, ...]
+    terms: tuple[NamedNumber, ...]
+
+
+class CellLedgerRequest(QuestionRequest[CellLedgerAnswer], frozen=True, kw_only=True):
+    """Who wrote the query and the key of a cell of an attention, and what each pair adds to its score."""
+
+    route: ClassVar[str] = "cell_ledger"
+
+    attention: Path = ""
+    head: Index = 0
+    query: Index = 0
+    key: Index = 0
+
+
+class HeadRemovalAnswer(Answer, frozen=True, kw_only=True):
+    """The logit of an answer before and after; direct effect, responses (largest first) and norms make the difference.
+
+    `self_repair` is the share of the direct effect that the rest undoes; it `repairs_itself` from a third on.
+    """
+
+    position: int
+    token: int
+    text: str
+    before: float
+    after: float
+    direct: float
+    responses: tuple[NamedNumber, ...]
+    norms: float
+    self_repair: float
+    repairs_itself: bool
+
+
+class HeadRemovalRequest(TargetRequest[HeadRemovalAnswer], frozen=True, kw_only=True):
+    """What becomes of the logit of an answer without a head of an attention."""
+
+    route: ClassVar[str] = "head_removal"
+
+    attention: Path = ""
+    head: Index = 0
+
+
 class AblatedHead(Struct, frozen=True, kw_only=True):
     """A head that is switched off, and the margin that this leaves."""
 

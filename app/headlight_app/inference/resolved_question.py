@@ -29,7 +29,7 @@ from headlight_app.inference.trace_cache import trace_cache
 from headlight_app.state.variants import readable_question
 
 # Logits of a whole text are many: they are made where one is looked at.
-SHORT_TEXT_PATTERNS = ("*.weights", "*.mask", "*.final_residual")
+SHORT_TEXT_PATTERNS = ("*.weights", "*.mask", "*.final_residual", "*.embedding", "*.position_embedding")
 # Bytes that the weights of all heads may take; those of a longer text are computed on demand.
 MAX_WEIGHTS_BYTES = 192 << 20
 

@@ -14,7 +14,7 @@ from headlight_app.course.answers import screens
 from headlight_app.course.contract import ChapterRequest, RunRequest, ScreenRequest
 from headlight_app.engine.contract import CheckImageRequest, ModelsRequest, OwnModelsRequest, WarmUpRequest
 from headlight_app.explore import contract as explore
-from headlight_app.explore.answers import heads, input_vectors, layer_analysis, neurons, step_code, walkthrough
+from headlight_app.explore.answers import heads, input_vectors, layer_analysis, neurons, step_code, walkthrough, why
 from headlight_app.explore.answers import page as explore_page
 from headlight_app.explore.answers.export import files as explore_files
 from headlight_app.export.answers import files, programs
@@ -69,6 +69,8 @@ _ROWS = (
     _row(explore.LogitAttributionRequest, layer_analysis.answer_logit_attribution),
     _row(explore.InformationFlowRequest, layer_analysis.answer_information_flow),
     _row(explore.HeadAblationRequest, layer_analysis.answer_head_ablation),
+    _row(explore.CellLedgerRequest, why.answer_cell_ledger),
+    _row(explore.HeadRemovalRequest, why.answer_head_removal),
     _row(explore.HeadSearchRequest, layer_analysis.answer_head_search),
     _row(explore.NeuronsRequest, neurons.answer_neurons),
     _row(explore.NeuronRequest, neurons.answer_neuron),

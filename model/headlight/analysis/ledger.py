@@ -259,17 +259,19 @@ def _names(decomposer: StreamDecomposer) -> tuple[str, ...]:
 def _project(
     attention: Attention, linear: nn.Linear, norm: nn.Module, table: Decomposition, bias_row: int, head: int
 ) -> Float[Tensor, "writer head_dim"]:
-    """The queries or keys of one head that the rows of a table give together: projected, limited and normed."""
+    """The queries or keys of one head that the rows of a table give together: projected, normed and limited."""
     head_dim = attention.query.out_features // attention.heads
     channels = slice(head * head_dim, (head + 1) * head_dim)
     of_all_heads = isinstance(norm, AllHeadsNorm)
     rows = slice(None) if of_all_heads else channels
     bias = None if linear.bias is None else linear.bias[rows]
     table = add_to_row(table @ linear.weight[rows].to(table).T, bias, bias_row)
-    if limit := attention.qkv_limit:
-        table = linearize_activation(lambda x: x.clamp(-limit, limit), table, bias_row)
     if isinstance(norm, EachHeadNorm):
         plain = nn.LayerNorm(head_dim, norm.epsilon, elementwise_affine=False)
-        return linearize(plain, table, bias_row) * norm.weight[channels].to(table)
-    normed = linearize(norm, table, bias_row)
-    return normed[:, channels] if of_all_heads else normed
+        table = linearize(plain, table, bias_row) * norm.weight[channels].to(table)
+    else:
+        table = linearize(norm, table, bias_row)
+    table = table[:, channels] if of_all_heads else table
+    if limit := attention.qkv_limit:
+        table = linearize_activation(lambda x: x.clamp(-limit, limit), table, bias_row)
+    return table

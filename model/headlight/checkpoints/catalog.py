@@ -111,7 +111,7 @@ def _import_huggingface_hub() -> ModuleType:
 
 def _why_unusable(names: Iterable[str]) -> str:
     if any(name.endswith(".gguf") for name in names):
-        return "it holds GGUF files, which are quantised for other programs"
+        return "it holds GGUF files, made for other programs"
     return "it holds no config.json with weights beside it"
 
 

@@ -46,10 +46,12 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     "esm": ("bert", "it reads proteins, and embeddings are rescaled where a token is masked"),
     **dict.fromkeys(("chatglm", "glm4v"), ("glm", "its files need programs of their own")),
     **dict.fromkeys(
-        ("clip", "siglip", "siglip2", "blip", "blip-2"), ("vit", "it has a tower for pictures and another")
+        ("clip", "siglip", "siglip2", "blip", "blip-2"), ("vit", "it has one tower for pictures and one for texts")
     ),
-    **dict.fromkeys(("dinov2", "dinov2_with_registers", "dinov3_vit"), ("vit", "it has scaled layers or registers")),
-    **dict.fromkeys(("deit", "beit", "data2vec-vision"), ("vit", "it has further tokens or biases by place")),
+    **dict.fromkeys(
+        ("dinov2", "dinov2_with_registers", "dinov3_vit"), ("vit", "its layers are scaled, or it has register tokens")
+    ),
+    **dict.fromkeys(("deit", "beit", "data2vec-vision"), ("vit", "it has a distillation token, or biases by place")),
     **dict.fromkeys(
         ("swin", "swinv2", "segformer", "convnext", "resnet"), ("vit", "it works on windows or by convolution")
     ),

@@ -183,7 +183,7 @@ def hub_id(folder: str) -> str:
 
 def _open_single_file(path: Path, name: str) -> CheckpointSource:
     if path.suffix == ".gguf":
-        raise CheckpointError(f"{name} is a GGUF file, quantised for other programs; use the original weights.")
+        raise CheckpointError(f"{name} is a GGUF file, made for other programs; open the original model.")
     if path.suffix not in (".pt", ".bin"):
         raise CheckpointError(f"{name} is no checkpoint; name a folder, nanoGPT's ckpt.pt or llama2.c's .bin.")
     values, tensors = read_nanogpt(path, name) if path.suffix == ".pt" else read_llama2c(path, name)
@@ -192,8 +192,6 @@ def _open_single_file(path: Path, name: str) -> CheckpointSource:
 
 def _raise_no_checkpoint(path: Path, name: str) -> CheckpointSource:
     if any(path.glob("*.gguf")):
-        raise CheckpointError(
-            f"{name} holds GGUF files, which are quantised for other programs; use the original weights."
-        )
+        raise CheckpointError(f"{name} holds GGUF files, made for other programs; open the original model.")
     read_json(path / CONFIG, name)
     raise CheckpointError(f"{name} is no checkpoint.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, ClassVar
 
@@ -19,11 +20,15 @@ MAX_INPUT_LENGTH = 5_000  # characters of one input
 
 @dataclass(frozen=True, kw_only=True)
 class Control(ABC):
-    """A control: its title, and the text of the value that it begins with. `kind` says how a page draws it."""
+    """A control: its title, and the text of the value that it begins with. `kind` says how a page draws it.
+
+    `when` ("on=model") names another control and the value with which alone this one has a meaning: else it is hidden.
+    """
 
     kind: ClassVar[str]
     title: str
     default: str
+    when: str = ""
 
     @abstractmethod
     def parse(self, text: str) -> Any:
@@ -138,6 +143,11 @@ class ChoiceControl(Control):
         if text not in self.options:
             raise InputError(f"{self.title} is {shortened(text, 30)!r}; possible are {', '.join(self.options)}.")
         return text
+
+
+def only_when(when: str, controls: Mapping[str, Control]) -> dict[str, Control]:
+    """The controls, shown only with this value of another one."""
+    return {name: replace(control, when=when) for name, control in controls.items()}
 
 
 # What a screen computes: the learner's own numbers, or the same in a trained model.

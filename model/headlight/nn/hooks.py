@@ -169,8 +169,8 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
             edited_in=("feed_forward",),
             edit_sentences=(EditSentence("{place}: {neurons} off", "set", ("d_ff",), 0.0),),
         ),
-        "router_scores": HookPoint(("pos", "expert"), "Router's score of each expert", edited_in=("feed_forward",)),
-        "router_weights": HookPoint(("pos", "expert"), "Each expert's share of a token", edited_in=("feed_forward",)),
+        "router_scores": HookPoint(("pos", "expert"), "Router's score of each expert"),
+        "router_weights": HookPoint(("pos", "expert"), "Each expert's share of a token"),
         "output": HookPoint(
             _RESIDUAL_AXES, "Output, added to the residual stream", edited_in=("attention", "feed_forward")
         ),

@@ -22,7 +22,7 @@ from headlight.rendering.provenance import Provenance, describe_provenance, prov
 from headlight.text.tokenizer import Encoded
 
 NOWHERE = "nowhere"
-NOWHERE_NOTE = "Rows below 1: the column “nowhere” is what a query gives to none of the keys."
+NOWHERE_NOTE = "Rows below 1: the column “nowhere” is what a query gives to no key; the measures are of the rest."
 _GROUPS = {
     "decoder_attention": ("decoder", "self", "Decoder", "text", "text"),
     "cross_attention": ("decoder", "cross", "Cross", "text", "source"),

@@ -1,7 +1,5 @@
 """The programs that Compare, Generate and Positions copy are run as they stand, and find what the pages show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

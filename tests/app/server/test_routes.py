@@ -65,15 +65,18 @@ def test_predictions_are_of_the_whole_vocabulary(client: TestClient) -> None:
 
 
 def test_an_edit_shows_before_and_after(client: TestClient) -> None:
-    plain, _ = ask_route(client, model="next", text="the cat")
+    plain, all_on = ask_route(client, model="next", text="the cat")
     edited, numbers = ask_route(client, model="next", text="the cat", edits=[OFF])
     assert edited["changed"]
     before = {item["id"]: item["before"] for item in edited["predictions"][0]["candidates"]}
     trained = {item["id"]: item["after"] for item in plain["predictions"][0]["candidates"]}
     assert all(before[token] == trained[token] for token in before.keys() & trained.keys())
     count = len(edited["tokens"])
-    head = np.frombuffer(numbers, np.uint8).reshape(2, 4, count, count)[1, 3]
-    assert set(head.ravel()) == {0, 1}
+    codes, faded = (np.frombuffer(part, np.uint8) for part in (numbers[: len(all_on)], numbers[len(all_on) :]))
+    assert set(codes.reshape(2, 4, count, count)[1, 3].ravel()) == {0, 1}
+    assert edited["attention_groups"][0]["faded"] == [[1, 3]]
+    as_trained = np.frombuffer(all_on, np.uint8).reshape(2, 4, count, count)[1, 3]
+    assert (faded == as_trained.ravel()).all(), "a head that is off keeps its pattern behind all others"
     again, _ = ask_route(client, model="next", text="the cat")
     assert again["predictions"] == plain["predictions"], "a later question is untouched"
 
@@ -109,7 +112,7 @@ def test_another_wiring_is_said_to_be_untrained(client: TestClient) -> None:
     meta, _ = ask_route(client, model="next", text="the cat", positional_encoding="learned", masks="none", scale="off")
     (note,) = meta["notes"]
     assert "Learned instead of RoPE (rotary)" in note and "Bidirectional instead of Causal" in note
-    assert "not trained this way" in note and "those of no positional encoding" in note
+    assert "so expect worse answers" in note and "those of no positional encoding" in note
     assert not re.search(r"\brope|\.weight", note)
     assert meta["changed"]
 

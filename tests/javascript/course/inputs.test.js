@@ -101,7 +101,7 @@ test("matrices that share an axis grow together", () => {
     most: 6,
     labels: [],
   }));
-  const common = { kind: /** @type {const} */ ("matrix"), title: "", default: "", switches: false };
+  const common = { kind: /** @type {const} */ ("matrix"), title: "", default: "", when: "", switches: false };
   /** @type {MatrixControl[]} */
   const matrices = [
     { ...common, name: "k", rows: tokens, columns: channels },

@@ -1,7 +1,5 @@
 """The ledger of an attention cell: parts and terms add up to the score, and each part is what its definition says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

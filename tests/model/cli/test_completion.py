@@ -1,7 +1,5 @@
 """A shell completes commands, options and names, by the script that the command prints."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

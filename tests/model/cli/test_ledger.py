@@ -1,7 +1,5 @@
 """`headlight ledger`: the score of a cell as JSON and as a table."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -138,6 +138,9 @@ def test_a_row_says_all_there_is_to_say(path: str) -> None:
     assert all(NAME.fullmatch(part) for part in path.split("/")), "names stand in addresses"
     assert screen.title and 1 <= len(re.findall(r"[.?!](?:\s|$)", screen.lesson)) <= 3
     assert list(inspect.signature(screen.compute).parameters) == list(screen.controls)
+    for control in screen.controls.values():
+        other, _, value = control.when.partition("=")
+        assert not other or screen.controls[other].parse(value) == value, "what hides a control can be chosen"
     assert screen.code and all(inspect.getsource(part) for part in screen.code)
 
 

@@ -1,7 +1,5 @@
 """show(): the attention of any library, cell for cell, and a sentence for what cannot be shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

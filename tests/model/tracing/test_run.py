@@ -23,6 +23,7 @@ from headlight import (
     prediction_positions,
     run,
 )
+from headlight.config_groups import ExpertsConfig
 from headlight.nn.hooks import hook_point_of
 from headlight.tracing.run import MAX_CHARACTERS, encode_input
 from headlight.vision.image import process_image
@@ -62,7 +63,16 @@ def captioner(**others: Any) -> Trace:
     return run(model, toys.masked(), TEXT, source=toys.source(model, ""), **others)
 
 
-RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "image_model": image_model, "captioner": captioner}
+def mixture(**others: Any) -> Trace:
+    """A mixture of three experts."""
+    model = toys.decoder(key_value_heads=2, head_dim=6, value_head_dim=5, d_ff=11, experts=ExpertsConfig(count=3))
+    return run(model, toys.causal(), TEXT, **others)
+
+
+RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "image_model": image_model, "captioner": captioner,
+        "mixture": mixture}  # fmt: skip
+# Hook points that not every model has.
+RARE = {"residual_after_cross", "pixels", "neurons", "router_scores", "router_weights"}
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -72,8 +82,8 @@ def test_every_hook_point_has_its_declared_axes(name: str) -> None:
     source = len(trace.source.ids) if trace.source else text
     sizes = {"d_model": 16, "head": 4, "key_value_head": 2, "head_dim": 6, "value_head_dim": 5, "d_ff": 11}
     sizes |= {"token": trace.config.vocabulary_size, "key_value_head": trace.config.key_value_heads}
-    sizes |= {"color_channel": 3, "pixel_row": 12, "pixel_column": 18}
-    assert {path.rpartition(".")[2] for path in trace.values} >= set(HOOK_POINTS) - {"residual_after_cross", "pixels"}
+    sizes |= {"color_channel": 3, "pixel_row": 12, "pixel_column": 18, "expert": 3}
+    assert {path.rpartition(".")[2] for path in trace.values} >= set(HOOK_POINTS) - RARE
     for path, value in trace.values.items():
         own = source if path.startswith("encoder.") else text
         seen = source if ".cross." in path else own
@@ -82,8 +92,9 @@ def test_every_hook_point_has_its_declared_axes(name: str) -> None:
         assert value.shape == (wanted if (name, path) != ("image_model", "logits") else (2,)), path
 
 
-def test_an_encoder_decoder_and_an_image_model_have_every_hook_point() -> None:
-    assert {path.rpartition(".")[2] for trace in (both(), image_model()) for path in trace.values} == set(HOOK_POINTS)
+def test_an_encoder_decoder_an_image_model_and_a_mixture_have_every_hook_point() -> None:
+    traces = (both(), image_model(), mixture())
+    assert {path.rpartition(".")[2] for trace in traces for path in trace.values} == set(HOOK_POINTS)
 
 
 @pytest.mark.parametrize("name", RUNS)

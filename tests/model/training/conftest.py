@@ -34,29 +34,7 @@ def flags(texts: tuple[Path, Path], tmp_path: Path) -> list[str]:
     """What `headlight train` needs for a run of a second."""
     learn, valid = texts
     return [
-        *(
-            "--text",
-            f"{learn}=2",
-            "--validation",
-            str(valid),
-            "--out",
-            str(tmp_path / "out"),
-            "--vocabulary-size",
-            "300",
-        ),
-        *(
-            "--layers",
-            "1",
-            "--d-model",
-            "32",
-            "--heads",
-            "2",
-            "--context-length",
-            "32",
-            "--batch-size",
-            "8",
-            "--warmup-steps",
-            "5",
-        ),
-        *("--steps", "20", "--evaluate-every", "10", "--device", "cpu", "--precision", "float32"),
+        *f"--text {learn}=2 --validation {valid} --out {tmp_path / 'out'} --vocabulary-size 300".split(),
+        *["--layers", "1", "--d-model", "32", "--heads", "2", "--context-length", "32", "--batch-size", "8", "--warmup-steps", "5"],
+        *["--steps", "20", "--evaluate-every", "10", "--device", "cpu", "--precision", "float32"],
     ]

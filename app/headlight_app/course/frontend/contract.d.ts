@@ -15,6 +15,7 @@ export interface ControlRow {
   name: string;
   title: string;
   default: string;
+  when: string;
 }
 
 /** A table of numbers; with `switches` its cells are 0 or 1. */

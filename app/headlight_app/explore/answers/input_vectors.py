@@ -11,7 +11,6 @@ from headlight.array_types import Float
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding, Positions, Rope
 from headlight.tracing.run import to_numpy
 from headlight_app.contract.reply import Reply
-from headlight_app.explore.answers.layer_analysis import extended_trace
 from headlight_app.explore.contract import InputVectorsAnswer, InputVectorsRequest
 from headlight_app.inference.arrays import pack_arrays
 from headlight_app.inference.resolved_question import resolve
@@ -25,11 +24,10 @@ def answer_input_vectors(request: InputVectorsRequest) -> Reply[InputVectorsAnsw
     """The embeddings of the last tokens as they were computed, and their positions."""
     resolved = resolve(request.question)
     stack = request.stack if request.stack in resolved.config.stacks else resolved.config.stacks[-1]
-    traced = extended_trace(resolved)
-    embedding = traced[f"{stack}.embedding"]
+    embedding = resolved.value(f"{stack}.embedding")
     first = max(len(embedding) - MAX_TOKENS, 0)
     encoding = resolved.model.stack(stack).positional_encoding
-    added = traced.values.get(f"{stack}.position_embedding")
+    added = resolved.value(f"{stack}.position_embedding")
     places, positions = _positions(encoding, torch.arange(len(embedding), device=resolved.model.device), added)
     shapes, numbers = pack_arrays(
         {"embedding": embedding[first:, :MAX_CHANNELS], "positions": positions[first:, :MAX_CHANNELS]}
@@ -40,10 +38,10 @@ def answer_input_vectors(request: InputVectorsRequest) -> Reply[InputVectorsAnsw
 
 @torch.inference_mode()
 def _positions(
-    encoding: PositionalEncoding, ids: Positions, added: np.ndarray | None
+    encoding: PositionalEncoding, ids: Positions, added: np.ndarray
 ) -> tuple[Places, Float[np.ndarray, "pos width"]]:
     """What a positional encoding has for each position, and where it enters."""
-    if added is not None and added.any():
+    if added.any():
         return "added", added
     if isinstance(encoding, Rope):
         return "rotated", to_numpy(encoding.angles(ids).sin())

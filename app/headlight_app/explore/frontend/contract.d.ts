@@ -310,6 +310,49 @@ export interface HeadAblationRequest extends TargetRequest {
   first?: number;
 }
 
+/** A number with the name of what it is of, such as the path of a head. */
+export interface NamedNumber {
+  name: string;
+  value: number;
+}
+
+/** The score of a cell as it enters the softmax; float32 numbers follow, [query writer, key writer]. */
+export interface CellLedgerAnswer {
+  cell: string;
+  score: number;
+  query_writers: string[];
+  key_writers: string[];
+  terms: NamedNumber[];
+}
+
+/** Who wrote the query and the key of a cell of an attention, and what each pair adds to its score. */
+export interface CellLedgerRequest extends QuestionRequest {
+  attention?: string;
+  head?: number;
+  query?: number;
+  key?: number;
+}
+
+/** The logit of an answer before and after; direct effect, responses (largest first) and norms make the difference. */
+export interface HeadRemovalAnswer {
+  position: number;
+  token: number;
+  text: string;
+  before: number;
+  after: number;
+  direct: number;
+  responses: NamedNumber[];
+  norms: number;
+  self_repair: number;
+  repairs_itself: boolean;
+}
+
+/** What becomes of the logit of an answer without a head of an attention. */
+export interface HeadRemovalRequest extends TargetRequest {
+  attention?: string;
+  head?: number;
+}
+
 /** A head that is switched off, and the margin that this leaves. */
 export interface AblatedHead {
   path: string;
@@ -500,6 +543,8 @@ export interface ExploreRoutes {
   logit_attribution: { request: LogitAttributionRequest; answer: LogitAttributionAnswer };
   information_flow: { request: InformationFlowRequest; answer: InformationFlowAnswer };
   head_ablation: { request: HeadAblationRequest; answer: HeadAblationAnswer };
+  cell_ledger: { request: CellLedgerRequest; answer: CellLedgerAnswer };
+  head_removal: { request: HeadRemovalRequest; answer: HeadRemovalAnswer };
   head_search: { request: HeadSearchRequest; answer: HeadSearchAnswer };
   neurons: { request: NeuronsRequest; answer: NeuronsAnswer };
   neuron: { request: NeuronRequest; answer: NeuronAnswer };

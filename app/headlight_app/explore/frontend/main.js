@@ -15,13 +15,14 @@ import { drawMode } from "./first_visit/mode.js";
 import { offerTour } from "./first_visit/tour.js";
 import { drawGallery, listenToGallery } from "./image_gallery.js";
 import { createWayIntoHead } from "./picture/inside_head.js";
+import { clearPicture } from "./picture/picture.js";
 import { drawPresenter, listenToPresenter } from "./presenter.js";
 import { HttpServer } from "./server.js";
 import { shownMask } from "./shown_mask.js";
 import { ExploreState } from "./state.js";
 import { loadTabs } from "./tabs.js";
 import { drawTexts, listenToTexts } from "./texts.js";
-import { createView, drawAnswer, drawChoice, drawProblem } from "./view.js";
+import { createView, drawAnswer, drawAround, drawArrival, drawChoice, drawProblem } from "./view.js";
 
 /** @import { Packed } from "../../ui/frontend/wire.js" */
 /** @import { Choice, ExploreData, ExplorePage, Tab, TraceAnswer } from "./types.js" */
@@ -58,7 +59,7 @@ class Explore {
     this.state = new ExploreState(data.state, data, data.settings);
     this.view = createView(this, place, createAnswerView(this));
     this.#asking = new Questions(data.api);
-    this.server = new HttpServer(data.api, this.state, () => this.view.redraw());
+    this.server = new HttpServer(data.api, this.state, (route) => drawArrival(this, route));
     const { elements } = this.view;
     const isWaiting = () => elements.root.classList.contains("waiting");
     this.#address = new AddressBar(() => this.#linked());
@@ -240,7 +241,9 @@ class Explore {
     this.#width = width;
     fitHeights([this.view.elements.text, this.view.elements.source]);
     clearMeasurements(this);
+    clearPicture(this);
     this.view.redraw();
+    drawAround(this);
   }
 }
 

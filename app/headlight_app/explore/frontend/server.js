@@ -22,7 +22,7 @@ export class HttpServer {
 
   /**
    * @param {string} api address of the routes @param {ExploreState} state
-   * @param {() => void} onArrival something that `get` was asked for is here
+   * @param {(route: string) => void} onArrival what `get` was asked of a route is here
    */
   constructor(api, state, onArrival) {
     this.api = api;
@@ -103,7 +103,7 @@ export class HttpServer {
         () => {}, // the question on the screen says so
       );
       entry.found = { meta, numbers: meta.error ? new Float32Array() : readFloats(buffer, start) };
-      if (answer === this.#state.latestAnswer) this.#onArrival();
+      if (answer === this.#state.latestAnswer) this.#onArrival(route);
     } catch {
       known.delete(key); // asked again with the next change
     }

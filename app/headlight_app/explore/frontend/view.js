@@ -10,7 +10,7 @@ import { drawEdits } from "./edits/edit_list.js";
 import { drawPicture } from "./picture/picture.js";
 import { announcePrediction } from "./prediction/announcement.js";
 import { drawWhy } from "./prediction/why.js";
-import { drawActiveTab, markActiveTab } from "./tabs.js";
+import { activeTab, drawActiveTab, markActiveTab } from "./tabs.js";
 import { drawTerms } from "./terms.js";
 
 /** @import { ExploreElements, ExplorePage, ExploreView, Tab } from "./types.js" */
@@ -24,10 +24,7 @@ export function createView(page, place, answerView) {
     ),
     redraw: (fresh = false) => {
       drawActiveTab(page, fresh);
-      if (!page.state.latestAnswer) return;
-      drawPicture(page);
-      drawWhy(page);
-      answerView?.draw(page, fresh);
+      if (page.state.latestAnswer) answerView?.draw(page, fresh);
     },
     markPointer: () => {
       markActiveTab(page);
@@ -95,7 +92,25 @@ export function drawAnswer(page) {
   drawPredictions(page);
   drawEdits(page);
   page.view.redraw(true);
+  drawAround(page);
   markPainted(page);
+}
+
+/** What stands around the open panel: the picture above it, and beside it why the answer leads. @param {ExplorePage} page */
+export function drawAround(page) {
+  if (!page.state.latestAnswer) return;
+  drawPicture(page);
+  drawWhy(page);
+}
+
+/**
+ * Something that was asked about the answer is here: only what shows it is drawn anew.
+ * @param {ExplorePage} page @param {string} route
+ */
+export function drawArrival(page, route) {
+  const readers = { input_vectors: "tokens", logit_attribution: "layers" }[route];
+  if (readers) drawAround(page);
+  if (!readers || activeTab(page) === readers) page.view.redraw();
 }
 
 /** What can be shown anew without the server: the open tab, and the edits in force. @param {ExplorePage} page */
@@ -104,6 +119,7 @@ export function drawChoice(page) {
   drawEdits(page);
   markTarget(page);
   page.view.redraw();
+  drawAround(page);
 }
 
 /** Under each token its number in the vocabulary, where somebody wishes. @param {ExplorePage} page */

@@ -135,7 +135,9 @@ PROJECTIONS = Screen(
     controls={
         "target": MatrixControl(title="X: the tokens that ask", default="1,0;0,1;1,1", rows=ASKING, columns=CHANNELS),
         "memory": ChoiceControl(title="Y", default="self", options=MEMORIES),
-        "source": MatrixControl(title="The other sequence", default="1,0;0,1;1,1;-1,1", rows=SOURCE, columns=CHANNELS),
+        "source": MatrixControl(
+            title="The other sequence", default="1,0;0,1;1,1;-1,1", rows=SOURCE, columns=CHANNELS, when="memory=cross"
+        ),
         "w_q": MatrixControl(title="W_Q", default="2,0;0,1", rows=CHANNELS, columns=HEAD_CHANNELS),
         "w_k": MatrixControl(title="W_K", default="0,1;1,0", rows=CHANNELS, columns=HEAD_CHANNELS),
         "w_v": MatrixControl(title="W_V", default="1,0;0,1", rows=CHANNELS, columns=VALUE_CHANNELS),

@@ -8,7 +8,7 @@ from torch import Tensor
 from headlight.array_types import Bool, Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.attention import attend
-from headlight.course.controls import ON, Axis, MatrixControl, ModelControl, NumberControl, TextControl
+from headlight.course.controls import ON, Axis, MatrixControl, ModelControl, NumberControl, TextControl, only_when
 from headlight.course.pictures import (
     LinesPicture,
     PointsPicture,
@@ -156,14 +156,24 @@ AVERAGES = Screen(
     ),
     controls={
         "on": ON,
-        "queries": MatrixControl(title="Queries", default="1,0;0,1;1,1;0,0", rows=TOKENS, columns=CHANNELS),
-        "keys": MatrixControl(title="Keys", default="2,0;0,2;-1,1;1,-1", rows=TOKENS, columns=CHANNELS),
-        "values": MatrixControl(
-            title="Values (points in the plane)", default="0,0;4,0;4,3;1,4", rows=TOKENS, columns=PLANE
+        **only_when(
+            "on=numbers",
+            {
+                "queries": MatrixControl(title="Queries", default="1,0;0,1;1,1;0,0", rows=TOKENS, columns=CHANNELS),
+                "keys": MatrixControl(title="Keys", default="2,0;0,2;-1,1;1,-1", rows=TOKENS, columns=CHANNELS),
+                "values": MatrixControl(
+                    title="Values (points in the plane)", default="0,0;4,0;4,3;1,4", rows=TOKENS, columns=PLANE
+                ),
+                "times": NumberControl(title="Layers", default="8", low=1, high=30, whole=True),
+            },
         ),
-        "times": NumberControl(title="Layers", default="8", low=1, high=30, whole=True),
-        "model": ModelControl(default="stories-causal"),
-        "text": TextControl(title="Sentence", default="Once upon a time there was a little girl"),
+        **only_when(
+            "on=model",
+            {
+                "model": ModelControl(default="stories-causal"),
+                "text": TextControl(title="Sentence", default="Once upon a time there was a little girl"),
+            },
+        ),
     },
     compute=averages,
     formulas=(

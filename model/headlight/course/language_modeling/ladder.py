@@ -192,13 +192,17 @@ LADDER = Screen(
     ),
     controls={
         "on": ChoiceControl(title="Models", default="here", options=MODELS),
-        "text": TextControl(title="Text to learn", default=small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6),
-        "steps": NumberControl(title="Steps", default="200", low=LAST, high=600, step=20, whole=True),
+        "text": TextControl(
+            title="Text to learn", when="on=here", default=small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6
+        ),
+        "steps": NumberControl(title="Steps", when="on=here", default="200", low=LAST, high=600, step=20, whole=True),
         "seed": SeedControl(default="2"),  # by which the models without a mask learn to look ahead early
-        "sentence": TextControl(title="Sentence, for the shipped ones", default=SENTENCE),
-        "beginning": TextControl(title="Beginning that they continue", default="Once upon a time"),
-        "temperature": NumberControl(title="Temperature", default="0.8", low=0.0, high=2.0, step=0.1),
-        "rung": ChoiceControl(title="Token by token", default="ladder-2-positions", options=SHIPPED),
+        "sentence": TextControl(title="Sentence", when="on=shipped", default=SENTENCE),
+        "beginning": TextControl(title="Beginning that they continue", when="on=shipped", default="Once upon a time"),
+        "temperature": NumberControl(
+            title="Temperature", when="on=shipped", default="0.8", low=0.0, high=2.0, step=0.1
+        ),
+        "rung": ChoiceControl(title="Token by token", when="on=shipped", default="ladder-2-positions", options=SHIPPED),
     },
     compute=ladder,
     formulas=(r"\mathrm{FFN}(x) = \max(0, x W_1 + b_1) W_2 + b_2", r"x \leftarrow x + f(\mathrm{LN}(x))"),

@@ -119,8 +119,8 @@ ORDER = Screen(
         "order": ChoiceControl(
             title="The other order", default="typed", options={"typed": "As typed", "drawn": "Drawn at random"}
         ),
-        "other": TextControl(title="Typed", default="dog chased cat"),
-        "seed": SeedControl(),
+        "other": TextControl(title="Typed", default="dog chased cat", when="order=typed"),
+        "seed": SeedControl(when="order=drawn"),
     },
     compute=two_orders,
     formulas=(r"f(X_{\pi}) = f(X)_{\pi}", r"\mathrm{mean}\,f(X_{\pi}) = \mathrm{mean}\,f(X)"),

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.attention import HeadValues, attend
-from headlight.course.controls import ON, Axis, MatrixControl, NumberControl
+from headlight.course.controls import ON, Axis, MatrixControl, NumberControl, only_when
 from headlight.course.pictures import LinesPicture, MatrixPicture, TablePicture, Verdict, row
 from headlight.course.questions import ask_largest, ask_number
 from headlight.course.screen import Answer, Screen, StateFields, link
@@ -100,7 +100,7 @@ FUNCTIONS = Screen(
         "attention leaves out the exponential: queries and keys are made positive, and their products are the "
         "shares. In all three a row adds up to 1; what a model loses with each, a trained head shows."
     ),
-    controls={"on": ON, **HEAD, **MODEL_CONTROLS},
+    controls={"on": ON, **only_when("on=numbers", HEAD), **only_when("on=model", MODEL_CONTROLS)},
     compute=functions,
     formulas=tuple(function.formula for function in ATTENTION_FUNCTIONS.values()),
     code=(head_weights, SoftmaxAttention, HardmaxAttention, LinearAttention),
@@ -141,7 +141,7 @@ def _at_temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: fl
             MatrixPicture(title="The plain mean is", values=uniform, column_axis="value channel"),
             title=f"At temperature {temperature:g}",
             question=ask_number(
-                f"What is divided by the temperature is the score. How large is that of key {TOKENS.label(0)} then?",
+                f"What goes into the softmax for key {TOKENS.label(0)}, at temperature {temperature:g}?",
                 float(query[0] @ keys[0]) / temperature,
                 (float(query[0] @ keys[0]) * temperature, "Scores are divided by the temperature, not multiplied."),
                 (float(query[0] @ keys[0]), "That is the score before it is divided by the temperature."),
@@ -183,11 +183,16 @@ TEMPERATURE = Screen(
     ),
     controls={
         "on": ON,
-        "query": MatrixControl(title="Query", default="1,0.5", rows=ONE, columns=CHANNELS),
-        "keys": MatrixControl(title="Keys", default="2,0;0,2;-1,1", rows=TOKENS, columns=CHANNELS),
-        "values": HEAD["values"],
+        **only_when(
+            "on=numbers",
+            {
+                "query": MatrixControl(title="Query", default="1,0.5", rows=ONE, columns=CHANNELS),
+                "keys": MatrixControl(title="Keys", default="2,0;0,2;-1,1", rows=TOKENS, columns=CHANNELS),
+                "values": HEAD["values"],
+            },
+        ),
         "temperature": NumberControl(title="Temperature", default="0.5", low=0.05, high=20, step=0.05),
-        **MODEL_CONTROLS,
+        **only_when("on=model", MODEL_CONTROLS),
     },
     compute=temperature,
     formulas=(r"a_{ij} = \mathrm{softmax}_j(s_{ij} / T)",),

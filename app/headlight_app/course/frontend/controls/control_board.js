@@ -45,6 +45,11 @@ export class ControlBoard {
   draw(texts) {
     this.#texts = texts;
     for (const [name, control] of this.#drawn) control.draw(texts[name]);
+    for (const { name, when } of this.#controls) {
+      const [other, value] = when.split("=");
+      const { element } = /** @type {Drawn} */ (this.#drawn.get(name));
+      element.hidden = when !== "" && texts[other] !== value;
+    }
     this.#reset.hidden = this.#controls.every(({ name, default: begins }) => texts[name] === begins);
   }
 

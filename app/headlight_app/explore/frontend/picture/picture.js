@@ -3,6 +3,7 @@
 import { paintCodes, weightColours } from "../../../ui/frontend/charts/colours.js";
 import { createTrack } from "../../../ui/frontend/charts/track.js";
 import {
+  blit,
   createElement,
   formatPercent,
   hidpiContext,
@@ -41,7 +42,11 @@ const NAMES = { input: "tokens → vectors + positions", prediction: "prediction
 const memory = remembered((/** @type {ExplorePage} */ _) => ({
   shape: "",
   drawn: /** @type {Drawn[]} */ ([]),
+  /** How wide it is: measured once, since amid drawing the browser would lay out all of the page to say it. */
+  width: 0,
   stamp: document.createElement("canvas"),
+  /** On the page itself each font that is set would first lay out all that has changed. */
+  paper: document.createElement("canvas"),
 }));
 
 /** @param {ExplorePage} page */
@@ -51,9 +56,10 @@ export function drawPicture(page) {
   const rows = pictureRows(answer.attention_groups, catalogue.has_feed_forward, choice.layer);
   picture.hidden = !rows.length;
   if (!rows.length) return;
+  memory(page).width ||= picture.clientWidth;
   const shape = JSON.stringify([
     rows,
-    picture.clientWidth <= SIZES[0].most,
+    memory(page).width <= SIZES[0].most,
     answer.attention_groups.map(({ heads }) => heads),
   ]);
   if (memory(page).shape !== shape) buildPicture(page, rows);
@@ -62,6 +68,11 @@ export function drawPicture(page) {
   for (const one of drawn) drawPart(page, one);
   const stop = drawn.find(({ button }) => button.hasAttribute("aria-current") && !button.disabled) ?? drawn[0];
   for (const { button } of drawn) button.tabIndex = button === stop.button ? 0 : -1;
+}
+
+/** The window or the arrangement is another one. @param {ExplorePage} page */
+export function clearPicture(page) {
+  memory(page).width = 0;
 }
 
 /** @param {ExplorePage} page @param {Row[]} rows */
@@ -186,8 +197,8 @@ export function tokensOf(page, stack) {
 
 /** @param {ExplorePage} page */
 function sizesOf(page) {
-  const { clientWidth } = page.view.elements.modelPicture;
-  return SIZES.find(({ most }) => clientWidth <= most) ?? SIZES[SIZES.length - 1];
+  const { width } = memory(page);
+  return SIZES.find(({ most }) => width <= most) ?? SIZES[SIZES.length - 1];
 }
 
 /** @param {ExplorePage} page @param {AttentionGroup} group */
@@ -203,7 +214,8 @@ function drawHeads(page, part, canvas) {
   const { edits, layer, head } = page.state.choice;
   const { columns, rows, size, gap } = layoutOf(page, group);
   const { raised, beam, quiet } = currentStyle(page);
-  const context = hidpiContext(canvas, columns * (size + gap) - gap, rows * (size + gap) - gap);
+  const { paper } = memory(page);
+  const context = hidpiContext(paper, columns * (size + gap) - gap, rows * (size + gap) - gap);
   context.imageSmoothingEnabled = false;
   const ink = weightColours(gridHigh(page, group));
   const { stamp } = memory(page);
@@ -223,6 +235,7 @@ function drawHeads(page, part, canvas) {
     context.lineWidth = 2;
     context.strokeRect(x + 1, y + 1, size - 2, size - 2);
   }
+  blit(paper, canvas);
 }
 
 /** @param {CanvasRenderingContext2D} context @param {string} ink @param {number} x @param {number} y @param {number} size */
@@ -245,7 +258,8 @@ function drawInput(page, { stack }, canvas) {
   const lines = shown + (first ? 1 : 0);
   const { tokens: words, vector, positions } = sizesOf(page);
   const width = words + GAP + vector + GAP + positions;
-  const context = hidpiContext(canvas, width, lines * INPUT.line);
+  const { paper } = memory(page);
+  const context = hidpiContext(paper, width, lines * INPUT.line);
   context.font = `11px ${font}`;
   context.textBaseline = "middle";
   context.textAlign = "right";
@@ -267,6 +281,7 @@ function drawInput(page, { stack }, canvas) {
       drawStrip(context, strip, position - vectors.first, [x, y + 1, wide, INPUT.line - 2]);
     });
   }
+  blit(paper, canvas);
 }
 
 /** @param {ExplorePage} page @param {HTMLElement} button */

@@ -9,7 +9,11 @@ import { remembered } from "../../../ui/frontend/state/memory.js";
 
 const SOON = 60; // milliseconds without a letter before vectors are asked for
 const LEVELS = 255;
-const PIXELS = Array.from({ length: LEVELS + 1 }, (_, level) => colour(level / LEVELS, PURPLE_ORANGE));
+/** The pixel of each level, as image data has it; red is the lowest byte. */
+const PIXELS = Uint32Array.from({ length: LEVELS + 1 }, (_, level) => {
+  const [red, green, blue] = colour(level / LEVELS, PURPLE_ORANGE);
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+});
 
 /** Numbers as rows, with the canvas that shows each as a pixel. @typedef {{ rows: number, width: number, numbers: Float32Array, most: number, canvas: HTMLCanvasElement }} Strips */
 /** @typedef {Pick<InputVectorsAnswer, "first" | "title" | "places"> & { embedding: Strips, positions: Strips }} InputVectors */
@@ -49,10 +53,11 @@ function createStrips(numbers, rows, width) {
   [canvas.width, canvas.height] = [width, rows];
   const context = context2d(canvas);
   const image = context.createImageData(width, rows);
-  numbers.forEach((number, place) => {
-    const share = Math.min(Math.max(number / most, -1), 1);
-    image.data.set([...PIXELS[Math.round(((share + 1) / 2) * LEVELS)], 255], 4 * place);
-  });
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let place = 0; place < rows * width; place++) {
+    const share = Math.min(Math.max(numbers[place] / most, -1), 1);
+    pixels[place] = PIXELS[Math.round(((share + 1) / 2) * LEVELS)];
+  }
   context.putImageData(image, 0, 0);
   return { rows, width, numbers, most, canvas };
 }

@@ -9,7 +9,7 @@ import { componentName } from "../layers/logit_attribution.js";
 /** @import { ComponentAnswer, ExplorePage } from "../types.js" */
 /** @typedef {{ part: ComponentAnswer, value: number }} Reason */
 
-const PAUSE = 250; // milliseconds without a letter
+const PAUSE = 900; // milliseconds without a letter
 const LISTED = 4;
 
 /**

@@ -21,8 +21,8 @@ const [THIN, THICKER] = [0.045, 0.3]; // of a line, and what full strength adds,
  * @param {TokenColumn[]} sides @param {Box} box @param {{ step: number, size: number }} sizes @returns {ConnectionsLayout}
  */
 export function layoutConnections(sides, { x, y, width }, { step, size }) {
-  const [left, right] = sides.map(({ names }) =>
-    Math.min(longestName(names.map(inlineText), size) + PADDING * size, width * MOST_NAMES),
+  const [left, right] = sides.map(({ title, names }) =>
+    Math.min(longestName([title, ...names.map(inlineText)], size) + PADDING * size, width * MOST_NAMES),
   );
   return { x, width, left: x + left, right: x + width - right, top: y + 2 * size, step, size };
 }

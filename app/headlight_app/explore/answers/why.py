@@ -1,0 +1,59 @@
+"""Why a head looks there, and what follows without it: the ledger of a cell, and the removal of a head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headlight.analysis import head_removal, ledger
+from headlight_app.contract.reply import Reply
+from headlight_app.explore.answers.layer_analysis import answer_text, target_answer
+from headlight_app.explore.contract import (
+    CellLedgerAnswer,
+    CellLedgerRequest,
+    HeadRemovalAnswer,
+    HeadRemovalRequest,
+    NamedNumber,
+)
+from headlight_app.inference.resolved_question import resolve
+
+
+def answer_cell_ledger(request: CellLedgerRequest) -> Reply[CellLedgerAnswer]:
+    """Who wrote the query and the key of a cell, and what each pair adds to its score."""
+    resolved = resolve(request.question)
+    cell = ledger.Cell(request.attention, request.head, request.query, request.key)
+    found = ledger.cell_ledger(resolved.model, resolved.trace_of(*ledger.KEEP), cell)
+    answer = CellLedgerAnswer(
+        cell=str(cell),
+        score=found.score,
+        query_writers=found.query_writers,
+        key_writers=found.key_writers,
+        terms=_named(found.terms.items()),
+    )
+    return Reply(answer, found.parts.astype("<f4").tobytes())
+
+
+def answer_head_removal(request: HeadRemovalRequest) -> Reply[HeadRemovalAnswer]:
+    """What becomes of the logit of an answer without a head."""
+    resolved = resolve(request.question)
+    position, token, _ = target_answer(resolved, request.query, request.token)
+    trace = resolved.trace_of(*head_removal.KEEP)
+    found = head_removal.remove_head(resolved.model, trace, request.attention, request.head, position, token)
+    responses = sorted(found.responses.items(), key=lambda response: -abs(response[1]))
+    return Reply(
+        HeadRemovalAnswer(
+            position=position,
+            token=token,
+            text=answer_text(trace, resolved.tokenizer, token),
+            before=found.before,
+            after=found.after,
+            direct=found.direct,
+            responses=_named(responses),
+            norms=found.norms,
+            self_repair=found.self_repair,
+            repairs_itself=found.repairs_itself,
+        )
+    )
+
+
+def _named(numbers: Iterable[tuple[str, float]]) -> tuple[NamedNumber, ...]:
+    return tuple(NamedNumber(name=name, value=value) for name, value in numbers)
