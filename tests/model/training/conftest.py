@@ -35,6 +35,6 @@ def flags(texts: tuple[Path, Path], tmp_path: Path) -> list[str]:
     learn, valid = texts
     return [
         *f"--text {learn}=2 --validation {valid} --out {tmp_path / 'out'} --vocabulary-size 300".split(),
-        *["--layers", "1", "--d-model", "32", "--heads", "2", "--context-length", "32", "--batch-size", "8", "--warmup-steps", "5"],
-        *["--steps", "20", "--evaluate-every", "10", "--device", "cpu", "--precision", "float32"],
+        *"--layers 1 --d-model 32 --heads 2 --context-length 32 --batch-size 8 --warmup-steps 5".split(),
+        *"--steps 20 --evaluate-every 10 --device cpu --precision float32".split(),
     ]
