@@ -33,8 +33,6 @@ def texts(tmp_path: Path) -> tuple[Path, Path]:
 def flags(texts: tuple[Path, Path], tmp_path: Path) -> list[str]:
     """What `headlight train` needs for a run of a second."""
     learn, valid = texts
-    return [
-        *f"--text {learn}=2 --validation {valid} --out {tmp_path / 'out'} --vocabulary-size 300".split(),
-        *"--layers 1 --d-model 32 --heads 2 --context-length 32 --batch-size 8 --warmup-steps 5".split(),
-        *"--steps 20 --evaluate-every 10 --device cpu --precision float32".split(),
-    ]
+    files = f"--text {learn}=2 --validation {valid} --out {tmp_path / 'out'} --vocabulary-size 300"
+    sizes = "--layers 1 --d-model 32 --heads 2 --context-length 32 --batch-size 8 --warmup-steps 5"
+    return f"{files} {sizes} --steps 20 --evaluate-every 10 --device cpu --precision float32".split()
