@@ -1,7 +1,6 @@
 """A small world to train in: one text of a few words, and a model that learns it in seconds."""
 
 import random
-import shlex
 from pathlib import Path
 
 import pytest
@@ -35,5 +34,5 @@ def flags(texts: tuple[Path, Path], tmp_path: Path) -> list[str]:
     """What `headlight train` needs for a run of a second."""
     learn, valid = texts
     files = f"--text {learn}=2 --validation {valid} --out {tmp_path / 'out'} --vocabulary-size 300"
-    shape = "--layers 1 --d-model 32 --heads 2 --context-length 32 --batch-size 8 --warmup-steps 5"
-    return shlex.split(f"{files} {shape} --steps 20 --evaluate-every 10 --device cpu --precision float32")
+    sizes = "--layers 1 --d-model 32 --heads 2 --context-length 32 --batch-size 8 --warmup-steps 5"
+    return f"{files} {sizes} --steps 20 --evaluate-every 10 --device cpu --precision float32".split()

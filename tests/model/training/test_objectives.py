@@ -12,7 +12,12 @@ from headlight.errors import DataError
 from headlight.text.tokenizer import Tokenizer
 from headlight.text.tokenizer_training import MASKED_SPECIAL_TOKENS, train_tokenizer
 from headlight.training.objectives.batch import IGNORE_INDEX
-from headlight.training.objectives.texts import CausalLanguageModeling, MaskedLanguageModeling, sampling_probabilities
+from headlight.training.objectives.texts import (
+    CausalLanguageModeling,
+    MaskedLanguageModeling,
+    TokenMasker,
+    sampling_probabilities,
+)
 from headlight.training.train_step import cross_entropy
 from tests.model.training.conftest import story
 
@@ -209,3 +214,11 @@ def test_a_segment_begins_without_the_space_before_its_first_word(tmp_path: Path
         tokenizer.token_text(int(row[at + 1])) for row in ids for at in (row[:-1] == tokenizer.start_id).nonzero()
     }
     assert firsts == {"A"}
+
+
+def test_without_a_final_rate_as_many_tokens_are_masked_to_the_end(
+    masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
+) -> None:
+    for options, rates in (({}, {0.15}), ({"mask_rate": 0.4}, {0.4}), ({"final_mask_rate": 0.0}, {0.15})):
+        masker = TokenMasker.from_options(masked[1], options)
+        assert {masker.rate(factor) for factor in (0.0, 0.5, 1.0)} == rates
