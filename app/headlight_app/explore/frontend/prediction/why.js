@@ -1,6 +1,6 @@
 // Why the likeliest answer leads the second: the parts whose direct contributions to the two logits differ most.
 
-import { formatSigned } from "../../../ui/frontend/charts/charts.js";
+import { formatShort } from "../../../ui/frontend/charts/charts.js";
 import { createElement, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { componentName } from "../layers/logit_attribution.js";
@@ -56,9 +56,10 @@ function whyParts(page, first, second, { largest }) {
     `It is ${times >= 10 ? Math.round(times) : times.toFixed(1)} times as likely; `,
     most ? `${partName(most.part)} speaks for it most.` : "no single part speaks for it.",
   );
+  const unit = createElement("p", "quiet", "Largest parts of the difference of the two logits:");
   const list = createElement("ol", "reasons");
   list.append(...largest.map((reason) => createReason(page, reason)));
-  return [title, sentence, list];
+  return [title, sentence, unit, list];
 }
 
 /** @param {ComponentAnswer} part */
@@ -73,7 +74,7 @@ function createReason(page, { part, value }) {
   const row = createElement("li");
   const name = createElement("button", "name", partName(part).replace("the network", "network"));
   name.onclick = () => page.change(part.kind === "feed_forward" ? networkChoice(part) : headChoice(page, part));
-  row.append(name, createElement("b", value > 0 ? "for" : "against", formatSigned(value)));
+  row.append(name, createElement("b", value > 0 ? "for" : "against", formatShort(value)));
   return row;
 }
 
