@@ -81,7 +81,8 @@ def test_a_resumed_run_is_exactly_an_uninterrupted_one(choice: str, flags: list[
         "wordpiece" if masked else "bpe", [story(1)], 300, MASKED_SPECIAL_TOKENS if masked else CAUSAL_SPECIAL_TOKENS
     )
     tokenizer.save(tmp_path / "tokenizer")  # the library's WordPiece training breaks ties at random
-    flags = [*flags, *CHOICES[choice], "--tokenizer", str(tmp_path / "tokenizer")]
+    size = flags.index("--vocabulary-size")  # of a tokenizer that would be trained
+    flags = [*flags[:size], *flags[size + 2 :], *CHOICES[choice], "--tokenizer", str(tmp_path / "tokenizer")]
     whole = start_run(flags, tmp_path / "whole")
     assert whole.train()
     train_until(start_run(flags, tmp_path / "halves"), 13)
