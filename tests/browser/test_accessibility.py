@@ -48,7 +48,7 @@ PLACES = {
     "logit lens": Place("/", "tab=layers", ".logit_lens td button"),
     "logit attribution": Place("/", "tab=layers&analysis=logit_attribution", ".ranked li"),
     "neurons": Place("/", "tab=layers&analysis=logit_attribution&neuron=5", ".lit bdi"),
-    "vectors": Place("/", "tab=tokens", '[data-testid="tab-tokens"] canvas'),
+    "vectors": Place("/", "tab=tokens", '[data-testid="vectors-canvas"]'),
     "classify": Place("/tasks", "model=sentiment", '[data-testid="class-tokens"] .chip'),
     "tag": Place("/tasks", "model=entities", '[data-testid="tagged"] .chip'),
     "sort": Place("/tasks", "model=sort", '[data-testid="sort-verdict"]:not(:empty)'),
