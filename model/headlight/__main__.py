@@ -2,4 +2,5 @@
 
 from runpy import run_module
 
-run_module("headlight.cli", run_name="__main__")
+if __name__ == "__main__":
+    run_module("headlight.cli", run_name="__main__")
