@@ -16,7 +16,7 @@ from headlight_app.contract.reply import Reply
 from headlight_app.contract.sampling import MAX_SEED, Sampling
 from headlight_app.generate.contract import GenerateAnswer, ReadTokens, StepAnswer
 from headlight_app.inference.open_models import open_checkpoint
-from headlight_app.inference.prefix_cache import PrefixCache
+from headlight_app.inference.prefix_cache import PrefixCache, prefix_cache
 from headlight_app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
 from tests.app.asking import ask_worker
 from tests.app.conftest import CONTEXT
@@ -57,6 +57,7 @@ def steps(count: int, **body: Any) -> list[StepAnswer]:
 
 
 def test_steps_are_those_of_generate() -> None:
+    prefix_cache.cache_clear()  # another test may have asked about this text
     model, tokenizer = open_checkpoint("next").model, open_checkpoint("next").tokenizer
     rule = {"temperature": 0.7, "top_k": 20, "top_p": 0.9, "seed": 4}
     made = steps(6, model="next", text=TEXT, sampling=rule)
