@@ -211,7 +211,7 @@ def test_on_a_shared_server_one_searches_and_opens_only_what_is_offered(
     expect(cards(page)).to_have_count(len(offered))
     expect(page.get_by_text("up to 30 MB")).to_be_visible()
     expect(page.get_by_text("Path or id")).to_have_count(0)
-    expect(cards(page).last).to_contain_text("copy-7: its config says model_type 'mamba'")
+    expect(cards(page).last).to_contain_text("copy-7: mamba does not open: it has no attention")
     card(page, "copy-1").get_by_role("button", name="Model card").click()  # no sidebar lies over it
     expect(page.get_by_role("dialog")).to_contain_text("It reads.")
     page.keyboard.press("Escape")
