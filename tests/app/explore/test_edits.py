@@ -30,7 +30,7 @@ def test_edits_of_every_kind_are_documented() -> None:
     }
 
 
-@pytest.mark.parametrize("edit", DOCUMENTED)
+@pytest.mark.parametrize("edit", [edit for edit in DOCUMENTED if "=from:" not in edit])  # a patch needs a run beside it
 def test_a_documented_edit_is_compared_with_the_model_as_trained(edit: str) -> None:
     meta, _ = ask_worker("trace", model="stories-causal", text=TEXT, edits=[edit])
     plain, _ = ask_worker("trace", model="stories-causal", text=TEXT)
