@@ -33,12 +33,13 @@ LONGEST_PAUSE = 0.15  # seconds between two actions
 ACTION_PATIENCE = 300  # milliseconds; what is covered or has gone by then was no action
 QUIET = 0.6  # seconds without a change: the address follows a choice after 0.3
 
-# What a person may use now, without what is Streamlit's own and without files, devices and minutes of work.
+# What a person may use now, without controls of Streamlit, files, devices, minutes of work, and the browser's own mode.
 CONTROLS = """() => {
   const found = [];
   const kinds = "button, select:has(option:not(:disabled)), "
     + "input, textarea, summary, [role=gridcell], [data-testid=stPageLink-NavLink]";
   const others = "[type=file], .run, [data-testid=export-menu] *, .modebar-btn, [data-testid=stSelectbox] *, "
+    + "[data-testid=mode] *, "
     + "[data-testid=stFileUploader] *, [data-testid=stBaseButton-secondary], [aria-label=Fullscreen], "
     + "[data-testid=stExpandSidebarButton], [data-testid=stSidebar] [data-testid=stBaseButton-headerNoPadding]";
   const seek = (root) => {

@@ -238,7 +238,7 @@ p { margin: 0; }
 .token { font-weight: 600; unicode-bidi: isolate; white-space: pre; }
 
 .term { font-size: 12px; color: var(--quiet); }
-.term a { color: inherit; text-decoration: underline dotted; text-underline-offset: 3px; margin-right: 8px; }
+.term a { display: inline-block; padding: 4px 0; min-height: 24px; color: inherit; text-decoration: underline dotted; text-underline-offset: 3px; margin-right: 8px; }
 .term a:hover { color: var(--ink); }
 
 /* the sentence */

@@ -53,8 +53,9 @@ class ModelVariant {
   /** @param {VariantData} data @param {(name: string, value: unknown) => void} tell */
   update(data, tell) {
     this.#tell = tell;
+    const isOther = data.model !== this.#data.model; // whose first run knows nothing of what was chosen before it
     this.#data = data;
-    const behind = Date.now() < this.#until && (data.serial < this.#awaited || data.turn < this.#turn);
+    const behind = !isOther && Date.now() < this.#until && (data.serial < this.#awaited || data.turn < this.#turn);
     if (!behind) this.#variant = { ...data.variant };
     this.#draw();
   }

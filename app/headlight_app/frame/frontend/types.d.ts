@@ -13,6 +13,7 @@ export interface VariantField {
 
 /** What Streamlit says. */
 export interface VariantData {
+  model: string;
   fields: VariantField[];
   /** One sentence on each part. */
   terms: Record<string, Term>;

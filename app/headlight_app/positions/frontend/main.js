@@ -78,6 +78,7 @@ class PositionsPage {
       this.#panels = [];
       this.#root.dataset.drawn = asked;
       this.#draw();
+      this.#export.menu.relist();
     } catch (error) {
       if (asked === this.#asked) this.#charts.replaceChildren(createElement("p", "problem", failureText(error)));
     }

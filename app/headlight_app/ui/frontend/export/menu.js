@@ -82,6 +82,11 @@ export class ExportMenu {
     find(menu, "button").focus();
   }
 
+  /** Lists the choices again where the menu was opened before the answer was there. */
+  relist() {
+    if (!this.#elements.menu.hidden) this.#list();
+  }
+
   async #list() {
     try {
       await this.#opened();
