@@ -388,6 +388,20 @@ class LogitAttributionRequest(TargetRequest[LogitAttributionAnswer], frozen=True
     route: ClassVar[str] = "logit_attribution"
 
 
+class LogitDifferenceAnswer(Answer, frozen=True, kw_only=True):
+    """The contribution of each component to the logit of one answer, less that to the logit of another."""
+
+    components: tuple[ComponentAnswer, ...]
+
+
+class LogitDifferenceRequest(TargetRequest[LogitDifferenceAnswer], frozen=True, kw_only=True):
+    """The contribution of each part to the lead of one answer over another."""
+
+    route: ClassVar[str] = "logit_difference"
+
+    other: NumberOrUnset = -1
+
+
 class InformationFlowAnswer(Answer, frozen=True, kw_only=True):
     """The shape of the edges: layer, kind, target, source, share, and the largest heads with their shares."""
 

@@ -67,6 +67,7 @@ _ROWS = (
     _row(explore.ResidualNormsRequest, layer_analysis.answer_residual_norms),
     _row(explore.NegativeLogLikelihoodRequest, layer_analysis.answer_negative_log_likelihood),
     _row(explore.LogitAttributionRequest, layer_analysis.answer_logit_attribution),
+    _row(explore.LogitDifferenceRequest, why.answer_logit_difference),
     _row(explore.InformationFlowRequest, layer_analysis.answer_information_flow),
     _row(explore.HeadAblationRequest, layer_analysis.answer_head_ablation),
     _row(explore.CellLedgerRequest, why.answer_cell_ledger),

@@ -44,6 +44,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "residual_norms": {},
     "negative_log_likelihood": {},
     "logit_attribution": {},
+    "logit_difference": {"other": 1},
     "information_flow": {},
     "head_ablation": {"attention": "decoder.1.self"},
     "cell_ledger": {"attention": "decoder.1.self", "head": 1, "query": 3, "key": 2},

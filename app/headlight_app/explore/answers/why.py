@@ -1,20 +1,38 @@
-"""Why a head looks there, and what follows without it: the ledger of a cell, and the removal of a head."""
+"""Why an answer leads, why a head looks there, and what follows without it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
+
+import numpy as np
 
 from headlight.analysis import head_removal, ledger
+from headlight.analysis.attribution import attribute_logits
 from headlight_app.contract.reply import Reply
-from headlight_app.explore.answers.layer_analysis import answer_text, target_answer
+from headlight_app.explore.answers.layer_analysis import answer_text, extended_trace, target_answer
 from headlight_app.explore.contract import (
     CellLedgerAnswer,
     CellLedgerRequest,
+    ComponentAnswer,
     HeadRemovalAnswer,
     HeadRemovalRequest,
+    LogitDifferenceAnswer,
+    LogitDifferenceRequest,
     NamedNumber,
 )
 from headlight_app.inference.resolved_question import resolve
+
+
+def answer_logit_difference(request: LogitDifferenceRequest) -> Reply[LogitDifferenceAnswer]:
+    """The contribution of each component to the logit of one answer, less that to the logit of another."""
+    resolved = resolve(request.question)
+    position, token, _ = target_answer(resolved, request.query, request.token)
+    _, other, _ = target_answer(resolved, request.query, request.other)
+    attribution = attribute_logits(resolved.model, extended_trace(resolved), position)
+    one, another = attribution.logits(np.array([token, other])).T
+    components = tuple(ComponentAnswer(**asdict(component)) for component in attribution.components)
+    return Reply(LogitDifferenceAnswer(components=components), (one - another).astype("<f4").tobytes())
 
 
 def answer_cell_ledger(request: CellLedgerRequest) -> Reply[CellLedgerAnswer]:

@@ -278,6 +278,16 @@ export interface LogitAttributionAnswer {
 /** The contribution of each part to the logit of an answer, and the tokens that each feed-forward promotes. */
 export type LogitAttributionRequest = TargetRequest;
 
+/** The contribution of each component to the logit of one answer, less that to the logit of another. */
+export interface LogitDifferenceAnswer {
+  components: ComponentAnswer[];
+}
+
+/** The contribution of each part to the lead of one answer over another. */
+export interface LogitDifferenceRequest extends TargetRequest {
+  other?: number;
+}
+
 /** The shape of the edges: layer, kind, target, source, share, and the largest heads with their shares. */
 export interface InformationFlowAnswer {
   position: number;
@@ -541,6 +551,7 @@ export interface ExploreRoutes {
   residual_norms: { request: ResidualNormsRequest; answer: ResidualNormsAnswer };
   negative_log_likelihood: { request: NegativeLogLikelihoodRequest; answer: NegativeLogLikelihoodAnswer };
   logit_attribution: { request: LogitAttributionRequest; answer: LogitAttributionAnswer };
+  logit_difference: { request: LogitDifferenceRequest; answer: LogitDifferenceAnswer };
   information_flow: { request: InformationFlowRequest; answer: InformationFlowAnswer };
   head_ablation: { request: HeadAblationRequest; answer: HeadAblationAnswer };
   cell_ledger: { request: CellLedgerRequest; answer: CellLedgerAnswer };

@@ -108,9 +108,9 @@ export function drawAround(page) {
  * @param {ExplorePage} page @param {string} route
  */
 export function drawArrival(page, route) {
-  const readers = { input_vectors: "tokens", logit_attribution: "layers" }[route];
-  if (readers) drawAround(page);
-  if (!readers || activeTab(page) === readers) page.view.redraw();
+  const isAround = route === "input_vectors" || route === "logit_difference";
+  if (isAround) drawAround(page);
+  if (!isAround || (route === "input_vectors" && activeTab(page) === "tokens")) page.view.redraw();
 }
 
 /** What can be shown anew without the server: the open tab, and the edits in force. @param {ExplorePage} page */

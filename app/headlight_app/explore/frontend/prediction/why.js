@@ -13,16 +13,16 @@ const PAUSE = 900; // milliseconds without a letter
 const LISTED = 4;
 
 /**
- * The parts that favour one answer over another most, or speak most against it.
- * @param {ComponentAnswer[]} parts @param {ArrayLike<number>} first what each adds to the logit of the one
- * @param {ArrayLike<number>} second and of the other
+ * The heads and networks that favour one answer over another most, or speak most against it.
+ * @param {ComponentAnswer[]} parts @param {ArrayLike<number>} differences what each adds to the one's lead in logits
+ * @returns {Reason[]}
  */
-export function reasons(parts, first, second) {
-  const all = parts.map((part, row) => ({ part, value: first[row] - second[row] }));
-  const named = all.filter(({ part }) => part.head >= 0 || part.kind === "feed_forward");
-  const lead = all.reduce((sum, { value }) => sum + value, 0);
-  const largest = named.sort((one, other) => Math.abs(other.value) - Math.abs(one.value)).slice(0, LISTED);
-  return { lead, largest };
+export function reasons(parts, differences) {
+  return parts
+    .map((part, row) => ({ part, value: differences[row] }))
+    .filter(({ part }) => part.head >= 0 || part.kind === "feed_forward")
+    .sort((one, other) => Math.abs(other.value) - Math.abs(one.value))
+    .slice(0, LISTED);
 }
 
 /** Beneath the prediction. @param {ExplorePage} page */
@@ -32,21 +32,19 @@ export function drawWhy(page) {
   const [first, second] = [...(prediction?.candidates ?? [])].sort((one, other) => other.after - one.after);
   place.hidden = !second || prediction.token_text === null;
   if (place.hidden) return;
-  const [one, other] = [first, second].map(({ id }) =>
-    page.server.get("logit_attribution", { query: prediction.position, token: id }, PAUSE),
-  );
-  if (!one || !other) {
-    place.hidden = !place.childElementCount; // what was painted stays until both are here
+  const asked = { query: prediction.position, token: first.id, other: second.id };
+  const found = page.server.get("logit_difference", asked, PAUSE);
+  if (!found) {
+    place.hidden = !place.childElementCount; // the earlier reasons stay until the new ones are here
     return;
   }
-  place.hidden = Boolean(one.meta.error ?? other.meta.error);
+  place.hidden = Boolean(found.meta.error);
   if (place.hidden) return;
-  const found = reasons(one.meta.components, one.numbers, other.numbers);
-  updateChildren(place, ...whyParts(page, first, second, found));
+  updateChildren(place, ...whyParts(page, first, second, reasons(found.meta.components, found.numbers)));
 }
 
-/** @param {ExplorePage} page @param {Candidate} first @param {Candidate} second @param {ReturnType<typeof reasons>} found */
-function whyParts(page, first, second, { largest }) {
+/** @param {ExplorePage} page @param {Candidate} first @param {Candidate} second @param {Reason[]} largest */
+function whyParts(page, first, second, largest) {
   const title = createElement("h3");
   title.append("Why ", ...quotedToken(first), " and not ", ...quotedToken(second));
   const times = first.after / second.after;
