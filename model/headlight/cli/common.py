@@ -15,6 +15,7 @@ from headlight.checkpoints import Checkpoint, find_checkpoint, load
 from headlight.checkpoints.load import DEVICE_COUNTS
 from headlight.errors import CheckpointError, HeadlightError, TextError, shortened, suggestion
 from headlight.nn.transformer import Transformer
+from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from headlight.vision.image import ProcessedImage, process_image, read_image
 from headlight.vision.shipped_images import find_image
@@ -138,6 +139,20 @@ def read_input(
         image = process_image(read_image(find_image(options.image)), model.config.image)
         return (options.target or "", image) if model.config.has_cross_attention else (image, None)
     return (options.target or "", options.text) if model.config.has_cross_attention else (options.text, None)
+
+
+def add_edit_option(parser: argparse.ArgumentParser) -> None:
+    """Add --edit."""
+    parser.add_argument("--edit", action="append", default=[], help="such as decoder.1.self.weights[3]=set:0")
+
+
+def run_input(options: argparse.Namespace, keep: Sequence[str]) -> tuple[Checkpoint, Trace]:
+    """The model that was named, and the trace of its input with the edits, which keeps the paths of `keep`."""
+    loaded = open_model(options)
+    text, source = read_input(options, loaded.model)
+    trace = run(loaded.model, loaded.tokenizer, text, options.edit, source=source, keep=keep)
+    warn_of_overflow(trace)
+    return loaded, trace
 
 
 def positive_int(text: str) -> int:

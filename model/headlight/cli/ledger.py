@@ -6,16 +6,7 @@ import argparse
 import json
 
 from headlight.analysis.ledger import KEEP, Cell, Ledger, cell_ledger
-from headlight.cli.common import (
-    add_input_options,
-    add_model_options,
-    command,
-    open_model,
-    positive_int,
-    read_input,
-    warn_of_overflow,
-)
-from headlight.tracing.run import run
+from headlight.cli.common import add_edit_option, add_input_options, add_model_options, command, positive_int, run_input
 from headlight.tracing.trace import Trace
 
 
@@ -25,7 +16,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cell", required=True, metavar="PATH[HEAD,QUERY,KEY]", help="such as decoder.1.self[3,5,2], counted from 0"
     )
-    parser.add_argument("--edit", action="append", default=[], help="such as decoder.0.self.weights[1]=set:0")
+    add_edit_option(parser)
     parser.add_argument("--top", type=positive_int, default=8, help="how many writers and pairs (default 8)")
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
 
@@ -34,10 +25,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def ledger(options: argparse.Namespace) -> int:
     """Split the score of an attention cell into who wrote the query and who wrote the key."""
     cell = Cell.parse(options.cell)
-    loaded = open_model(options)
-    text, source = read_input(options, loaded.model)
-    traced = run(loaded.model, loaded.tokenizer, text, options.edit, source=source, keep=KEEP)
-    warn_of_overflow(traced)
+    loaded, traced = run_input(options, KEEP)
     found = cell_ledger(loaded.model, traced, cell)
     print(json.dumps(_to_json(found)) if options.json else _table(found, traced, options.top))
     return 0

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from headlight.cli.common import (
+    add_edit_option,
     add_input_options,
     add_model_options,
     command,
@@ -41,7 +42,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--scale", choices=("on", "off"), help="whether scores are divided by sqrt(head_dim)")
     parser.add_argument("--pooling", choices=sorted(POOLINGS), help="how a classifier makes one vector of all tokens")
-    parser.add_argument("--edit", action="append", default=[], help="such as decoder.1.self.weights[3]=set:0")
+    add_edit_option(parser)
     parser.add_argument(
         "--mask-token", action="append", type=token_position, default=[], metavar="N",
         help="replace token N, counted from 0, with the mask token",

@@ -14,18 +14,17 @@ from headlight.analysis import head_removal, moved_values
 from headlight.analysis.faithfulness import rankings as faithfulness
 from headlight.checkpoints import Checkpoint
 from headlight.cli.common import (
+    add_edit_option,
     add_input_options,
     add_model_options,
     command,
-    open_model,
-    read_input,
+    run_input,
     token_position,
-    warn_of_overflow,
 )
 from headlight.errors import ConfigError, EditError
 from headlight.tasks import label_text, task_of
 from headlight.tracing.recompute import logits_at
-from headlight.tracing.run import prediction_positions, run
+from headlight.tracing.run import prediction_positions
 from headlight.tracing.trace import Trace
 
 MOST_RESPONSES = 10  # that are listed one by one
@@ -51,7 +50,7 @@ class _Asked:
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input_options(parser)
     add_model_options(parser)
-    parser.add_argument("--edit", action="append", default=[], help="such as decoder.0.self.weights[1]=set:0")
+    add_edit_option(parser)
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
 
 
@@ -69,7 +68,7 @@ def _add_head(parser: argparse.ArgumentParser) -> None:
 @command(_add_arguments)
 def sinks(options: argparse.Namespace) -> int:
     """List the heads that give much of their attention to a token and take little from it."""
-    loaded, trace = _run(options, moved_values.KEEP)
+    loaded, trace = run_input(options, moved_values.KEEP)
     found = moved_values.attention_sinks(loaded.model, trace)
     if options.json:
         print(json.dumps([asdict(sink) for sink in found]))
@@ -124,16 +123,8 @@ def without(options: argparse.Namespace) -> int:
     return 0
 
 
-def _run(options: argparse.Namespace, keep: Sequence[str]) -> tuple[Checkpoint, Trace]:
-    loaded = open_model(options)
-    text, source = read_input(options, loaded.model)
-    trace = run(loaded.model, loaded.tokenizer, text, options.edit, source=source, keep=keep)
-    warn_of_overflow(trace)
-    return loaded, trace
-
-
 def _ask(options: argparse.Namespace, keep: Sequence[str]) -> _Asked:
-    loaded, trace = _run(options, keep)
+    loaded, trace = run_input(options, keep)
     if not task_of(trace.config).predicts:
         raise ConfigError(task_of(trace.config).no_prediction)
     shown = prediction_positions(loaded.model, loaded.tokenizer, trace.text) or (len(trace.text.ids) - 1,)
