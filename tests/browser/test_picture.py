@@ -1,7 +1,9 @@
 """The picture from text to prediction: each of its parts is live, and opens what shows it closely."""
 
+import re
 from urllib.parse import quote
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
@@ -96,3 +98,18 @@ def test_an_encoder_decoder_has_a_row_for_each_stack(visitor: Visitor) -> None:
     wait_for_address(page, attention="decoder.cross")
     part(page, "input-encoder").click()
     expect(page.get_by_test_id("vectors-reading")).to_contain_text("channel 0 of")
+
+
+def test_a_clicked_weight_says_who_wrote_its_query_and_its_key(visitor: Visitor) -> None:
+    page = visitor.open("model=stories-causal&text=Anna+and+Ben+had+a+red+ball.&layer=2&head=5&pinned=3&key=1")
+    ledger = page.get_by_test_id("ledger")
+    expect(ledger).to_contain_text("Why Ben looks at Anna")
+    numbers = [float(text.replace("−", "-")) for text in ledger.locator("b").all_inner_texts()]
+    score = re.search(r"score (−?[0-9.]+)", ledger.inner_text())
+    assert score and sum(numbers) == pytest.approx(float(score[1].replace("−", "-")), abs=0.05)
+    ledger.get_by_role("button", name="network of layer").first.click()
+    expect(page).to_have_url(re.compile("tab=layers"))
+    page.go_back()
+    expect(ledger).to_be_visible()
+    page.get_by_test_id("head-2-4").click(modifiers=["Shift"])
+    expect(ledger).to_be_hidden()  # of two heads it would be neither's

@@ -477,33 +477,6 @@ class CellLedgerRequest(QuestionRequest[CellLedgerAnswer], frozen=True, kw_only=
     key: Index = 0
 
 
-class HeadRemovalAnswer(Answer, frozen=True, kw_only=True):
-    """The logit of an answer before and after; direct effect, responses (largest first) and norms make the difference.
-
-    `self_repair` is the share of the direct effect that the rest undoes; it `repairs_itself` from a third on.
-    """
-
-    position: int
-    token: int
-    text: str
-    before: float
-    after: float
-    direct: float
-    responses: tuple[NamedNumber, ...]
-    norms: float
-    self_repair: float
-    repairs_itself: bool
-
-
-class HeadRemovalRequest(TargetRequest[HeadRemovalAnswer], frozen=True, kw_only=True):
-    """What becomes of the logit of an answer without a head of an attention."""
-
-    route: ClassVar[str] = "head_removal"
-
-    attention: Path = ""
-    head: Index = 0
-
-
 class AblatedHead(Struct, frozen=True, kw_only=True):
     """A head that is switched off, and the margin that this leaves."""
 

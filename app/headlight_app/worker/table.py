@@ -71,7 +71,6 @@ _ROWS = (
     _row(explore.InformationFlowRequest, layer_analysis.answer_information_flow),
     _row(explore.HeadAblationRequest, layer_analysis.answer_head_ablation),
     _row(explore.CellLedgerRequest, why.answer_cell_ledger),
-    _row(explore.HeadRemovalRequest, why.answer_head_removal),
     _row(explore.HeadSearchRequest, layer_analysis.answer_head_search),
     _row(explore.NeuronsRequest, neurons.answer_neurons),
     _row(explore.NeuronRequest, neurons.answer_neuron),

@@ -50,14 +50,15 @@ def _table(found: Ledger, traced: Trace, top: int) -> str:
     sections = {
         "the query was written by": found.by_query_writer(),
         "the key was written by": found.by_key_writer(),
-        "pairs (query x key)": sorted(pairs, key=lambda pair: -abs(pair[1])),
-        "belongs to no pair": sorted(found.terms.items(), key=lambda term: -abs(term[1])),
+        "pairs (query x key)": pairs,
+        "belongs to no pair": list(found.terms.items()),
     }
     lines = [
         f"{cell}: {queries[cell.query].strip()!r} (token {cell.query}) looks at {keys[cell.key].strip()!r} "
         f"(token {cell.key}) with the score {found.score:.4f}"
     ]
-    for heading, rows in sections.items():
+    for heading, unsorted in sections.items():
+        rows = sorted(unsorted, key=lambda row: -abs(row[1]))
         rest = sum(number for _, number in rows[top:])
         shown = [*rows[:top], *([(f"{len(rows) - top} others", rest)] if len(rows) > top else [])]
         lines += ["", f"  {heading}", *(f"  {number:+10.4f}  {name}" for name, number in shown)]

@@ -35,7 +35,7 @@ def show(attention: Any, tokens: Sequence[str], keys: Sequence[str] | None = Non
     """Attention weights of any library as interactive HTML, which a notebook shows and `save` writes to a file.
 
     `attention` is an array (layer, head, query, key), `outputs.attentions` of transformers, also of `generate()`, or an
-    ActivationCache of TransformerLens; arrays of NumPy are enough. `tokens` are those of the queries, `keys` those of the
+    ActivationCache of TransformerLens, of any array library. `tokens` are those of the queries, `keys` those of the
     keys where they are others, as in cross-attention. Where rows sum to less than 1, a column "nowhere" has the rest.
     Nothing is said of a model, because none is known. Raises DataError where weights or tokens cannot be shown.
     """

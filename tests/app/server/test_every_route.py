@@ -48,7 +48,6 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "information_flow": {},
     "head_ablation": {"attention": "decoder.1.self"},
     "cell_ledger": {"attention": "decoder.1.self", "head": 1, "query": 3, "key": 2},
-    "head_removal": {"attention": "decoder.1.self"},
     "head_search": {},
     "neurons": {},
     "neuron": {},

@@ -47,13 +47,10 @@ def test_a_row_answers_its_request_with_the_answer_that_it_names(route: str) -> 
     assert kind.questions is not Request.questions, "its own questions, so that uploads in it are found"
 
 
-WITHOUT_A_VIEW = {"cell_ledger", "head_removal"}  # answered for programs; the page does not draw them yet
-
-
 def test_components_ask_the_routes_and_nothing_else() -> None:
     texts = (path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.js"))
     asked = {name for text in texts for name in re.findall(JAVASCRIPT_ASKS, text)}
-    assert asked == {kind.route for kind in http_requests()} - WITHOUT_A_VIEW
+    assert asked == {kind.route for kind in http_requests()}
 
 
 BOUNDS: dict[type, Callable[[Any], bool]] = {

@@ -1,22 +1,19 @@
-"""Why an answer leads, why a head looks there, and what follows without it."""
+"""Why an answer leads, and why a head looks there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 
 import numpy as np
 
-from headlight.analysis import head_removal, ledger
+from headlight.analysis import ledger
 from headlight.analysis.attribution import attribute_logits
 from headlight_app.contract.reply import Reply
-from headlight_app.explore.answers.layer_analysis import answer_text, extended_trace, target_answer
+from headlight_app.explore.answers.layer_analysis import extended_trace, target_answer
 from headlight_app.explore.contract import (
     CellLedgerAnswer,
     CellLedgerRequest,
     ComponentAnswer,
-    HeadRemovalAnswer,
-    HeadRemovalRequest,
     LogitDifferenceAnswer,
     LogitDifferenceRequest,
     NamedNumber,
@@ -45,33 +42,6 @@ def answer_cell_ledger(request: CellLedgerRequest) -> Reply[CellLedgerAnswer]:
         score=found.score,
         query_writers=found.query_writers,
         key_writers=found.key_writers,
-        terms=_named(found.terms.items()),
+        terms=tuple(NamedNumber(name=name, value=value) for name, value in found.terms.items()),
     )
     return Reply(answer, found.parts.astype("<f4").tobytes())
-
-
-def answer_head_removal(request: HeadRemovalRequest) -> Reply[HeadRemovalAnswer]:
-    """What becomes of the logit of an answer without a head."""
-    resolved = resolve(request.question)
-    position, token, _ = target_answer(resolved, request.query, request.token)
-    trace = resolved.trace_of(*head_removal.KEEP)
-    found = head_removal.remove_head(resolved.model, trace, request.attention, request.head, position, token)
-    responses = sorted(found.responses.items(), key=lambda response: -abs(response[1]))
-    return Reply(
-        HeadRemovalAnswer(
-            position=position,
-            token=token,
-            text=answer_text(trace, resolved.tokenizer, token),
-            before=found.before,
-            after=found.after,
-            direct=found.direct,
-            responses=_named(responses),
-            norms=found.norms,
-            self_repair=found.self_repair,
-            repairs_itself=found.repairs_itself,
-        )
-    )
-
-
-def _named(numbers: Iterable[tuple[str, float]]) -> tuple[NamedNumber, ...]:
-    return tuple(NamedNumber(name=name, value=value) for name, value in numbers)

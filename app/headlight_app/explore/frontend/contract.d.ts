@@ -343,26 +343,6 @@ export interface CellLedgerRequest extends QuestionRequest {
   key?: number;
 }
 
-/** The logit of an answer before and after; direct effect, responses (largest first) and norms make the difference. */
-export interface HeadRemovalAnswer {
-  position: number;
-  token: number;
-  text: string;
-  before: number;
-  after: number;
-  direct: number;
-  responses: NamedNumber[];
-  norms: number;
-  self_repair: number;
-  repairs_itself: boolean;
-}
-
-/** What becomes of the logit of an answer without a head of an attention. */
-export interface HeadRemovalRequest extends TargetRequest {
-  attention?: string;
-  head?: number;
-}
-
 /** A head that is switched off, and the margin that this leaves. */
 export interface AblatedHead {
   path: string;
@@ -555,7 +535,6 @@ export interface ExploreRoutes {
   information_flow: { request: InformationFlowRequest; answer: InformationFlowAnswer };
   head_ablation: { request: HeadAblationRequest; answer: HeadAblationAnswer };
   cell_ledger: { request: CellLedgerRequest; answer: CellLedgerAnswer };
-  head_removal: { request: HeadRemovalRequest; answer: HeadRemovalAnswer };
   head_search: { request: HeadSearchRequest; answer: HeadSearchAnswer };
   neurons: { request: NeuronsRequest; answer: NeuronsAnswer };
   neuron: { request: NeuronRequest; answer: NeuronAnswer };

@@ -9,6 +9,7 @@ import { showProblem } from "../../ui/frontend/questions.js";
 import { drawEdits } from "./edits/edit_list.js";
 import { drawPicture } from "./picture/picture.js";
 import { announcePrediction } from "./prediction/announcement.js";
+import { drawLedger } from "./prediction/ledger.js";
 import { drawWhy } from "./prediction/why.js";
 import { activeTab, drawActiveTab, markActiveTab } from "./tabs.js";
 import { drawTerms } from "./terms.js";
@@ -101,6 +102,7 @@ export function drawAround(page) {
   if (!page.state.latestAnswer) return;
   drawPicture(page);
   drawWhy(page);
+  drawLedger(page);
 }
 
 /**
@@ -108,7 +110,7 @@ export function drawAround(page) {
  * @param {ExplorePage} page @param {string} route
  */
 export function drawArrival(page, route) {
-  const isAround = route === "input_vectors" || route === "logit_difference";
+  const isAround = ["input_vectors", "logit_difference", "cell_ledger"].includes(route);
   if (isAround) drawAround(page);
   if (!isAround || (route === "input_vectors" && activeTab(page) === "tokens")) page.view.redraw();
 }

@@ -13,12 +13,15 @@ const STEPS = [
   ["output", "adds"],
 ];
 
-/** Puts the steps beneath what is read of the chosen heads, once. @param {ExplorePage} page */
+/** Puts the steps beneath what is read of the chosen heads, and the place of a cell's ledger, once. @param {ExplorePage} page */
 export function createWayIntoHead(page) {
   const way = createElement("p", "inside");
   const first = createButton(page, "input", "Step by step");
   way.append(first, ...STEPS.flatMap(([step, title]) => ["→", createButton(page, step, title)]));
-  page.view.elements.reading.after(way);
+  const ledger = createElement("section", "why");
+  ledger.dataset.testid = "ledger";
+  ledger.hidden = true;
+  page.view.elements.reading.after(way, ledger);
 }
 
 /** @param {ExplorePage} page @param {string} step @param {string} title */

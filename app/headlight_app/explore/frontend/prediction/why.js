@@ -7,14 +7,15 @@ import { componentName } from "../layers/logit_attribution.js";
 
 /** @import { Candidate } from "../../../ui/frontend/types.js" */
 /** @import { ComponentAnswer, ExplorePage } from "../types.js" */
-/** @typedef {{ part: ComponentAnswer, value: number }} Reason */
+/** @typedef {Pick<ComponentAnswer, "kind" | "layer" | "head">} Part */
+/** @typedef {{ part: Part, value: number }} Reason */
 
 const PAUSE = 900; // milliseconds without a letter
 const LISTED = 4;
 
 /**
  * The heads and networks that favour one answer over another most, or speak most against it.
- * @param {ComponentAnswer[]} parts @param {ArrayLike<number>} differences what each adds to the one's lead in logits
+ * @param {Part[]} parts @param {ArrayLike<number>} differences what each adds to the one's lead in logits
  * @returns {Reason[]}
  */
 export function reasons(parts, differences) {
@@ -60,8 +61,8 @@ function whyParts(page, first, second, largest) {
   return [title, sentence, unit, list];
 }
 
-/** @param {ComponentAnswer} part */
-function partName(part) {
+/** @param {Part} part */
+export function partName(part) {
   return part.kind === "feed_forward"
     ? `the network of layer ${part.layer}`
     : componentName(part).replace("Layer", "layer");
@@ -71,18 +72,14 @@ function partName(part) {
 function createReason(page, { part, value }) {
   const row = createElement("li");
   const name = createElement("button", "name", partName(part).replace("the network", "network"));
-  name.onclick = () => page.change(part.kind === "feed_forward" ? networkChoice(part) : headChoice(page, part));
+  name.onclick = () => page.change(partChoice(page, part));
   row.append(name, createElement("b", value > 0 ? "for" : "against", formatShort(value)));
   return row;
 }
 
-/** @param {ComponentAnswer} part */
-function networkChoice({ layer }) {
-  return { tab: "layers", analysis: "logit_attribution", neuron: String(layer), layer };
-}
-
-/** @param {ExplorePage} page @param {ComponentAnswer} part */
-function headChoice(page, { kind, layer, head }) {
+/** What shows a head or a network. @param {ExplorePage} page @param {Part} part */
+export function partChoice(page, { kind, layer, head }) {
+  if (kind === "feed_forward") return { tab: "layers", analysis: "logit_attribution", neuron: String(layer), layer };
   const own = page.state.answer.attention_groups.filter((group) => group.kind === kind);
   const attention = (own.find(({ stack }) => stack === "decoder") ?? own[0])?.name;
   return { tab: "heads", layer, head, heads: [], ...(attention ? { attention } : {}) };

@@ -1,0 +1,21 @@
+// The ledger of a cell: its largest pairs of writers, and the parts of the model that paths name.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { largestPairs, writerOf } from "../../../app/headlight_app/explore/frontend/prediction/ledger.js";
+
+test("pairs are listed by their size, whatever their sign", () => {
+  const pairs = largestPairs(["a", "b"], ["c", "d", "e"], [0.5, -3, 1, 0.1, 2, -0.2]);
+  assert.deepEqual(
+    pairs.map(({ query, key, value }) => `${query} ${key} ${value}`),
+    ["a d -3", "b d 2", "a e 1", "a c 0.5", "b e -0.2"],
+  );
+});
+
+test("a path names a head, a network, or what belongs to no layer", () => {
+  assert.deepEqual(writerOf("decoder.0.self[3]"), { kind: "self", layer: 0, head: 3 });
+  assert.deepEqual(writerOf("decoder.2.feed_forward"), { kind: "feed_forward", layer: 2, head: -1 });
+  assert.deepEqual(writerOf("decoder.1.bias"), { kind: "bias", layer: 1, head: -1 });
+  assert.deepEqual(writerOf("encoder.position_embedding"), { kind: "positions", layer: -1, head: -1 });
+  assert.deepEqual(writerOf("decoder.embedding"), { kind: "embedding", layer: -1, head: -1 });
+});
