@@ -285,6 +285,14 @@ def test_heads_and_pictures_change_without_the_server(visitor: Visitor) -> None:
     expect(page.get_by_test_id("reading")).to_contain_text("looks at")
 
 
+def asked_from_now(page: Page) -> list[str]:
+    """A list that fills with what the page asks the server, once nothing about the answer is asked any more."""
+    expect(page.get_by_test_id("why")).to_be_visible()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
+    return asked
+
+
 def test_colours_reach_as_far_as_the_weights_that_are_shown(visitor: Visitor) -> None:
     text = f"{TEXT} and {TEXT} and {TEXT}"  # so many weights that one in a hundred is larger than the others
     page = visitor.open(f"model=stories-causal&text={quote(text)}&layer=1&head=1&hide=first&plot=table")
@@ -294,8 +302,7 @@ def test_colours_reach_as_far_as_the_weights_that_are_shown(visitor: Visitor) ->
     high, grid_high = page.get_by_test_id("high"), page.get_by_test_id("grid-high")
     expect(high).to_have_text("1")
     said, thumbnail, before = reading(page).inner_text(), pixels(page, 1, 1), canvas(page)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
+    asked = asked_from_now(page)
     page.get_by_test_id("colour-range").select_option("largest")
     expect(high).to_have_text(f"{float(f'{largest:.2g}'):g}")
     before = wait_until_repainted(page, before)

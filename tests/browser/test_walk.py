@@ -15,7 +15,7 @@ SEED = 7
 
 def test_after_two_hundred_actions_page_address_reload_and_model_agree(visit: Visit, server: Server) -> None:
     written = len(server.log())
-    walker = Walker(visit(), visit(), Random(SEED))
+    walker = Walker(visit(), visit(), Random(SEED), folders=(server.log_file.parent / "models",))
     walker.walk(200)
     assert walker.predictions
     server.assert_no_error(since=written)

@@ -22,6 +22,7 @@ from headlight.tasks import task_of
 from headlight_app.contract.question import Variant
 from headlight_app.state.url import decode_state
 from tests.browser import chromium
+from tests.browser.conftest import new_context
 from tests.browser.server import serve
 from tests.browser.visitor import PATIENCE, Visitor, address
 
@@ -86,13 +87,14 @@ BUSY = """busy => {
 }"""
 ASKING = (
     ".waiting, [data-state=asking], [data-testid=instrument]:not([data-painted]), "
-    "[data-testid=generator]:not([data-known=true]), select:empty, [data-testid=stSkeleton]"
+    "[data-testid=generator]:not([data-known=true], :has([data-testid=problem]:not([hidden]))), "
+    "select:empty, [data-testid=stSkeleton]"
 )
 MOVING = f"{ASKING}, [data-playing=true]"
 PREDICTED = """list => [...list.querySelectorAll(".candidate")].slice(0, 3).map(row => [
   Number(row.querySelector("[data-target]").dataset.target), Number(row.title.match(/  ([0-9.e-]+)/)[1])])"""
 
-# What a page keeps for itself until it is left: how fast it plays, what it looked for, what may be undone.
+# What a page keeps for itself until it is left: how fast it plays, what it looked for, how a file is chosen.
 UNSAID = {
     "stExpandSidebarButton",
     "speed",
@@ -103,6 +105,8 @@ UNSAID = {
     "newest",
     "play",
     "stTextInputField",
+    "stFileUploaderDropzoneInput",
+    "stBaseButton-secondary",
     "grow",
     "edits-as-text",
     "flow-threshold",
@@ -117,6 +121,7 @@ class Walker:
     reloaded: Visitor
     random: Random
     hurried: bool = False  # whether it goes on while answers are on their way
+    folders: tuple[Path, ...] = ()  # of models beside the shipped ones
     done: list[str] = field(default_factory=list)
     predictions: int = 0
 
@@ -228,7 +233,7 @@ class Walker:
         shown = page.get_by_test_id("predictions").locator("ol")
         if shown.count() != 1 or page.get_by_test_id("problem").is_visible():
             return
-        checkpoint = _checkpoint(state.model) if state.model else None
+        checkpoint = _checkpoint(state.model, self.folders) if state.model else None
         if checkpoint is None or not _continues(checkpoint.model.config):
             return
         model = checkpoint.model
@@ -247,8 +252,8 @@ class Walker:
 
 
 @lru_cache(maxsize=len(MODELS))
-def _checkpoint(name: str) -> headlight.Checkpoint:
-    return headlight.load(headlight.find_checkpoint(name), device="cpu")
+def _checkpoint(name: str, folders: tuple[Path, ...]) -> headlight.Checkpoint:
+    return headlight.load(headlight.find_checkpoint(name, folders), device="cpu")
 
 
 def _continues(config: headlight.Config) -> bool:
@@ -272,7 +277,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium.find(), args=list(chromium.ARGUMENTS))
-        page, reloaded = (Visitor(browser.new_page(), server.url) for _ in range(2))
+        page, reloaded = (Visitor(new_context(browser).new_page(), server.url) for _ in range(2))
         for visitor in (page, reloaded):
             visitor.watch()
         walker = Walker(page, reloaded, Random(options.seed), options.hurried)

@@ -3,8 +3,10 @@
 import json
 import lzma
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -37,7 +39,7 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     readme = (Path(headlight.cli.__file__).parent / "README.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```sh\n(.*?)```", readme, re.DOTALL)
     assert example.count("\n") == 10
-    command = 'set -e; headlight() { python -m headlight.cli "$@"; }\n' + example
+    command = f'set -e; headlight() {{ {shlex.quote(sys.executable)} -m headlight.cli "$@"; }}\n' + example
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     assert re.match(r"of the whole text\n +9\d\.\d%  dog\n +\d\.\d%  cat\n$", done.stdout)
