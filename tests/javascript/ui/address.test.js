@@ -22,7 +22,9 @@ function bar(context) {
   for (const [name, value] of Object.entries({ location: place, history: { state: null, pushState } }))
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
   const state = { ...DEFAULTS, text: "the cat" };
-  return { state, written, made: new AddressBar(() => ({ state, defaults: DEFAULTS, longest: 20 })) };
+  const settings = { model: "" };
+  const made = new AddressBar(() => ({ state, settings, defaults: DEFAULTS, longest: 20 }));
+  return { state, settings, place, written, made };
 }
 
 test("a link names what differs from the defaults", () => {
@@ -72,4 +74,16 @@ test("a link leads others to the server, not to their own machine", () => {
   const here = "http://localhost:8501/lab/compare?text=a#top";
   assert.equal(linkAddress(here, "text=b", "http://192.168.1.20:8501"), "http://192.168.1.20:8501/lab/compare?text=b");
   assert.equal(linkAddress(here, "text=b", ""), "http://localhost:8501/lab/compare?text=b");
+});
+
+test("another model that Streamlit has written stays in the address", (context) => {
+  const { settings, place, written, made } = bar(context);
+  made.changed();
+  place.search = "?model=sort";
+  context.mock.timers.tick(400);
+  assert.deepEqual(written, []);
+  settings.model = "sort"; // the page has heard of it
+  made.changed();
+  context.mock.timers.tick(400);
+  assert.deepEqual(written, ["/explore?model=sort&text=the+cat"]);
 });

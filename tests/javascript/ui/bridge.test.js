@@ -117,6 +117,24 @@ test("who goes back gives up what was not reported, and takes over what the addr
   assert.deepEqual(reporter.news({ text: "a", head: 0 }, 7), { text: "a", head: 0 });
 });
 
+test("a report that is on its way keeps its number when the page gives the rest up", (context) => {
+  const { page, reported, reporter, tick } = reporting(context);
+  reporter.news({ text: "a", head: 0 }, 7);
+  page.text = "b";
+  reporter.changed();
+  tick(300);
+  reporter.discard(); // before Streamlit has answered
+  page.head = 1;
+  reporter.changed();
+  tick(300);
+  assert.deepEqual(
+    reported.map(({ serial }) => serial),
+    [8, 9],
+  );
+  reporter.news({ text: "b", head: 0 }, 8);
+  assert.equal(reporter.isHeard, false);
+});
+
 test("a report waits for an answer that is on its way, but not for ever", (context) => {
   let busy = true;
   const { reported, reporter, tick } = reporting(context, () => busy);

@@ -179,13 +179,13 @@ class Explore {
     const isDefaultHead = String([choice.layer, choice.head]) === String(catalogue.default_head);
     const linked = {
       ...state.told,
-      ...catalogue.link_settings,
       ...(choice.text === text && !catalogue.writes_target ? { text: null } : {}),
       source: choice.source === catalogue.examples[0].source ? null : choice.source,
       image: choice.image.startsWith(catalogue.own_image_prefix) ? "" : choice.image, // private, and gone after a while
       ...(isDefaultHead ? { layer: -1, head: -1 } : {}),
     };
-    return { state: linked, defaults: catalogue.link_defaults, longest: catalogue.longest_link };
+    const { link_settings: settings, link_defaults: defaults, longest_link: longest } = catalogue;
+    return { state: linked, settings, defaults, longest };
   }
 
   /**

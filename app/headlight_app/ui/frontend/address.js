@@ -5,13 +5,18 @@ const VARIANT_PARTS = ["masks", "positional_encoding", "attention_function", "sc
 
 /** @typedef {Record<string, unknown>} State everything that was chosen, by the names that a link has for it */
 
+/**
+ * What to write: `settings` are those choices of the state that Streamlit alone changes.
+ * @typedef {{ state: State, settings: State, defaults: State, longest: number }} Linked see `addressQuery`
+ */
+
 /** Writes what was chosen into the address. */
 export class AddressBar {
   #state;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
 
-  /** @param {() => { state: State, defaults: State, longest: number }} state what to write now; see `addressQuery` */
+  /** @param {() => Linked} state what to write now */
   constructor(state) {
     this.#state = state;
   }
@@ -22,12 +27,15 @@ export class AddressBar {
     this.#timer = setTimeout(() => this.write(), PAUSE);
   }
 
-  /** Writes it at once. */
+  /** Writes it at once, unless Streamlit has written other settings: its state is the newer one, and on its way here. */
   write() {
     this.cancel();
-    const { state, defaults, longest } = this.#state();
-    const query = addressQuery(state, defaults, longest);
-    if (query === null || query === addressQuery(readAddress(location.search), {}, longest)) return;
+    const { state, settings, defaults, longest } = this.#state();
+    const written = readAddress(location.search);
+    const query = addressQuery({ ...state, ...settings }, defaults, longest);
+    if (query === null || query === addressQuery(written, {}, longest)) return;
+    const [known, usual] = [parameters(settings), parameters(defaults)];
+    if (Object.entries(known).some(([name, value]) => value !== (written[name] ?? usual[name]))) return;
     history.pushState(history.state, "", query ? `${location.pathname}?${query}` : location.pathname);
   }
 

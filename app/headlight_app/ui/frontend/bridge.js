@@ -93,6 +93,8 @@ export class Reporter {
   #timer;
   #isPending = false;
   #heardSerial = 0;
+  /** Of the last report: no later one has the same number, for Streamlit applies each number once. */
+  #toldSerial = 0;
   /** @type {(() => void)[]} */
   #waiting = [];
   /** @type {(name: string, value: unknown) => void} */
@@ -136,7 +138,7 @@ export class Reporter {
 
   /** @param {number} serial */
   #hear(serial) {
-    if (!this.#hasBegun) this.serial = serial;
+    if (!this.#hasBegun) this.serial = this.#toldSerial = serial;
     this.#hasBegun = true;
     this.#heardSerial = serial;
     if (serial >= this.#submittedSerial) this.#submitted = {};
@@ -196,7 +198,7 @@ export class Reporter {
   /** What was not reported yet is given up; what Streamlit said last is then news here. */
   discard() {
     this.cancel();
-    this.serial = this.#heardSerial;
+    this.serial = this.#toldSerial;
     this.#submitted = {};
     this.#known.clear();
     this.#own.clear();
@@ -218,7 +220,7 @@ export class Reporter {
     this.#note(this.#collect());
     this.#own.clear();
     this.#submitted = value;
-    this.#submittedSerial = ++this.serial;
+    this.#submittedSerial = this.#toldSerial = ++this.serial;
     this.#tell("settled", { ...value, serial: this.serial });
   }
 
@@ -234,6 +236,7 @@ export class Reporter {
     const choices = this.#collect();
     if (!choices) return;
     this.#note(choices);
+    this.#toldSerial = this.serial;
     const own = Object.entries(choices).filter(([name]) => this.#own.has(name));
     // Of two reports that follow each other closely Streamlit may hear the last alone: it says what was submitted too.
     this.#tell("settled", { ...this.#submitted, ...Object.fromEntries(own), serial: this.serial });
