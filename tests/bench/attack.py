@@ -20,6 +20,7 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from itertools import count
 from multiprocessing import get_context
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.error import URLError
@@ -205,9 +206,12 @@ def attend(name: str, seconds: float, visitors: int) -> list[Session]:
     with TemporaryDirectory() as folder, serve(Path(folder), "--shared") as server:
         sessions = [Session(server, number, seconds) for number in range(visitors)]
         people = [threading.Thread(target=session.live) for session in sessions]
-        attacker = get_context("spawn").Process(target=attack, args=(name, server), daemon=True)
+        context = get_context("spawn")
+        ready = context.Event()
+        attacker = context.Process(target=attack, args=(name, server, ready), daemon=True)
         if name != CALM:
             attacker.start()
+            ready.wait()  # its imports take seconds of these processors, and are no attack
         for thread in people:
             thread.start()
         for thread in people:
@@ -218,10 +222,11 @@ def attend(name: str, seconds: float, visitors: int) -> list[Session]:
     return sessions
 
 
-def attack(name: str, server: Server) -> None:
+def attack(name: str, server: Server, ready: Event) -> None:
     """Attack from PARALLEL threads until the process is killed; others' processors would do it, so ours come last."""
     os.nice(19)
     numbers = count()
+    ready.set()
     for _ in range(PARALLEL):
         threading.Thread(target=_repeat, args=(ATTACKS[name], server, numbers)).start()
 

@@ -38,6 +38,12 @@ TABLE = {
     "labels": [["0 the", "1 =cat"], ["0 the", "1 =cat", "2 sat"]],
     "values": base64.b64encode(VALUES.tobytes()).decode(),
 }
+WRAPPING_TABLE = {
+    "name": "none",
+    "axes": ["a", "b", "c", "d"],
+    "labels": [[""] * 2**16] * 4,
+    "values": "",
+}  # 2^64 cells
 SIDE = {
     "question": {"model": "next", "text": TEXT, "edits": [EDIT]},
     "attention_group": "decoder.self",
@@ -165,6 +171,7 @@ def test_positions_have_an_origin_without_a_text(client: TestClient) -> None:
             "a number for",
         ),
         ("export_table", {"sides": [SIDE], "format": "csv", "table": TABLE | {"name": "../x"}}, "name"),
+        ("export_table", {"sides": [SIDE], "format": "csv", "table": WRAPPING_TABLE}, "a number for"),
     ],
 )
 def test_what_makes_no_file_gets_a_sentence(client: TestClient, route: str, body: dict[str, Any], said: str) -> None:

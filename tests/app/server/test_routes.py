@@ -180,6 +180,7 @@ def test_what_cannot_be_answered_gets_a_sentence(client: TestClient, body: dict[
     [
         (b"{", "application/json", "no JSON"),
         (b"[" * 100_000, "application/json", "no JSON"),
+        (rb'{"question": {"model": "next", "text": "\ud800"}}', "application/json", "half a character"),
         (b"[]", "application/json", "expected a table of fields"),
         (b"x" * (subject.MAX_BODY_BYTES + 1), "application/json", "Shorten"),
         (b"{}", "text/plain", "application/json"),

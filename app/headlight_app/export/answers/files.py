@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 from urllib.parse import urlencode
 
@@ -79,7 +80,7 @@ def answer_export_pdf(request: ExportPdfRequest) -> Reply[FileAnswer]:
 def _labelled_array(table: Table, description: str) -> LabelledArray:
     """A table as the files have it. Raises TextError where numbers and labels do not fit."""
     shape = tuple(map(len, table.labels))
-    if len(shape) != len(table.axes) or 4 * int(np.prod(shape)) != len(table.values):
+    if len(shape) != len(table.axes) or 4 * prod(shape) != len(table.values):
         raise TextError("A table has a label for each place, and a number for each cell.")
     values = np.frombuffer(table.values, "<f4").reshape(shape)
     return LabelledArray(table.name.replace(" ", "-"), description, table.axes, table.labels, values)
