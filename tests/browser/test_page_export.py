@@ -67,10 +67,17 @@ def test_compare_exports_both_sides_with_the_origin_of_both(visitor: Visitor, tm
     choose(page, "Predictions")
     assert '"token / side","A","B"' in download(page, "export-csv", tmp_path).read_text()
     page.get_by_test_id("figure-foot").uncheck()
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    assert root.findtext(f"{SVG}desc") == line and not any("SHA-256" in text for text in texts(root))
+
+
+def test_one_panel_of_a_comparison_is_a_slide(visitor: Visitor, tmp_path: Path) -> None:
+    page = compare(visitor, text=TEXT, side_b="positional_encoding=none")
+    painted(page, TEXT, TEXT)
+    open_menu(page, "Weights of A")
     page.get_by_test_id("figure-subject").select_option("B − A")
     page.get_by_test_id("figure-size").select_option("16:9")
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
-    assert root.findtext(f"{SVG}desc") == line and not any("SHA-256" in text for text in texts(root))
     assert {"B − A", "mat"} <= texts(root) and not {"Next token", "A · RoPE (rotary)"} & texts(root)
     assert Image.open(io.BytesIO(download(page, "export-png", tmp_path).read_bytes())).size == (1920, 1080)
 
