@@ -149,12 +149,13 @@ def test_every_answer_about_a_pattern_follows_from_the_exported_numbers(data: st
     share, pattern, rows, count = told.groups()
     view, text = head_view(resolved, chosen), resolved.trace.text
     allowed, ids, special = view.cell_states == SHOWN, text.ids, text.special_mask
+    spelt = [piece.strip() for piece in text.token_texts]
     counts = {
         "the token before": lambda q, k: k == q - 1,
         "the token after": lambda q, k: k == q + 1,
         "the token itself": lambda q, k: k == q,
         "the first token": lambda q, k: k == 0 != q,
-        "other occurrences of the same word": lambda q, k: q != k and ids[q] == ids[k],
+        "other occurrences of the same word": lambda q, k: q != k and spelt[q] == spelt[k],
         "the token after an earlier occurrence": lambda q, k: 0 < k <= q and ids[k - 1] == ids[q],
         "special tokens": lambda q, k: q != k and special[k],
     }
