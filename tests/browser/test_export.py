@@ -147,7 +147,7 @@ def test_figures_say_where_they_are_from_also_without_the_line_at_their_foot(vis
 
 def test_lines_are_a_figure_too_and_any_script_is_drawn(visitor: Visitor, tmp_path: Path) -> None:
     page = menu(visitor, asked(HOSTILE, plot="lines", heads="1.1;2.4"), HOSTILE)
-    page.get_by_test_id("figure-width").select_option("180")
+    page.get_by_test_id("figure-size").select_option("180")
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     assert root.attrib["width"] == "180mm" and len(list(root.iter("{http://www.w3.org/2000/svg}path"))) > 20
     assert not list(root.iter("{http://www.w3.org/2000/svg}b"))
@@ -195,7 +195,7 @@ def test_all_heads_with_the_numbers_of_their_layers_are_one_figure(visitor: Visi
     norms = [f"{np.linalg.norm(trace[f'decoder.{layer}.residual'][-1]):.3g}" for layer in (1, 2)]
     page = menu(visitor, asked(edits=edit), SENTENCE)
     page.get_by_test_id("figure-subject").select_option("all heads, with each layer's numbers")
-    page.get_by_test_id("figure-width").select_option("180")
+    page.get_by_test_id("figure-size").select_option("180")
     page.get_by_test_id("figure-title").fill("All heads")
     svg = "{http://www.w3.org/2000/svg}"
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
