@@ -11,7 +11,12 @@ import { namedAxis, openStep, shownWalkthrough, walkthroughMemory } from "./walk
 const HEIGHT = 124; // pixels
 
 const KEYS = { axis: "key", step: "weights", title: "What it looks at: ", unit: "weights of all keys" };
-const ANSWERS = { axis: "answer", step: "probabilities", title: "Where it leads: ", unit: "probabilities of the answers" };
+const ANSWERS = {
+  axis: "answer",
+  step: "probabilities",
+  title: "Where it leads: ",
+  unit: "probabilities of the answers",
+};
 
 /**
  * The pointer tries a key or an answer, a click keeps it.
@@ -20,7 +25,9 @@ const ANSWERS = { axis: "answer", step: "probabilities", title: "Where it leads:
 export function drawOutcome(page, previewKey) {
   const { outcome: canvas, outcomeTitle } = walkthroughMemory(page).elements;
   const { axis, step, title, unit } = openStep(page).part === "prediction" ? ANSWERS : KEYS;
-  const numbers = shownWalkthrough(page).steps.find(({ name }) => name === step)?.values.at(-1)?.numbers;
+  const numbers = shownWalkthrough(page)
+    .steps.find(({ name }) => name === step)
+    ?.values.at(-1)?.numbers;
   const named = namedAxis(page, axis);
   if (!numbers || !named) throw new Error(`The answer has no ${unit}.`);
   outcomeTitle.replaceChildren(title, createElement("b", "", unit));
