@@ -74,6 +74,8 @@ def _run() -> None:
     if session.should_open_explore():
         st.switch_page(pages[explore], query_params=encode_state(state))
     weights_slot = st.empty()
+    if page is not explore:
+        session.forget_opening()
     if not state.embedded:
         sidebar.presenter_mode(state)
         if state.presenter:

@@ -1,5 +1,6 @@
 // Sort: the number that each place gets, beside the numbers as they were read.
 
+import { announce } from "../../ui/frontend/dom/announce.js";
 import { formatPercent } from "../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../ui/frontend/dom/elements.js";
 import { drawAlignment, markAlignment } from "./alignment.js";
@@ -34,7 +35,9 @@ export default {
         outputs,
         verb: "was found by looking at",
       });
-    verdict.textContent = right === null ? "" : verdictText(right, tokens.length);
+    const words = right === null ? "" : verdictText(right, tokens.length);
+    if (words && verdict.textContent !== words) announce(verdict, words);
+    verdict.textContent = words;
     verdict.classList.toggle("wrong", right !== null && right < tokens.length);
   },
 
