@@ -69,6 +69,7 @@ def _run() -> None:
     pages = {page: st.Page(partial(_show_page, page), title=page.TITLE, url_path=page.PATH) for page in PAGES}
     chosen = st.navigation(list(pages.values()), position="hidden")
     page = next(module for module, link in pages.items() if link == chosen)
+    st.set_page_config(f"{chosen.title} · Headlight")
     state, replaced = suitable_state(page, state, entries)
     _tell_browser(chosen.title)
     if session.should_open_explore():
