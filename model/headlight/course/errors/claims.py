@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from headlight.course.pictures import Claim, ClaimsPicture, ScreenLink, row
+from dataclasses import replace
+from random import Random
+
+from headlight.course.controls import SeedControl
+from headlight.course.errors.reading import reading
+from headlight.course.pictures import Claim, ClaimsPicture, Question, ScreenLink, row
+from headlight.course.questions import ask_whether
 from headlight.course.screen import Answer, Screen
 
 
@@ -12,6 +18,7 @@ def _claim(said: str, right: str, *paths: str) -> Claim:
     return Claim(said, right, tuple(ScreenLink(chapter, screen) for chapter, screen in names))
 
 
+SHARE_RIGHT = 0.5  # of the questions
 CLAIMS: dict[str, tuple[Claim, ...]] = {
     "Positions": (
         _claim(
@@ -107,6 +114,17 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
             "They meet in vectors, which have no heads. Each may have its own number.",
             "heads/widths",
         ),
+        _claim(
+            "An output is a weighted sum of the tokens' embeddings.",
+            "Of their values: each embedding, or what a layer made of it, times W_V.",
+            "attention/steps",
+            "attention/moving",
+        ),
+        _claim(
+            "The matrices W_Q and W_K are d × d_k, as in the code: Linear(embed_dim, embed_dim).",
+            "The formula has one head. The code holds the matrices of all heads side by side: h · d_k columns.",
+            "heads/cut",
+        ),
     ),
     "Blocks and models": (
         _claim(
@@ -136,6 +154,12 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
             "block/path-length",
         ),
         _claim(
+            "For sequences, recurrent encoder-decoders (seq2seq) are as widely used as Transformers.",
+            "They came before. A step waits for the one before it, so they train slowly, and far words fade.",
+            "block/sequential-steps",
+            "block/path-length",
+        ),
+        _claim(
             "A vector has as many numbers as there are activation functions.",
             "As there are neurons. All of them may have the same activation function.",
             "block/feed-forward",
@@ -161,15 +185,27 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
 }
 
 
-def overview() -> Answer:
-    """All claims, by their subject."""
-    return tuple(row(ClaimsPicture(claims=claims), title=subject) for subject, claims in CLAIMS.items())
+def overview(seed: int) -> Answer:
+    """All claims, by their subject, and where to read on; one of them is asked about."""
+    first, *others = (row(ClaimsPicture(claims=claims), title=subject) for subject, claims in CLAIMS.items())
+    return (replace(first, question=_ask_of_claim(Random(seed))), *others, *reading())
+
+
+def _ask_of_claim(draw: Random) -> Question:
+    """Whether a claim holds, as it is often said or as it is right."""
+    claim = draw.choice([claim for claims in CLAIMS.values() for claim in claims])
+    is_right = draw.random() < SHARE_RIGHT
+    if is_right:
+        return ask_whether(f"Somebody says “{claim.said}” The answer: “{claim.right}” Is the answer right?", True)
+    return ask_whether(f"“{claim.said}” Does this hold?", False, claim.right)
 
 
 OVERVIEW = Screen(
-    title="What notes say, and what is right",
+    title="What notes say, what is right, and where to read on",
     lesson="All of these claims stand in notes that many people learn from. Each has a screen where you can check it, "
-    "here or in the chapter that it belongs to, with a number that is computed as you look.",
+    "here or in the chapter that it belongs to, with a number that is computed as you look. Below are the papers that "
+    "the chapters rest on, and explanations by others; these links need a network.",
+    controls={"seed": SeedControl(title="Ask of another claim")},
     compute=overview,
     code=(overview,),
 )
