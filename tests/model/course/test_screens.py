@@ -58,8 +58,7 @@ CONTROLS = {
 SHIPPED = ("ladder-7-depth", "positions-decoder-none", "positions-encoder-none", "translate", "stories-masked")
 # Inputs with which a control changes what is shown, and what is chosen before where it has no meaning otherwise.
 SENSIBLE = {
-    "training/any-word.text": "Once upon a [MASK], there was a cat.",
-    "training/any-word.word": "The",
+    "training/any-word.word": "bed",
     "tokens/context.word": "the",
     "positions/order.one": "dog chased cat",
     "positions/order.other": "chased cat dog",

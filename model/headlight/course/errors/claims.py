@@ -8,7 +8,7 @@ from random import Random
 from headlight.course.controls import SeedControl
 from headlight.course.errors.reading import reading
 from headlight.course.pictures import Claim, ClaimsPicture, Question, ScreenLink, row
-from headlight.course.questions import ask_whether
+from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen
 
 
@@ -18,7 +18,6 @@ def _claim(said: str, right: str, *paths: str) -> Claim:
     return Claim(said, right, tuple(ScreenLink(chapter, screen) for chapter, screen in names))
 
 
-SHARE_RIGHT = 0.5  # of the questions
 CLAIMS: dict[str, tuple[Claim, ...]] = {
     "Positions": (
         _claim(
@@ -192,12 +191,10 @@ def overview(seed: int) -> Answer:
 
 
 def _ask_of_claim(draw: Random) -> Question:
-    """Whether a claim holds, as it is often said or as it is right."""
+    """Which is right: what is often said, or what stands beside it."""
     claim = draw.choice([claim for claims in CLAIMS.values() for claim in claims])
-    is_right = draw.random() < SHARE_RIGHT
-    if is_right:
-        return ask_whether(f"Somebody says “{claim.said}” The answer: “{claim.right}” Is the answer right?", True)
-    return ask_whether(f"“{claim.said}” Does this hold?", False, claim.right)
+    options = tuple(draw.sample((claim.said, claim.right), 2))
+    return choose("Which of the two is right?", options, options.index(claim.right), {})
 
 
 OVERVIEW = Screen(

@@ -59,7 +59,7 @@ def show_neighbours(model: Checkpoint, words: str, count: int) -> Answer:
         row(
             _map_of_neighbours(model, ids, [[each.id for each in found] for found in lists], names),
             question=ask_largest(
-                "Which of these words has a neighbour that is nearest to it, by their cosine?",
+                "Which of these words has the closest neighbour, by cosine?",
                 {name: found[0].cosine for name, found in zip(names, lists, strict=True)},
             ),
         ),
