@@ -147,11 +147,8 @@ def load_weights(
 ) -> LoadReport:
     """Give the model its weights, on a device and in a dtype."""
     loader = WeightLoader(foreign.plan, foreign.tensors)
-    with torch.no_grad():
-        converted: dict[int, Tensor] = {}
-        state = loader.load(model)
-        for name, tensor in state.items():
-            state[name] = converted.setdefault(id(tensor), tensor.to(device, dtype))
+    with torch.no_grad():  # one tensor after the other: a quantised one is larger until it is converted
+        state = {name: tensor.to(device, dtype) for name, tensor in loader.load(model)}
     if model.config.tied_embeddings:
         state["output_head.projection.weight"] = state["embedding.weight"]
     model.load_state_dict(state, assign=True)

@@ -23,7 +23,10 @@ CONFIG_FILES = (
 )  # fmt: skip
 SAFETENSORS_PATTERNS = ("model*.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")
 PICKLE_PATTERNS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "adapter_model.bin")
-CHECKPOINT_PATTERNS = (*CONFIG_FILES, *SAFETENSORS_PATTERNS, *PICKLE_PATTERNS, *SINGLE_FILES, LLAMA2C_TOKENIZER)
+GGUF_PATTERN = "*.gguf"
+CHECKPOINT_PATTERNS = (
+    *CONFIG_FILES, *SAFETENSORS_PATTERNS, *PICKLE_PATTERNS, *SINGLE_FILES, LLAMA2C_TOKENIZER, GGUF_PATTERN,
+)  # fmt: skip
 
 # Programs for a processor, a shell or an interpreter, and pickles that are not weights.
 PROGRAM_SUFFIXES = (

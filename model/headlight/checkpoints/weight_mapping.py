@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -218,12 +218,12 @@ class WeightLoader:
         self.factors = plan.family.factors(plan.fields)
         self.has_prefix = not tensors or any(name.startswith(plan.family.base_model_prefix) for name in tensors)
 
-    def load(self, model: Transformer) -> dict[str, Tensor]:
-        """The state dict; a tied parameter is the same tensor. Raises CheckpointError."""
+    def load(self, model: Transformer) -> Iterator[tuple[str, Tensor]]:
+        """Each parameter's name and tensor; a tied parameter is given once. Raises CheckpointError."""
         self._require_all(model)
-        state = {name: self._load_tensor(name, parameter) for name, parameter in model.named_parameters()}
+        for name, parameter in model.named_parameters():
+            yield name, self._load_tensor(name, parameter)
         self._reject_unexpected(model)
-        return state
 
     @property
     def unused(self) -> tuple[str, ...]:
