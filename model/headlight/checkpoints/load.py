@@ -111,7 +111,7 @@ def _load_source(
     config = native_config(source) if foreign is None else foreign.plan.config
     model = meta_model_within(config, source.name, memory_limit, dtype.itemsize)
     reads_words = not config.predicts_from_image
-    tokenizer = _open_tokenizer(source) if reads_words else class_token_tokenizer()
+    tokenizer = _open_tokenizer(source) if reads_words else class_token_tokenizer(config.image.extra_tokens)
     if tokenizer.vocabulary_size > config.vocabulary_size:
         raise CheckpointError(
             f"{source.name}: its tokenizer has {tokenizer.vocabulary_size} tokens, its config only "
