@@ -290,6 +290,7 @@ function drawAnswers(page, button) {
   const [prediction] = page.state.answer.predictions;
   const rows = (prediction?.candidates.slice(0, ANSWERS) ?? []).map(({ text, after }) => {
     const row = createElement("span", "answer-row");
+    row.ariaHidden = "true"; // the panel of predictions says it
     row.append(
       createElement("bdi", "", inlineText(text)),
       createTrack(after),
