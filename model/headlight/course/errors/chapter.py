@@ -1,4 +1,4 @@
-"""The chapter on claims of notes and tutorials that do not hold, each with the number that shows it."""
+"""The chapter on claims of notes and tutorials about attention that do not hold, each with the number that shows it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from headlight.course.errors.independent_tokens import INDEPENDENT_TOKENS
 from headlight.course.errors.mask_shape import MASK_SHAPE
 from headlight.course.errors.masked_scores import ITSELF, ZERO_SCORE
 from headlight.course.errors.missing_names import MISSING_NAMES
-from headlight.course.errors.reading import READING
 from headlight.course.errors.rows_or_columns import ROWS_OR_COLUMNS
 from headlight.course.screen import Chapter
 from headlight.registry import Registry
 
 ERRORS = Chapter(
-    title="Where notes go wrong",
+    title="Common mistakes about attention",
     summary="Claims that one reads often and that do not hold, each with its number; and where to read on.",
     screens=Registry(
         "screen",
@@ -31,7 +30,6 @@ ERRORS = Chapter(
             "decoders": DECODERS,
             "independent-tokens": INDEPENDENT_TOKENS,
             "missing-names": MISSING_NAMES,
-            "reading": READING,
         },
     ),
 )

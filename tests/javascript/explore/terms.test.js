@@ -1,0 +1,26 @@
+// Which terms the tokens of a text need.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { termsOf } from "../../../app/headlight_app/explore/frontend/terms.js";
+
+test("each token that the person did not type is explained, the unknown one by its own words", () => {
+  const tokens = ["<s>", "[UNK]", " cat"].map((text) => ({ text, special: text === "<s>" }));
+  assert.deepEqual(termsOf(tokens), [
+    ["special", "<s>"],
+    ["unknown", "[UNK]"],
+    ["space", " cat"],
+  ]);
+  assert.deepEqual(termsOf([{ text: "<unk>", special: true }]), [["unknown", "<unk>"]]);
+  assert.deepEqual(termsOf([{ text: "cat", special: false }]), []);
+});
+
+test("words of a language that the model has not read are in pieces, and letters of one that reads letters are not", () => {
+  const named = (/** @type {string[]} */ texts) =>
+    termsOf(texts.map((text) => ({ text, special: false }))).map(([name]) => name);
+  assert.deepEqual(named(["D", "er", " H", "und", " j", "ag", "t", " die", " Kat", "ze"]), ["pieces", "space"]);
+  assert.deepEqual(named(["小₁", "小₂", "小₃", "猫₁"]), ["pieces"]);
+  assert.deepEqual(named(["The", " dog", " chas", "ed", " a", " cat"]), ["space"]);
+  assert.deepEqual(named([..."third"]), []);
+  assert.deepEqual(named(["5", "3", "17"]), []);
+});
