@@ -2,6 +2,7 @@
 
 import base64
 import re
+from collections.abc import Callable
 from html import unescape
 from itertools import chain
 from typing import Any
@@ -153,7 +154,7 @@ def test_every_answer_about_a_pattern_follows_from_the_exported_numbers(data: st
     view, text = head_view(resolved, chosen), resolved.trace.text
     allowed, ids, special = view.cell_states == SHOWN, text.ids, text.special_mask
     spelt = [piece.strip() for piece in text.token_texts]
-    counts = {
+    counts: dict[str, Callable[[int, int], bool]] = {
         "the token before": lambda q, k: k == q - 1,
         "the token after": lambda q, k: k == q + 1,
         "the token itself": lambda q, k: k == q,
