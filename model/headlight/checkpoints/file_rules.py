@@ -19,7 +19,7 @@ CONFIG_FILES = (
     CONFIG, "generation_config.json", ADAPTER_CONFIG, IMAGE_PROCESSOR,
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
     "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "spm.model",
-    "sentencepiece.bpe.model", "source.spm", "target.spm", CARD,
+    "sentencepiece.bpe.model", "source.spm", "target.spm", CARD, EXAMPLES,
     "modules.json", "sentence_bert_config.json", "1_Pooling/config.json",  # of sentence-transformers
 )  # fmt: skip
 SAFETENSORS_PATTERNS = ("model*.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headlight.course.controls import ChoiceControl
 from headlight.course.pictures import Claim, ClaimsPicture, ScreenLink, row
 from headlight.course.screen import Answer, Screen
 
@@ -161,15 +162,17 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
 }
 
 
-def overview() -> Answer:
-    """All claims, by their subject."""
-    return tuple(row(ClaimsPicture(claims=claims), title=subject) for subject, claims in CLAIMS.items())
+def overview(subject: str) -> Answer:
+    """The claims about one subject."""
+    return (row(ClaimsPicture(claims=CLAIMS[subject])),)
 
 
 OVERVIEW = Screen(
     title="What notes say, and what is right",
-    lesson="All of these claims stand in notes that many people learn from. Each has a screen where you can check it, "
-    "here or in the chapter that it belongs to, with a number that is computed as you look.",
+    lesson="All of these claims stand in notes that many people learn from, and none holds as it is written. "
+    "Say what is wrong with one before you open it. Each has a screen where you can check it with a number that is "
+    "computed as you look.",
+    controls={"subject": ChoiceControl(title="About", default="Positions", options={name: name for name in CLAIMS})},
     compute=overview,
     code=(overview,),
 )
