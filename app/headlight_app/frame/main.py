@@ -69,7 +69,6 @@ def _run() -> None:
     pages = {page: st.Page(partial(_show_page, page), title=page.TITLE, url_path=page.PATH) for page in PAGES}
     chosen = st.navigation(list(pages.values()), position="hidden")
     page = next(module for module, link in pages.items() if link == chosen)
-    st.set_page_config(f"{chosen.title} · Headlight")
     state, replaced = suitable_state(page, state, entries)
     _tell_browser(chosen.title)
     if session.should_open_explore():
@@ -98,7 +97,8 @@ def _run() -> None:
 
 
 def _tell_browser(title: str) -> None:
-    """The page's name for the style sheet, and the address that takes the place of one whose model did not suit."""
+    """The page's name, and the address that takes the place of one whose model did not suit."""
+    st.set_page_config(f"{title} · Headlight")
     st.html(f'<style>:root {{ --page: "{title}"; }}</style>')
     slot = st.empty()  # always there, so that nothing moves
     if script := session.address_script():

@@ -16,6 +16,7 @@ export function createQuestion(question, answer) {
   if (!question.is_settled) element.append(question.options.length ? options(question, answer) : field(answer));
   for (const hint of question.hints) element.append(createElement("p", "hint", hint));
   const said = createElement("p", "said", question.said);
+  said.dataset.testid = "said";
   if (question.said) said.dataset.right = String(question.is_right);
   element.append(said);
   if (!question.is_settled) element.append(others(question, answer));

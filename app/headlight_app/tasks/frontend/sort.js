@@ -36,8 +36,7 @@ export default {
         verb: "was found by looking at",
       });
     const read = tokens.map(({ text }) => text.trim());
-    const words =
-      right === null ? "" : readText(page.state.choice.text, read) + verdictText(right, tokens.length);
+    const words = right === null ? "" : readText(page.state.choice.text, read) + verdictText(right, tokens.length);
     if (words && verdict.textContent !== words) announce(verdict, words);
     verdict.textContent = words;
     verdict.classList.toggle("wrong", right !== null && right < tokens.length);

@@ -31,7 +31,7 @@ export function listenToEdits(page) {
     drawEdits(page);
     changes.focus();
   };
-  changes.onkeydown = edits.onkeydown = close;
+  for (const place of [changes.parentElement, edits]) place?.addEventListener("keydown", close);
   undo.onclick = () => undoEdit(page);
   redo.onclick = () => redoEdit(page);
   find(edits, ".as-text").onclick = () => {
