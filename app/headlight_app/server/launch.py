@@ -160,6 +160,12 @@ def _register_model_folders(folders: Sequence[str], engine: str) -> str:
     return ""
 
 
+def _opened_address(options: argparse.Namespace) -> str:
+    """The address that the browser opens."""
+    model = f"/?model={quote(options.model)}" if options.model else ""
+    return page_addresses(options.host, options.port)[0] + model
+
+
 def _port_problem(host: str, port: int) -> str:
     """A sentence where the port cannot be used, else nothing."""
     try:
@@ -198,8 +204,7 @@ def _serve(options: argparse.Namespace) -> int:
 
     print(announcement(host, port, with_code=sys.stdout.isatty()), flush=True)
     if options.browser:
-        address = page_addresses(host, port)[0] + (f"/?model={quote(options.model)}" if options.model else "")
-        threading.Thread(target=open_browser_when_up, args=(host, port, address), daemon=True).start()
+        threading.Thread(target=open_browser_when_up, args=(host, port, _opened_address(options)), daemon=True).start()
     sys.argv = [str(SCRIPT)]  # beside which Streamlit looks for its config
     config = {
         "server.address": host,

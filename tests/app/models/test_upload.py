@@ -87,7 +87,7 @@ def test_a_folder_has_its_name_for_a_title(toys: Path) -> None:
 
 def test_the_texts_beside_a_checkpoint_come_along(toys: Path) -> None:
     examples = b'[{"text": "7 3 5", "hint": "Point at the first number."}]'
-    checkpoint = upload_zip("a.zip", zipped(files_of(toys) | {"examples.json": examples}))
+    checkpoint = upload_file("a.zip", zipped(files_of(toys) | {"examples.json": examples}))
     opening = ask(ExplorePageRequest(model=checkpoint.name)).answer.opening
     assert (opening.text, opening.hint) == ("7 3 5", "Point at the first number.")
 
