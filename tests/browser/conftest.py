@@ -33,7 +33,7 @@ expect.set_options(timeout=1e3 * PATIENCE)
 class Visit(Protocol):
     """Opens a window; called twice it gives two visitors who know nothing of each other."""
 
-    def __call__(self, *, dark: bool = False, width: int = 1440, height: int = 900) -> Visitor: ...
+    def __call__(self, *, dark: bool = False, width: int = 1440, height: int = 900, touch: bool = False) -> Visitor: ...
 
 
 @pytest.fixture(scope="session")
@@ -73,9 +73,9 @@ def contexts(browser: Browser) -> list[BrowserContext]:
     return []
 
 
-def new_context(browser: Browser) -> BrowserContext:
+def new_context(browser: Browser, *, touch: bool = False) -> BrowserContext:
     """A visitor who has been here before: the page shows all, and the guided start is over."""
-    context = browser.new_context()
+    context = browser.new_context(has_touch=touch, is_mobile=touch)
     context.add_init_script(BEEN_HERE)
     return context
 
@@ -84,10 +84,13 @@ def new_context(browser: Browser) -> BrowserContext:
 def visit(browser: Browser, contexts: list[BrowserContext], server: Server) -> Iterator[Visit]:
     """Opens as many windows as the test wants; each is looked over and closed when the test ends."""
     visitors: list[Visitor] = []
+    phones: list[BrowserContext] = []
     written = len(server.log())
 
-    def one(*, dark: bool = False, width: int = 1440, height: int = 900) -> Visitor:
-        context = contexts.pop() if contexts else new_context(browser)
+    def one(*, dark: bool = False, width: int = 1440, height: int = 900, touch: bool = False) -> Visitor:
+        context = contexts.pop() if contexts and not touch else new_context(browser, touch=touch)
+        if touch:
+            phones.append(context)
         context.set_default_timeout(1e3 * PATIENCE)
         visitor = Visitor(context.new_page(), server.url)
         visitor.page.emulate_media(color_scheme="dark" if dark else "light")
@@ -97,8 +100,11 @@ def visit(browser: Browser, contexts: list[BrowserContext], server: Server) -> I
         return visitor
 
     yield one
-    for visitor in visitors:
-        contexts.append(emptied(visitor.page.context, server))
+    for context in (visitor.page.context for visitor in visitors):
+        if context in phones:
+            context.close()
+        else:
+            contexts.append(emptied(context, server))
     for visitor in visitors:
         visitor.assert_clean()
     server.assert_no_traceback(since=written)

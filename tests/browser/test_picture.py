@@ -51,10 +51,14 @@ def test_the_keyboard_walks_through_the_parts_and_what_is_typed_changes_them(vis
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 0 · Head 2")
     tokens = page.get_by_test_id("tokens").locator("button").count()
-    expect(part(page, "input-decoder")).to_have_accessible_name(f"{tokens} tokens become vectors with positions")
+    expect(part(page, "input-decoder")).to_have_accessible_name(
+        f"tokens → vectors + positions: {tokens} tokens become vectors with positions"
+    )
     likeliest = page.get_by_test_id("predictions").locator(".candidate .token").first
     say(page, f"{SENTENCE} and")
-    expect(part(page, "input-decoder")).to_have_accessible_name(f"{tokens + 1} tokens become vectors with positions")
+    expect(part(page, "input-decoder")).to_have_accessible_name(
+        f"tokens → vectors + positions: {tokens + 1} tokens become vectors with positions"
+    )
     wait_until(
         page, lambda: likeliest.inner_text().lstrip("·"), lambda word: word in part(page, "prediction").inner_text()
     )

@@ -25,6 +25,7 @@ from headlight.vision.image import process_image
 from tests.families.cases import CASES
 from tests.families.reference import TARGET, Case, build, photo
 
+pytestmark = pytest.mark.usefixtures("unchecked_shapes")  # thousands of forwards; test_parity checks their shapes
 MOVED = 1e-3
 FIRST = [pytest.param(cases[0], id=family) for family, cases in CASES.items()]
 # Read, but what it changes is no number of a trace: how long a text may be, where a decoder starts, what labels say.
@@ -82,7 +83,7 @@ def _finite(value: np.ndarray) -> np.ndarray:
 def test_every_tensor_changes_the_trace_or_is_listed_as_not_loaded(case: Case, tmp_path: Path) -> None:
     opened = Opened(case, tmp_path)
     loader = WeightLoader(opened.source.plan, opened.source.tensors)
-    loader.load(meta_model_within(opened.source.plan.config, "reference"))
+    dict(loader.load(meta_model_within(opened.source.plan.config, "reference")))
     generator = torch.Generator().manual_seed(1)
     for name, tensor in opened.tensors.items():
         other = tensor * 1.5 + torch.randn(tensor.shape, generator=generator)

@@ -74,6 +74,8 @@ def _run() -> None:
     if session.should_open_explore():
         st.switch_page(pages[explore], query_params=encode_state(state))
     weights_slot = st.empty()
+    if page is not explore:
+        session.forget_opening()
     if not state.embedded:
         sidebar.presenter_mode(state)
         if state.presenter:
@@ -95,7 +97,8 @@ def _run() -> None:
 
 
 def _tell_browser(title: str) -> None:
-    """The page's name for the style sheet, and the address that takes the place of one whose model did not suit."""
+    """The page's name, and the address that takes the place of one whose model did not suit."""
+    st.set_page_config(f"{title} · Headlight")
     st.html(f'<style>:root {{ --page: "{title}"; }}</style>')
     slot = st.empty()  # always there, so that nothing moves
     if script := session.address_script():

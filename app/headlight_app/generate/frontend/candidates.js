@@ -24,6 +24,8 @@ export function drawNext(elements, generator, mode) {
   const { record, viewed, endReason } = generator;
   const { nextTitle, nextWhere, newest, candidates, sample } = elements;
   newest.hidden = viewed === null;
+  candidates.ariaBusy = String(!record);
+  if (!record && candidates.childElementCount) return; // they stay, with the focus of the keyboard, until the next are here
   if (!record || record.done || (endReason && viewed === null)) {
     nextTitle.textContent = record ? "The end" : "…";
     nextWhere.textContent = endReason;
@@ -67,6 +69,7 @@ function drawCandidates(list, generator, record, taken) {
   const rows = candidates.map((candidate) => {
     const button = createCandidate(candidate, record.chosen, taken);
     button.onclick = () => {
+      if (generator.record !== record) return; // the next ones are on their way
       generator.stop();
       generator.take(step, { position: record.position, id: candidate.id, text: candidate.text });
     };
@@ -85,17 +88,17 @@ function drawCandidates(list, generator, record, taken) {
 function createCandidate({ id, text, before, after }, chosen, taken) {
   const button = createElement("button", "takes-it");
   const mark = taken?.id === id ? "taken" : id === chosen ? "⚄" : "";
+  const seen = [visibleText(text), after ? formatPercent(after) : "filtered out", mark];
   button.append(
-    createElement("bdi", "token", visibleText(text)),
+    createElement("bdi", "token", seen[0]),
     createTrack(after, before),
-    createElement("span", "number", after ? formatPercent(after) : "filtered out"),
+    createElement("span", "number", seen[1]),
     createElement("span", "mark", mark),
   );
   button.classList.toggle("cut", !after);
   button.classList.toggle("chosen", id === (taken?.id ?? chosen));
-  const note = id === chosen ? ", sampled" : "";
-  const words = `${formatPercent(before)} by the model, ${formatPercent(after)} after sampling settings${note}`;
-  button.setAttribute("aria-label", `Take ${inlineText(text)}: ${words}`);
+  const words = `after sampling settings, ${formatPercent(before)} by the model${id === chosen ? ", sampled" : ""}`;
+  button.setAttribute("aria-label", `Take ${seen.join(" ").trim()}: ${words}`);
   button.title = `${visibleText(text)}  probability ${before.toPrecision(4)}, after sampling settings ${after.toPrecision(4)}. Click to take it`;
   return button;
 }

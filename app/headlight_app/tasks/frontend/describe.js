@@ -67,7 +67,9 @@ export default {
 /** @param {ExplorePage} page @param {number} query */
 function createWord(page, query) {
   const button = createElement("button", "look");
-  button.append(createElement("canvas"), createElement("bdi"));
+  const canvas = createElement("canvas");
+  canvas.ariaHidden = "true";
+  button.append(canvas, createElement("bdi"));
   button.onclick = () => lockQuery(page, query);
   onHover(
     button,

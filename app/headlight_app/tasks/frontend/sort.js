@@ -1,5 +1,6 @@
 // Sort: the number that each place gets, beside the numbers as they were read.
 
+import { announce } from "../../ui/frontend/dom/announce.js";
 import { formatPercent } from "../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../ui/frontend/dom/elements.js";
 import { drawAlignment, markAlignment } from "./alignment.js";
@@ -35,8 +36,9 @@ export default {
         verb: "was found by looking at",
       });
     const read = tokens.map(({ text }) => text.trim());
-    verdict.textContent =
-      right === null ? "" : readText(page.state.choice.text, read) + verdictText(right, tokens.length);
+    const words = right === null ? "" : readText(page.state.choice.text, read) + verdictText(right, tokens.length);
+    if (words && verdict.textContent !== words) announce(verdict, words);
+    verdict.textContent = words;
     verdict.classList.toggle("wrong", right !== null && right < tokens.length);
   },
 

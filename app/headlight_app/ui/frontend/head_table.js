@@ -58,6 +58,7 @@ export class HeadTable {
     cell.setAttribute("role", "gridcell");
     cell.dataset.testid = `${this.#element.dataset.testid}-${layer}-${head}`;
     cell.append(...content);
+    for (const picture of cell.children) picture.ariaHidden = "true"; // the cell's name says what it shows
     cell.onclick = () => this.#choose(layer, head);
     return cell;
   }

@@ -12,7 +12,7 @@ import { GRID_STEPS } from "../../../ui/frontend/dom/keyboard.js";
  */
 export function drawCellTable(table, columns, rows, actions) {
   const heading = createElement("tr");
-  heading.append(createElement("th"), ...columns.map((column) => createHeading(column, "col")));
+  heading.append(createElement("td"), ...columns.map((column) => createHeading(column, "col")));
   const lines = rows.map(({ label, cells }) => {
     const line = createElement("tr");
     line.append(createHeading(label, "row"), ...cells.map((cell) => createCell(cell, actions)));
@@ -29,14 +29,13 @@ export function drawCellTable(table, columns, rows, actions) {
 function createCell(cell, { most, read, pick }) {
   const place = createElement("td");
   if (!cell) return place;
-  const button = createElement(
-    "button",
-    cell.chosen ? "chosen" : "",
-    cell.value === null ? "" : formatShort(cell.value),
-  );
+  const short = cell.value === null ? "" : formatShort(cell.value);
+  const button = createElement("button", cell.chosen ? "chosen" : "", short);
   button.tabIndex = -1;
   button.style.background = cell.value === null ? "" : divergingColour(cell.value / most);
-  button.setAttribute("aria-label", `${cell.title}${cell.value === null ? "" : `: ${formatSigned(cell.value)}`}`);
+  const exactly =
+    cell.value === null || formatSigned(cell.value) === short ? "" : `, exactly ${formatSigned(cell.value)}`;
+  button.setAttribute("aria-label", `${cell.title}${short && `: ${short}`}${exactly}`);
   if (cell.testid) button.dataset.testid = cell.testid;
   button.onfocus = () => read(cell);
   onHover(

@@ -169,7 +169,8 @@ function drawPart(page, { part, button, canvas }) {
   button.closest(".block")?.classList.toggle("open", part.kind === "heads" && part.layer === choice.layer);
   button.disabled = !choiceOf(page, part);
   const words = partWords(page, part);
-  button.setAttribute("aria-label", words);
+  const name = NAMES[part.kind];
+  button.setAttribute("aria-label", name ? `${name}: ${words}` : words);
   button.title = words;
   if (part.kind === "input" && canvas) drawInput(page, part, canvas);
   if (part.kind === "heads" && canvas) drawHeads(page, part, canvas);
@@ -186,7 +187,7 @@ function partWords(page, part) {
   if (kind === "heads") return `Layer ${layer}: what its ${heads} heads look at`;
   if (kind === "network") return `Network of layer ${layer}: what its neurons add to the prediction`;
   if (kind === "layers") return `Layer ${layer}, and its neighbours`;
-  return "The prediction: how it takes shape from layer to layer";
+  return "How it takes shape from layer to layer";
 }
 
 /** @param {ExplorePage} page @param {string} stack @returns {Token[]} */
@@ -289,6 +290,7 @@ function drawAnswers(page, button) {
   const [prediction] = page.state.answer.predictions;
   const rows = (prediction?.candidates.slice(0, ANSWERS) ?? []).map(({ text, after }) => {
     const row = createElement("span", "answer-row");
+    row.ariaHidden = "true"; // the panel of predictions says it
     row.append(
       createElement("bdi", "", inlineText(text)),
       createTrack(after),

@@ -1,0 +1,86 @@
+"""What a page says by itself to those who hear it: the words of its live regions, as they change."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.visitor import wait_until
+
+LISTEN = """
+window.announced = [];
+const LIVE = "[role=status], [role=alert], [aria-live=polite], [aria-live=assertive]";
+const say = region => {
+  const words = region.textContent.replace(/\\s+/g, " ").trim();
+  if (words && region.ariaLive !== "off" && region.checkVisibility()) window.announced.push(words);
+};
+const hear = changes => {
+  const regions = new Set();
+  for (const { target, addedNodes } of changes) {
+    const element = target instanceof Element ? target : target.parentElement;
+    regions.add(element?.closest(LIVE));
+    for (const node of addedNodes)
+      if (node instanceof Element)
+        for (const each of [node, ...node.querySelectorAll("[role=alert]")]) regions.add(each.closest("[role=alert]"));
+  }
+  regions.delete(null);
+  regions.delete(undefined);
+  regions.forEach(say);
+};
+const listen = root =>
+  new MutationObserver(hear).observe(root, { childList: true, subtree: true, characterData: true });
+const attach = Element.prototype.attachShadow;
+Element.prototype.attachShadow = function (options) {
+  const root = attach.call(this, options);
+  listen(root);
+  return root;
+};
+listen(document);
+"""
+FOCUSED = """() => {
+  let element = document.activeElement;
+  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+  return element?.dataset?.testid ?? element?.id ?? "";
+}"""
+QUIET = 1_000  # milliseconds after which nothing more is said
+MOST_TABS = 80
+
+
+def announced(page: Page) -> list[str]:
+    """Everything that was said since the last time, once the page has been silent for a while."""
+    said: list[str] = page.evaluate("announced")
+    while True:
+        page.wait_for_timeout(QUIET)
+        now: list[str] = page.evaluate("announced")
+        if now == said:
+            page.evaluate("announced.length = 0")
+            return said
+        said = now
+
+
+def wait_to_hear(page: Page, words: str) -> None:
+    """Waits until these words are said."""
+    wait_until(page, lambda: page.evaluate("announced"), lambda said: any(words in one for one in said))
+
+
+def focused(page: Page) -> str:
+    """The test name of what has the focus of the keyboard."""
+    return str(page.evaluate(FOCUSED))
+
+
+def expect_focus(page: Page, name: str) -> None:
+    """Waits until the focus is there."""
+    wait_until(page, lambda: focused(page), lambda found: found == name)
+
+
+def tab_to(page: Page, name: str, most: int = MOST_TABS, key: str = "Tab") -> None:
+    """Presses Tab until the focus is on an element."""
+    for _ in range(most):
+        page.keyboard.press(key)
+        if focused(page).startswith(name):
+            return
+    raise AssertionError(f"{most} presses of {key} do not lead to {name}, but to {focused(page)}")
+
+
+def enter(page: Page) -> None:
+    """From the page's load past the sidebar."""
+    expect(page.get_by_test_id("stSkipToContent")).to_be_attached()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
