@@ -75,11 +75,11 @@ def test_what_a_step_leads_to_stays_in_its_place_from_the_head_to_the_prediction
     title, outcome = page.get_by_test_id("stair-title"), page.get_by_test_id("steps-outcome")
     expect(title).to_contain_text("Feed-forward network")
     expect(page.get_by_test_id("stair-code")).to_contain_text("self.down(neurons)")
-    height = wait_until(page, outcome.bounding_box, bool)["height"]
+    height = wait_until(page, lambda: outcome.evaluate("canvas => canvas.clientHeight"), bool)
     page.get_by_test_id("step-next").click()
     expect(title).to_contain_text("After the last layer")
     expect(page.get_by_test_id("steps-outcome-title")).to_contain_text("probabilities of the answers")
-    assert (outcome.bounding_box() or {})["height"] == height
+    assert outcome.evaluate("canvas => canvas.clientHeight") == height
     outcome.press("ArrowRight")
     wait_for_address(page, target_token=re.compile(r"\d+"))
 
