@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from headlight.cli.terminal import guarded
 
@@ -22,6 +23,8 @@ def _run(given: list[str]) -> int:
     # Before torch is imported. Threads that spin while they wait take the cores from whoever they wait for: beside one
     # busy program training slowed down tenfold.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    if given[:1] == ["open"] and len(given) > 1 and _is_checkpoint(Path(given[1])):
+        given = ["--models", given[1], "--model", Path(given[1]).resolve().name, *given[2:]]
     if given and given[0] != "app" and not given[0].startswith("-"):
         from headlight.cli.main import main as run_verb
 
@@ -29,6 +32,11 @@ def _run(given: list[str]) -> int:
     from headlight_app.server.launch import main as serve
 
     return serve(given[1:] if given[:1] == ["app"] else given, _other_verbs if {"-h", "--help"} & set(given) else str)
+
+
+def _is_checkpoint(path: Path) -> bool:
+    """Whether `headlight open` shows a path on the page: all but the arrays that stand for one run."""
+    return path.exists() and path.suffix != ".npz"
 
 
 def _other_verbs() -> str:

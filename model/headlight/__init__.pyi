@@ -2,6 +2,8 @@ from .analysis.faithfulness.rankings import compare_rankings
 from .analysis.head_removal import remove_head
 from .analysis.ledger import Cell, Ledger, cell_ledger
 from .analysis.moved_values import attention_sinks, moved_values
+from .analysis.sentences.pooling import read_sentence_pooling
+from .analysis.sentences.similarity import cosines_without_heads, sentence_similarity
 from .checkpoints import CatalogEntry, Checkpoint, catalog, find_checkpoint, load, save
 from .config import Config
 from .errors import (
@@ -70,6 +72,7 @@ __all__ = [
     "catalog",
     "cell_ledger",
     "compare_rankings",
+    "cosines_without_heads",
     "fill_mask",
     "find_checkpoint",
     "find_image",
@@ -79,10 +82,12 @@ __all__ = [
     "prediction_positions",
     "process_image",
     "read_image",
+    "read_sentence_pooling",
     "remove_head",
     "run",
     "run_texts",
     "save",
+    "sentence_similarity",
     "show",
     "train_tokenizer",
     "variant",

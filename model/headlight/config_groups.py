@@ -174,7 +174,7 @@ class ImageConfig:
     """The images that a model reads in place of a text, in pixels; `channels` of 0: it reads texts.
 
     They are divided into patches of `patch_height` x `patch_width`, row by row; what is left at the right and at the
-    bottom is not read.
+    bottom is not read. `extra_tokens` are the names of tokens between the class token and the patches.
     """
 
     channels: int = 0
@@ -183,6 +183,7 @@ class ImageConfig:
     patch_height: int = 0
     patch_width: int = 0
     processor: ImageProcessorConfig = ImageProcessorConfig()
+    extra_tokens: tuple[str, ...] = ()
 
     @property
     def patch_rows(self) -> int:

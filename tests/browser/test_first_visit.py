@@ -74,3 +74,29 @@ def test_the_guided_start_comes_once_and_changes_what_it_says(newcomer: Visitor)
     expect(tour).to_be_visible()
     page.get_by_test_id("tour-skip").click()
     expect(tour).to_have_count(0)
+
+
+def test_three_clicks_switch_a_head_off_and_show_what_it_changed(newcomer: Visitor) -> None:
+    page = newcomer.open()
+    page.get_by_test_id("tour-skip").click()
+    page.locator(".thumb").nth(12).click()
+    page.get_by_test_id("head-switch").click()
+    expect(page.get_by_test_id("changes")).to_contain_text("1 change")
+    change = page.get_by_test_id("predictions").locator(".difference").first
+    expect(change).to_contain_text(re.compile(r"[▲▼]"))
+    for seen in (change, page.get_by_test_id("head-switch"), page.get_by_test_id("sentence")):
+        expect(seen).to_be_in_viewport()
+
+
+def test_on_a_phone_the_guided_start_shows_what_it_speaks_of(browser: Browser, server: Server) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    context.set_default_timeout(1e3 * PATIENCE)
+    page = Visitor(context.new_page(), server.url).open()
+    onward = page.get_by_test_id("tour-next")
+    expect(onward).to_have_text("And without it?")
+    expect(page.get_by_test_id("head-title")).to_be_in_viewport()
+    onward.click()
+    onward.click()
+    expect(onward).to_have_text("Why?")
+    expect(page.get_by_test_id("predictions").locator(".candidate").first).to_be_in_viewport()
+    context.close()

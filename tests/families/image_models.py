@@ -15,6 +15,9 @@ VIT: dict[str, Any] = {
 LABELS = {"id2label": {0: "cat", 1: "house", 2: "chess board"}, "label2id": {"cat": 0, "house": 1, "chess board": 2}}
 NORMED = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
 
+DINO: dict[str, Any] = {name: value for name, value in VIT.items() if name != "intermediate_size"} | {"mlp_ratio": 2}
+SMALLER = {"size": {"shortest_edge": 44}, "crop_size": 40, "do_center_crop": True, "resample": 3, **NORMED}
+
 IMAGE_MODELS: dict[str, list[Case]] = {
     "vit": [
         Case("ViTForImageClassification", VIT | LABELS | {"layer_norm_eps": 0.1}, image=(40, 31)),
@@ -40,5 +43,17 @@ IMAGE_MODELS: dict[str, list[Case]] = {
             dtype="bfloat16",
             shards=True,
         ),
+    ],
+    "deit": [
+        Case("DeiTForImageClassification", VIT | LABELS, image=(40, 31)),
+        Case("DeiTModel", VIT | {"qkv_bias": False, "image_size": 32, "patch_size": 16}, image=(24, 24)),
+    ],
+    "dinov2": [
+        Case("Dinov2Model", DINO, image=(40, 31)),
+        Case("Dinov2Model", DINO | {"qkv_bias": False, "num_attention_heads": 4}, image=(50, 60), prepare=SMALLER),
+    ],
+    "dinov2_with_registers": [
+        Case("Dinov2WithRegistersModel", DINO | {"num_register_tokens": 3}, image=(40, 31)),
+        Case("Dinov2WithRegistersModel", DINO | {"mlp_ratio": 3}, image=(50, 60), prepare=SMALLER),
     ],
 }  # fmt: skip

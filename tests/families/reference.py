@@ -198,7 +198,7 @@ def image_outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
     """The same for an image; `last_hidden` is that of the base model."""
     prepared = processor(case)(photo(case), return_tensors="pt")
     whole = model(**prepared, output_attentions=True)
-    base = getattr(model, "vit", model)(**prepared)
+    base = getattr(model, model.base_model_prefix, model)(**prepared)
     told = {"pixel_values": prepared["pixel_values"][0], "attention": torch.cat(whole.attentions)}
     told["last_hidden"] = base.last_hidden_state[0]
     if "logits" in whole:

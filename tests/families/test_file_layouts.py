@@ -230,13 +230,6 @@ def test_a_limit_is_kept_before_anything_is_allocated(tmp_path: Path) -> None:
         load(tmp_path / "model", memory_limit=1000)
 
 
-def test_gguf_files_are_named(tmp_path: Path) -> None:
-    (tmp_path / "model.gguf").write_bytes(b"GGUF")
-    for path in (tmp_path, tmp_path / "model.gguf"):
-        with pytest.raises(CheckpointError, match="GGUF"):
-            load(path)
-
-
 def test_special_tokens_beyond_the_vocabulary_are_told(tmp_path: Path) -> None:
     build(GPT2, tmp_path / "model")
     assert any("eos_token_id is 50256" in note for note in load(tmp_path / "model").notes)

@@ -23,7 +23,7 @@ from headlight_app.engine.contract import ListedModel
 from headlight_app.engine.models import AvailableModel, listed_models, own_models
 from headlight_app.models.cards import card_html
 from headlight_app.models.contract import ModelCardRequest, WeightReportRequest
-from headlight_app.models.upload import open_path, upload_folder, upload_zip
+from headlight_app.models.upload import open_path, upload_file, upload_folder
 from headlight_app.state.session import select_model
 from headlight_app.ui.markdown import escape_markdown, escaped_lines, safe_markdown
 
@@ -31,7 +31,7 @@ TITLE, ICON, PATH = "Models", ":material/deployed_code:", "models"
 STYLESHEET = Path(__file__).parent / "models.css"
 FIRST_CARDS = 48  # cards on the page before all are asked for
 SEARCH_FROM = 6  # with more models than this there is a search
-UPLOAD_METHODS = {"zip": "Zip file", "folder": "Folder", "path": "Path or id"}
+UPLOAD_METHODS = {"file": "Zip or GGUF", "folder": "Folder", "path": "Path or id"}
 UPLOAD_RESULT, UPLOADER_ROUND, SHOW_ALL = "_upload_result", "_uploader_round", "_show_all_models"
 
 
@@ -81,7 +81,7 @@ def _upload_form() -> None:
         with left:
             st.subheader("Open your own checkpoint", anchor=False)
             st.caption(
-                "A folder with config.json, weights (.safetensors or .bin) and a tokenizer. "
+                "A folder with config.json, weights (.safetensors or .bin) and a tokenizer, or one .gguf file. "
                 f"An upload may have up to {limits.upload_limit:,} MB. Only you see it, and no code in it is run."
             )
         with right:
@@ -94,14 +94,16 @@ def _upload_form() -> None:
                 key="upload_method",
                 label_visibility="collapsed",
             )
-            {"zip": _zip_uploader, "folder": _folder_uploader, "path": _path_form}[method or methods[0]]()
+            {"file": _file_uploader, "folder": _folder_uploader, "path": _path_form}[method or methods[0]]()
         _show_upload_result()
 
 
-def _zip_uploader() -> None:
-    uploaded = st.file_uploader("A .zip of the checkpoint", type="zip", key=f"zip_{_uploader_round()}")
+def _file_uploader() -> None:
+    uploaded = st.file_uploader(
+        "A .zip of the checkpoint, or a .gguf", type=["zip", "gguf"], key=f"file_{_uploader_round()}"
+    )
     if uploaded is not None:
-        _open_upload([uploaded], lambda: upload_zip(uploaded.name, uploaded))
+        _open_upload([uploaded], lambda: upload_file(uploaded.name, uploaded))
 
 
 def _folder_uploader() -> None:

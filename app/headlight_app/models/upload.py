@@ -1,4 +1,4 @@
-"""Checkpoints of a visitor: uploaded as a zip or the files of a folder, or opened by a path or a Hub id."""
+"""Checkpoints of a visitor: uploaded as a file or a folder, or opened by a path or a Hub id."""
 
 from __future__ import annotations
 
@@ -21,9 +21,13 @@ NO_SUCH_FOLDER = "There is no such folder on this machine. Enter its absolute pa
 CHUNK_BYTES = 1 << 20  # of a file that are copied at once
 
 
-def upload_zip(name: str, data: BinaryIO) -> VisitorCheckpoint:
-    """Open an uploaded .zip beside what the visitor has brought before. Raises HeadlightError where that fails."""
-    return _receive_upload(PurePosixPath(name).stem, {"": data})
+def upload_file(name: str, data: BinaryIO) -> VisitorCheckpoint:
+    """Open an uploaded .zip or .gguf beside what the visitor has brought before.
+
+    Raises HeadlightError where that fails.
+    """
+    path = PurePosixPath(name)
+    return _receive_upload(path.stem, {path.name if path.suffix == ".gguf" else "": data})
 
 
 def upload_folder(files: Mapping[str, BinaryIO]) -> VisitorCheckpoint:

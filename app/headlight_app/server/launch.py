@@ -13,6 +13,7 @@ from importlib import import_module
 from ipaddress import ip_address
 from pathlib import Path
 from time import sleep
+from urllib.parse import quote
 
 from headlight.errors import HeadlightError
 from headlight.origin import headlight_version
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None, other_verbs: Callable[[], str] 
         print(f"headlight: {problem}", file=sys.stderr)
         return 2
     os.environ.update(_settings(options).to_environment())
-    return _serve(options.host, options.port, options.browser)
+    return _serve(options)
 
 
 def _parser(other_verbs: str) -> argparse.ArgumentParser:
@@ -62,6 +63,7 @@ def _parser(other_verbs: str) -> argparse.ArgumentParser:
         metavar="DIR",
         help=f"a folder of models, repeatable; also ${MODELS_VARIABLE}; with --engine one that all its machines have",
     )
+    parser.add_argument("--model", default="", metavar="NAME", help="the model that the browser opens first")
     parser.add_argument(
         "--shared", action="store_true", help="visitors open no path of this machine; every other --host implies it"
     )
@@ -151,7 +153,7 @@ def _register_model_folders(folders: Sequence[str], engine: str) -> str:
     resolved = list(folders)
     if engine == LOCAL_ENGINE:
         for folder in folders:
-            if not Path(folder).is_dir():
+            if not Path(folder).exists():
                 return f"there is no folder {folder!r} to take models from."
         resolved = [str(Path(folder).resolve()) for folder in folders]
     os.environ[MODELS_VARIABLE] = os.pathsep.join([*resolved, *filter(None, [os.environ.get(MODELS_VARIABLE)])])
@@ -173,8 +175,9 @@ def _port_problem(host: str, port: int) -> str:
     return ""
 
 
-def _serve(host: str, port: int, browser: bool) -> int:
+def _serve(options: argparse.Namespace) -> int:
     """Serve the page until it is stopped."""
+    host, port = options.host, options.port
     from headlight_app.engine.client import engine
 
     try:
@@ -194,8 +197,8 @@ def _serve(host: str, port: int, browser: bool) -> int:
     from headlight_app.server.routes import routes
 
     print(announcement(host, port, with_code=sys.stdout.isatty()), flush=True)
-    if browser:
-        address = page_addresses(host, port)[0]
+    if options.browser:
+        address = page_addresses(host, port)[0] + (f"/?model={quote(options.model)}" if options.model else "")
         threading.Thread(target=open_browser_when_up, args=(host, port, address), daemon=True).start()
     sys.argv = [str(SCRIPT)]  # beside which Streamlit looks for its config
     config = {

@@ -89,11 +89,13 @@ def ablate_heads(
     return found
 
 
-def _ablated_logits(
-    model: Transformer, trace: Trace, path: str, position: int, first_head: int, count: int
-) -> Float[Tensor, "head answer"]:
-    """The logits at a position without each of some heads of an attention."""
-    require_prediction(model)
+def final_without_heads(
+    model: Transformer, trace: Trace, path: str, first_head: int, count: int
+) -> Float[Tensor, "head pos d_model"]:
+    """The residuals after the last stack's final norm without each of `count` heads of an attention.
+
+    Arguments and errors are those of `ablate_heads`.
+    """
     heads = attention_at(model, path)[0].heads
     if not (first_head >= 0 and count >= 1 and first_head + count <= heads):
         raise EditError(
@@ -105,9 +107,18 @@ def _ablated_logits(
     final = _forward_from_layer(model, trace, name, int(layer), count, ablation_hook)
     if name != model.config.stacks[-1]:
         final = model.encode_hidden(_token_tensor(trace.text, model, count), memory=final, hook=edits)
+    return final
+
+
+def _ablated_logits(
+    model: Transformer, trace: Trace, path: str, position: int, first_head: int, count: int
+) -> Float[Tensor, "head answer"]:
+    """The logits at a position without each of some heads of an attention."""
+    require_prediction(model)
+    final = final_without_heads(model, trace, path, first_head, count)
     index = position_index(position, final.shape[1])
     answerable = model.answerable(_token_tensor(trace.text, model, count))
-    logits = model.logits(final, answerable, edits, slice(index, index + 1))
+    logits = model.logits(final, answerable, intervention_hook(trace), slice(index, index + 1))
     assert logits is not None  # `require_prediction` refuses models without an output head
     return logits.flatten(0, -2)
 

@@ -195,7 +195,8 @@ def rows_that_choose(
     weights: Weights, allowed: Bool[np.ndarray, "*shape query key"]
 ) -> Bool[np.ndarray, "*shape query"]:
     """The queries that attend at all and may attend to more than one key."""
-    return weights.any(-1) & (np.broadcast_to(allowed, weights.shape).sum(-1) > 1)
+    chooses: np.ndarray = weights.any(-1) & (np.broadcast_to(allowed, weights.shape).sum(-1) > 1)
+    return chooses
 
 
 def _ratio_or_nan(total: np.ndarray, count: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from headlight.checkpoints.file_rules import (
     CONFIG,
     CONFIG_FILES,
     EXAMPLES,
+    GGUF_PATTERN,
     PICKLE_PATTERNS,
     SAFETENSORS_FILE,
     SINGLE_FILES,
@@ -40,6 +41,7 @@ from headlight.checkpoints.source import (
 )
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.text_stacks import find_family
+from headlight.checkpoints.tokenizers.gguf import gguf_tokenizer_type
 from headlight.checkpoints.tokenizers.open import legacy_tokenizer_type
 from headlight.checkpoints.weight_mapping import make_plan
 from headlight.config import Config
@@ -111,7 +113,7 @@ def _import_huggingface_hub() -> ModuleType:
 
 def _why_unusable(names: Iterable[str]) -> str:
     if any(name.endswith(".gguf") for name in names):
-        return "it holds GGUF files, made for other programs"
+        return "it holds GGUF files alone; download one of them and open it by its path"
     return "it holds no config.json with weights beside it"
 
 
@@ -162,7 +164,7 @@ class CatalogEntry:
 def weight_bytes(location: Path) -> int:
     """Bytes that the weights of a checkpoint take on disk; links to files that were never fetched take none."""
     files = (
-        [path for pattern in (*WEIGHT_PATTERNS, *SINGLE_FILES) for path in location.glob(pattern)]
+        [path for pattern in (*WEIGHT_PATTERNS, *SINGLE_FILES, GGUF_PATTERN) for path in location.glob(pattern)]
         if location.is_dir()
         else [location]
     )
@@ -231,7 +233,7 @@ def _readable_entries(location: CheckpointLocation) -> Iterator[CatalogEntry]:
 
 def _search_root(root: Path) -> list[Path]:
     if not os.path.isdir(root):
-        return []
+        return [root] if os.path.isfile(root) else []
     found = []
     for number, (folder, below, files) in enumerate(os.walk(root)):
         if number >= MAX_FOLDERS:
@@ -320,7 +322,7 @@ def read_metadata(folder: Path, name: str = "") -> CheckpointMetadata:
             licence, purpose, series = card_licence(card), card_purpose(card), card_series(card)
             source = open_source(folder, name)
             family = shortened(str(source.config_json.get("model_type") or ""))
-            tokenizer = tokenizer_type(source.folder)
+            tokenizer = gguf_tokenizer_type(source.gguf.fields) if source.gguf else tokenizer_type(source.folder)
             config = _config_from_tensor_names(source)
             model = meta_model_within(config, source.name, NO_MEMORY_LIMIT)
     except CheckpointError as error:
@@ -362,7 +364,7 @@ def _tensor_names(source: CheckpointSource) -> LazyTensors:
     """The tensor names; none where they are only known after a whole pickle is read."""
     pickles = [path for path in source.folder.glob("pytorch_model*.bin") if path.is_file()]
     needs_full_read = not any(source.folder.glob("*.safetensors")) and not all(map(zipfile.is_zipfile, pickles))
-    return LazyTensors({}) if needs_full_read else source.open_tensors()
+    return LazyTensors({}) if needs_full_read and not source.gguf else source.open_tensors()
 
 
 def tokenizer_type(folder: Path) -> str:

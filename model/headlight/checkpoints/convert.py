@@ -119,11 +119,22 @@ def inspect_foreign(source: CheckpointSource) -> ForeignCheckpoint:
     if not image.channels:
         return foreign
     image_config = replace(image, processor=read_image_processor(source.folder, image, source.name))
+    if foreign.plan.family.any_image_size:
+        image_config = _sized_by_processor(image_config)
     try:
         config = foreign.plan.config.replace(image=image_config)
+        more = image_config.patch_rows * image_config.patch_columns - image.patch_rows * image.patch_columns
+        config = config.replace(context_length=config.context_length + more)
     except ConfigError as error:
         raise CheckpointError(f"{fields.name}: its {IMAGE_PROCESSOR}: {error}") from error
     return replace(foreign, plan=replace(foreign.plan, config=config))
+
+
+def _sized_by_processor(image: ImageConfig) -> ImageConfig:
+    """The image in the size that its processor gives it, where that is known."""
+    processor = image.processor
+    height, width = (processor.crop_height or processor.height, processor.crop_width or processor.width)
+    return replace(image, height=height, width=width) if height and width else image
 
 
 def plan_conversion(fields: ConfigReader, tensors: LazyTensors) -> ForeignCheckpoint:
@@ -147,11 +158,8 @@ def load_weights(
 ) -> LoadReport:
     """Give the model its weights, on a device and in a dtype."""
     loader = WeightLoader(foreign.plan, foreign.tensors)
-    with torch.no_grad():
-        converted: dict[int, Tensor] = {}
-        state = loader.load(model)
-        for name, tensor in state.items():
-            state[name] = converted.setdefault(id(tensor), tensor.to(device, dtype))
+    with torch.no_grad():  # one tensor after the other: a quantised one is larger until it is converted
+        state = {name: tensor.to(device, dtype) for name, tensor in loader.load(model)}
     if model.config.tied_embeddings:
         state["output_head.projection.weight"] = state["embedding.weight"]
     model.load_state_dict(state, assign=True)

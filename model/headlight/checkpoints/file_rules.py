@@ -20,10 +20,14 @@ CONFIG_FILES = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
     "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "spm.model",
     "sentencepiece.bpe.model", "source.spm", "target.spm", CARD, EXAMPLES,
+    "modules.json", "sentence_bert_config.json", "1_Pooling/config.json",  # of sentence-transformers
 )  # fmt: skip
 SAFETENSORS_PATTERNS = ("model*.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")
 PICKLE_PATTERNS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "adapter_model.bin")
-CHECKPOINT_PATTERNS = (*CONFIG_FILES, *SAFETENSORS_PATTERNS, *PICKLE_PATTERNS, *SINGLE_FILES, LLAMA2C_TOKENIZER)
+GGUF_PATTERN = "*.gguf"
+CHECKPOINT_PATTERNS = (
+    *CONFIG_FILES, *SAFETENSORS_PATTERNS, *PICKLE_PATTERNS, *SINGLE_FILES, LLAMA2C_TOKENIZER, GGUF_PATTERN,
+)  # fmt: skip
 
 # Programs for a processor, a shell or an interpreter, and pickles that are not weights.
 PROGRAM_SUFFIXES = (

@@ -22,6 +22,7 @@ from torch import Tensor
 from headlight.checkpoints.convert import LoadReport, inspect_foreign, load_weights
 from headlight.checkpoints.file_rules import CARD, CONFIG, SAFETENSORS_FILE, is_program
 from headlight.checkpoints.source import CheckpointSource, display_name, open_source
+from headlight.checkpoints.tokenizers.gguf import gguf_tokenizer
 from headlight.checkpoints.tokenizers.open import open_tokenizer
 from headlight.checkpoints.weight_mapping import join_names
 from headlight.config import Config
@@ -37,10 +38,13 @@ FLOAT32_BYTES = 4
 MAX_FREE_FRACTION = 0.9  # of the free memory may go to weights
 
 
-def meta_model_within(config: Config, name: str, limit: int | None = None) -> Transformer:
+def meta_model_within(
+    config: Config, name: str, limit: int | None = None, bytes_each: int = FLOAT32_BYTES
+) -> Transformer:
     """The model on the meta device, whose parameters have shapes but no memory.
 
-    Raises CheckpointError if they would take more than `limit` bytes as float32 (None: 90 % of the free memory).
+    Raises CheckpointError if they would take more than `limit` bytes at `bytes_each` for each number (None: 90 % of the
+    free memory).
     """
     allowed = free_memory() * MAX_FREE_FRACTION if limit is None else limit
     try:
@@ -49,7 +53,7 @@ def meta_model_within(config: Config, name: str, limit: int | None = None) -> Tr
         raise CheckpointError(f"{name}: {error}") from error
     except (RuntimeError, OverflowError) as error:  # sizes whose product no computer can count
         raise CheckpointError(f"{name}: the sizes in its config are beyond any memory.") from error
-    needed = sum(parameter.numel() for parameter in model.parameters()) * FLOAT32_BYTES
+    needed = sum(parameter.numel() for parameter in model.parameters()) * bytes_each
     if needed > allowed:
         raise CheckpointError(
             f"{name}: its config asks for {needed / 1e9:,.1f} GB of memory; {allowed / 1e9:,.1f} GB are allowed."
@@ -105,10 +109,9 @@ def _load_source(
 ) -> Checkpoint:
     foreign = None if source.config_json.get("model_type") == MODEL_TYPE else inspect_foreign(source)
     config = native_config(source) if foreign is None else foreign.plan.config
-    model = meta_model_within(config, source.name, memory_limit)
-    model_type = str(source.config_json.get("model_type"))
+    model = meta_model_within(config, source.name, memory_limit, dtype.itemsize)
     reads_words = not config.predicts_from_image
-    tokenizer = open_tokenizer(source.folder, model_type, source.name) if reads_words else class_token_tokenizer()
+    tokenizer = _open_tokenizer(source) if reads_words else class_token_tokenizer(config.image.extra_tokens)
     if tokenizer.vocabulary_size > config.vocabulary_size:
         raise CheckpointError(
             f"{source.name}: its tokenizer has {tokenizer.vocabulary_size} tokens, its config only "
@@ -118,10 +121,26 @@ def _load_source(
         _load_native_weights(source, model, device, dtype)
     report = LoadReport() if foreign is None else load_weights(foreign, model, device, dtype)
     model.origin = Origin.of_files(_bare_name(source.name), source.weight_files())
-    notes = (*report.notes, *_program_notes(source))
+    notes = (*report.notes, *_gguf_notes(source, model), *_program_notes(source))
     return Checkpoint(
         model.requires_grad_(False).eval(), tokenizer, read_card(source.folder), notes, report.tensor_names
     )
+
+
+def _open_tokenizer(source: CheckpointSource) -> Tokenizer:
+    if source.gguf:
+        return gguf_tokenizer(source.gguf.fields, source.name)
+    return open_tokenizer(source.folder, str(source.config_json.get("model_type")), source.name)
+
+
+def _gguf_notes(source: CheckpointSource, model: Transformer) -> tuple[str, ...]:
+    """What a GGUF file holds, and what its weights take in memory, each number by itself."""
+    if source.gguf is None:
+        return ()
+    parameters = list(model.parameters())
+    megabytes = sum(parameter.numel() * parameter.element_size() for parameter in parameters) / 1e6
+    kind = str(parameters[0].dtype).removeprefix("torch.")
+    return (f"{source.gguf.describe()}, and {megabytes:,.1f} MB in memory as {kind}.",)
 
 
 def _bare_name(name: str) -> str:

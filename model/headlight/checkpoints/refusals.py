@@ -49,9 +49,9 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
         ("clip", "siglip", "siglip2", "blip", "blip-2"), ("vit", "it has one tower for pictures and one for texts")
     ),
     **dict.fromkeys(
-        ("dinov2", "dinov2_with_registers", "dinov3_vit"), ("vit", "its layers are scaled, or it has register tokens")
+        ("dinov3_vit",), ("dinov2_with_registers", "its positions turn queries and keys along rows and columns")
     ),
-    **dict.fromkeys(("deit", "beit", "data2vec-vision"), ("vit", "it has a distillation token, or biases by place")),
+    **dict.fromkeys(("beit", "data2vec-vision"), ("vit", "it has biases by place")),
     **dict.fromkeys(
         ("swin", "swinv2", "segformer", "convnext", "resnet"), ("vit", "it works on windows or by convolution")
     ),

@@ -13,6 +13,8 @@ from torch import Tensor
 
 from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.file_rules import ADAPTER_CONFIG, CONFIG, SINGLE_FILES
+from headlight.checkpoints.gguf_file import GgufFile, read_gguf
+from headlight.checkpoints.gguf_models import as_folder
 from headlight.checkpoints.tensor_files import (
     LazyTensors,
     is_llama2c,
@@ -107,6 +109,7 @@ class CheckpointSource:
     """A checkpoint as found: its name in messages, its config.json, its tensors, the folder of tokenizer and card.
 
     `weight_files` are those that the tensors are read from, those of an adapter after those of its base model.
+    `gguf` is the file that holds all of it, the tokenizer too.
     """
 
     name: str
@@ -114,6 +117,7 @@ class CheckpointSource:
     open_tensors: Callable[[], LazyTensors]
     folder: Path
     weight_files: Callable[[], tuple[Path, ...]]
+    gguf: GgufFile | None = None
 
 
 def open_source(path: Path, name: str = "") -> CheckpointSource:
@@ -143,17 +147,22 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
             path if has_own_tokenizer else base,
             lambda: (*tensor_files(base, base.name), *adapter_files(path, name)),
         )
-    files = [path / file for file in SINGLE_FILES]
-    return next((_open_single_file(file, name) for file in files if file.is_file()), None) or _raise_no_checkpoint(
-        path, name
-    )
+    files = [path / file for file in SINGLE_FILES if (path / file).is_file()] or sorted(path.glob("*.gguf"))
+    if len(files) > 1:
+        listed = ", ".join(file.name[:60] for file in files[:5])
+        raise CheckpointError(f"{name} holds {len(files)} models in one file each: {listed}; name one of them.")
+    if not files:
+        read_json(path / CONFIG, name)
+        raise CheckpointError(f"{name} is no checkpoint.")
+    return _open_single_file(files[0], name)
 
 
 def candidates_without_config(folder: Path, files: Collection[str]) -> list[Path]:
     """Possible checkpoints in a folder without config.json: the folder itself, or single files in it."""
     if {ADAPTER_CONFIG, *SINGLE_FILES} & set(files):
         return [folder]
-    return [folder / file for file in sorted(files) if file.endswith(".bin") and is_llama2c(folder / file)]
+    single = [folder / file for file in sorted(files)]
+    return [file for file in single if file.suffix == ".gguf" or (file.suffix == ".bin" and is_llama2c(file))]
 
 
 def folders_read(path: Path) -> list[Path]:
@@ -183,15 +192,10 @@ def hub_id(folder: str) -> str:
 
 def _open_single_file(path: Path, name: str) -> CheckpointSource:
     if path.suffix == ".gguf":
-        raise CheckpointError(f"{name} is a GGUF file, made for other programs; open the original model.")
+        file = read_gguf(path, name)
+        values, tensors = as_folder(file)
+        return CheckpointSource(name, values, lambda: tensors, path.parent, lambda: (path,), file)
     if path.suffix not in (".pt", ".bin"):
-        raise CheckpointError(f"{name} is no checkpoint; name a folder, nanoGPT's ckpt.pt or llama2.c's .bin.")
+        raise CheckpointError(f"{name} is no checkpoint; name a folder, a .gguf, nanoGPT's ckpt.pt or llama2.c's .bin.")
     values, tensors = read_nanogpt(path, name) if path.suffix == ".pt" else read_llama2c(path, name)
     return CheckpointSource(name, values, lambda: tensors, path.parent, lambda: (path,))
-
-
-def _raise_no_checkpoint(path: Path, name: str) -> CheckpointSource:
-    if any(path.glob("*.gguf")):
-        raise CheckpointError(f"{name} holds GGUF files, made for other programs; open the original model.")
-    read_json(path / CONFIG, name)
-    raise CheckpointError(f"{name} is no checkpoint.")

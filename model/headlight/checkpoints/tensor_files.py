@@ -60,9 +60,6 @@ def read_tensors(folder: Path, name: str, safetensors_file: str, pickle_file: st
     for file in (safetensors_file, f"{safetensors_file}.index.json", pickle_file, f"{pickle_file}.index.json"):
         if (folder / file).is_symlink():
             raise CheckpointError(f"{name}: its {file} is not there, only a link to it; a download may not have ended.")
-    others = sorted(path.name for path in folder.glob("*.gguf"))
-    if others:
-        raise CheckpointError(f"{name} holds {others[0]}: GGUF is made for other programs; open the original model.")
     raise CheckpointError(f"{name} holds no {safetensors_file} and no {pickle_file}.")
 
 

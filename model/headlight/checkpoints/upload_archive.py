@@ -15,11 +15,19 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import filter as filter_names
 from io import BytesIO
 from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
-from headlight.checkpoints.file_rules import ADAPTER_CONFIG, CONFIG, SINGLE_FILES, is_checkpoint_file, is_program
+from headlight.checkpoints.file_rules import (
+    ADAPTER_CONFIG,
+    CONFIG,
+    GGUF_PATTERN,
+    SINGLE_FILES,
+    is_checkpoint_file,
+    is_program,
+)
 from headlight.errors import CheckpointError
 
 MAX_DIRECTORY_BYTES = 4 << 20  # of a zip's central directory
@@ -233,7 +241,7 @@ def _find_checkpoint(items: Sequence[UploadedFile]) -> tuple[Folder, set[Folder]
     names: dict[Folder, set[str]] = {}
     for item in items:
         names.setdefault(item.parts[:-1], set()).add(item.parts[-1])
-    models = {folder for folder, files in names.items() if files & set(SINGLE_FILES) or _holds_model(files)}
+    models = {folder for folder, files in names.items() if _holds_model(files)}
     adapters = {place for place, inside in names.items() if ADAPTER_CONFIG in inside}
     found = adapters or models
     if not found:
@@ -247,6 +255,8 @@ def _find_checkpoint(items: Sequence[UploadedFile]) -> tuple[Folder, set[Folder]
 
 
 def _holds_model(names: set[str]) -> bool:
+    if names & set(SINGLE_FILES) or filter_names(names, GGUF_PATTERN):
+        return True
     return CONFIG in names and any(name.endswith((".safetensors", ".bin")) for name in names)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -28,11 +28,14 @@ class WeightRule:
     """Where a parameter comes from: a tensor (or module) of the checkpoint, and the operations applied to it in order.
 
     `source` may list alternatives separated by "|"; the first one that the checkpoint has is used. Tensors numbered
-    from 0 in place of a "*" are stacked on a new first axis.
+    from 0 in place of a "*" are stacked on a new first axis. `combine` makes the parameter of that tensor and of
+    another one, `second`, before the operations.
     """
 
     source: str
     ops: tuple[WeightOp, ...] = ()
+    second: str = ""
+    combine: Callable[[Tensor, Tensor], Tensor] = lambda tensor, other: tensor
 
 
 def rule(name: str, *ops: WeightOp) -> WeightRule:
@@ -74,6 +77,7 @@ class Family:
     defaults: values of config fields that a file may leave out.
     factors: numbers that the config has the outputs of some modules multiplied by, by the end of the module's name;
         their weights are multiplied instead.
+    any_image_size: whether images may have another size than the config says, and the preprocessor's is taken.
     """
 
     config_values: Callable[[ConfigReader], ConfigValues]
@@ -88,6 +92,7 @@ class Family:
     untied_weights: WeightRules = field(default_factory=dict)
     defaults: dict[str, Any] = field(default_factory=dict)
     factors: Callable[[ConfigReader], Mapping[str, float]] = lambda fields: {}
+    any_image_size: bool = False
 
 
 @dataclass(frozen=True)
@@ -218,12 +223,12 @@ class WeightLoader:
         self.factors = plan.family.factors(plan.fields)
         self.has_prefix = not tensors or any(name.startswith(plan.family.base_model_prefix) for name in tensors)
 
-    def load(self, model: Transformer) -> dict[str, Tensor]:
-        """The state dict; a tied parameter is the same tensor. Raises CheckpointError."""
+    def load(self, model: Transformer) -> Iterator[tuple[str, Tensor]]:
+        """Each parameter's name and tensor; a tied parameter is given once. Raises CheckpointError."""
         self._require_all(model)
-        state = {name: self._load_tensor(name, parameter) for name, parameter in model.named_parameters()}
+        for name, parameter in model.named_parameters():
+            yield name, self._load_tensor(name, parameter)
         self._reject_unexpected(model)
-        return state
 
     @property
     def unused(self) -> tuple[str, ...]:
@@ -233,9 +238,13 @@ class WeightLoader:
     def candidate_names(self, name: str) -> list[str]:
         """Names that a parameter may have in the checkpoint, the usual one first; a head has no base model prefix."""
         row, suffix = self._rule(name)
+        return self._written(row.source, suffix, name)
+
+    def _written(self, source: str, suffix: str, name: str) -> list[str]:
+        """The names that a source may have in the checkpoint for the parameter `name`."""
         layer = re.search(r"\d+", name)
         indices = self.plan.family.name_indices(self.plan.fields, int(layer[0])) if layer else {}
-        theirs = [option.format(**indices) + suffix for option in row.source.split("|")]
+        theirs = [option.format(**indices) + suffix for option in source.split("|")]
         prefix = self.plan.family.base_model_prefix
         prefixes = ("", prefix) if name.startswith("output_head.") or not self.has_prefix else (prefix, "")
         return [base + name for name in theirs for base in prefixes]
@@ -273,7 +282,10 @@ class WeightLoader:
         self.sources[name] = source
         self.loaded.update(parts)
         tensor = self.tensors[source] if parts == [source] else self._stacked(parts, name)
-        for step in self._rule(name)[0].ops:
+        row = self._rule(name)[0]
+        if row.second:
+            tensor = self._combined(row, tensor, name)
+        for step in row.ops:
             tensor = self._apply_op(step, tensor, name, source)
         for module, factor in self.factors.items():
             if name.removesuffix(".weight").removesuffix(".bias").endswith(module) and factor != 1:
@@ -284,6 +296,20 @@ class WeightLoader:
                 f"the config wants {tuple(parameter.shape)}."
             )
         return tensor
+
+    def _combined(self, row: WeightRule, tensor: Tensor, name: str) -> Tensor:
+        """A tensor together with the second one of its rule."""
+        names = self._written(row.second, "", name)
+        found = next((candidate for candidate in names if candidate in self.tensors), None)
+        if found is None:
+            raise CheckpointError(f"{self.plan.fields.name}: missing tensors: {names[0]}.")
+        self.loaded.add(found)
+        other = self.tensors[found]
+        try:
+            return row.combine(tensor, other)
+        except RuntimeError as error:
+            shapes = f"{tuple(tensor.shape)} and {tuple(other.shape)}"
+            raise CheckpointError(f"{self.plan.fields.name}: {name} and {found} do not fit: {shapes}.") from error
 
     def _stacked(self, parts: list[str], name: str) -> Tensor:
         tensors = [self.tensors[part] for part in parts]

@@ -12,9 +12,9 @@ from headlight.cli.check import check, exercises
 from headlight.cli.common import Command, command
 from headlight.cli.completion import completion_script
 from headlight.cli.evaluate import card, evaluate, extrapolate
-from headlight.cli.ledger import ledger
 from headlight.cli.models import export, models
 from headlight.cli.open import open_attention
+from headlight.cli.pairs import ledger, similarity
 from headlight.cli.predict import predict
 from headlight.cli.trace import trace
 from headlight.cli.train import train
@@ -39,8 +39,8 @@ COMMANDS: Registry[Command] = Registry(
     {
         each.name: each
         for each in (
-            trace, predict, ledger, sinks, rankings, without, open_attention, models, train, evaluate, export, card,
-            extrapolate, check, exercises, completion,
+            trace, predict, ledger, sinks, rankings, without, similarity, open_attention, models, train, evaluate,
+            export, card, extrapolate, check, exercises, completion,
         )
     },
 )  # fmt: skip

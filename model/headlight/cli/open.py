@@ -1,4 +1,4 @@
-"""`headlight open`: the attention in an .npz file, in a browser."""
+"""`headlight open`: the attention in an .npz file, in a browser; the page's own command opens checkpoints."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from pathlib import Path
 from headlight.cli.common import Command
 from headlight.rendering.show import open_file
 
+_FILE_HELP = "of headlight trace, or of headlight.show; a .gguf or a checkpoint's folder opens on the page"
+
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE.npz", help="of headlight trace, or of headlight.show")
+    parser.add_argument("file", type=Path, metavar="FILE.npz", help=_FILE_HELP)
     parser.add_argument("--out", type=Path, metavar="FILE.html", help="write the page there and open no browser")
 
 

@@ -19,10 +19,12 @@ ON_MODEL = {"on": "model"}
 MOVED = {
     "architectures/cross-by-hand": Move("attention/projections", inputs={"memory": "cross"}),
     "architectures/one-to-another": Move("architectures/configurations"),
+    "attention/learned": Move("attention/design"),
     "attention/repeated": Move("attention/content"),
     "beyond-text/permutation": Move("beyond-text/graph"),
     "block/averages-in-a-model": Move("block/averages", inputs=ON_MODEL),
     "errors/fast-channels": Move("errors/pairs"),
+    "errors/reading": Move("errors/claims"),
     "errors/recurrence": Move("block/path-length"),
     "heads/two-stacks": Move("heads/widths", {"decoder_heads": "heads"}),
     "positions/base": Move("positions/waves", {"base": "other"}),

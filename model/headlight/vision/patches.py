@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,8 +87,9 @@ def pixel_values(text: Encoded) -> Float[np.ndarray, "color_channel height d_mod
     return text.image.pixel_values if isinstance(text, EncodedImage) else None
 
 
-def class_token_tokenizer() -> Tokenizer:
-    """The tokenizer of a model that reads images: its vocabulary is the class token."""
-    backend = tokenizers.Tokenizer(models.WordLevel({CLASS_TOKEN: 0}, CLASS_TOKEN))
-    backend.add_special_tokens([CLASS_TOKEN])
+def class_token_tokenizer(extra_tokens: Sequence[str] = ()) -> Tokenizer:
+    """The tokenizer of a model that reads images: its vocabulary are the tokens in front of the patches."""
+    tokens = [CLASS_TOKEN, *extra_tokens]
+    backend = tokenizers.Tokenizer(models.WordLevel({token: n for n, token in enumerate(tokens)}, CLASS_TOKEN))
+    backend.add_special_tokens(tokens)
     return Tokenizer(backend)

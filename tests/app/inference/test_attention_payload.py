@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from headlight.config import Config
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
@@ -13,7 +14,7 @@ from headlight.tracing.run import RunRequest
 from headlight.tracing.trace import Trace
 from headlight_app.contract.question import Question
 from headlight_app.engine.job import EngineRequest
-from headlight_app.inference.attention_payload import predictions, variant_differences
+from headlight_app.inference.attention_payload import notes, predictions, variant_differences
 from headlight_app.inference.context import answering
 from headlight_app.inference.examples import examples_for
 from headlight_app.inference.open_models import find_model
@@ -109,6 +110,18 @@ def test_a_label_belongs_to_the_whole_text_whatever_token_is_looked_at() -> None
     (label,) = predictions(resolved)
     assert (label.preposition, label.token_text) == ("of the whole text", None)
     assert predictions(resolved, query=1) == (label,)
+
+
+@pytest.mark.parametrize(("model", "preposition"), [("next", "after"), ("masked", "at"), ("both", "after")])
+def test_an_answer_is_after_a_token_or_at_a_masked_one(model: str, preposition: str) -> None:
+    resolved = resolve(make_question(model, "the [MASK]", source="the cat" if model == "both" else ""))
+    assert predictions(resolved)[0].preposition.strip() == preposition
+
+
+def test_a_row_that_an_edit_leaves_below_one_is_said() -> None:
+    edits = ("decoder.1.self.weights[3]=scale:0.5",)
+    (told,) = notes(resolve(make_question("next", "the cat sat", edits=edits)))
+    assert "A row of decoder.1.self sums to 0.5, not to 1." in told
 
 
 def test_only_what_differs_is_called_exchanged() -> None:

@@ -22,7 +22,8 @@ from headlight_app.inference import open_models
 from headlight_app.inference.trace_cache import trace_cache
 from headlight_app.models.answers import opening
 from headlight_app.models.contract import OpenCheckpointRequest
-from headlight_app.models.upload import open_path, upload_folder, upload_zip
+from headlight_app.models.upload import open_path, upload_file, upload_folder
+from tests.families.gguf_files import SIZES, small, write
 
 
 @pytest.fixture(autouse=True)
@@ -63,10 +64,19 @@ def uploads_on_disk(folder: Path) -> int:
 
 
 def test_a_zip_has_its_file_name_for_a_title(toys: Path, anna: Path) -> None:
-    checkpoint = upload_zip("my tiny model.zip", zipped(files_of(toys)))
+    checkpoint = upload_file("my tiny model.zip", zipped(files_of(toys)))
     assert checkpoint.title == "my tiny model" and "my-tiny-model" in checkpoint.name
     assert [card.title for card in own_models()] == ["my tiny model"]
     assert uploads_on_disk(anna) == 1
+
+
+def test_a_gguf_file_is_a_checkpoint_by_itself(tmp_path: Path) -> None:
+    model = ("llama", "LlamaForCausalLM", SIZES)
+    content = write(small(model), "llama", tmp_path / "made").read_bytes()
+    checkpoint = upload_file("my model.gguf", BytesIO(content))
+    assert checkpoint.title == "my model" and config_of(checkpoint.name).positional_encoding == "rope"
+    with pytest.raises(HeadlightError, match="cut off in its header"):
+        upload_file("half.gguf", BytesIO(content[:200]))
 
 
 def test_a_folder_has_its_name_for_a_title(toys: Path) -> None:
@@ -83,8 +93,8 @@ def test_the_texts_beside_a_checkpoint_come_along(toys: Path) -> None:
 
 
 def test_a_second_upload_stands_beside_the_first_until_that_is_removed(toys: Path, anna: Path) -> None:
-    first = upload_zip("a.zip", zipped(files_of(toys)))
-    second = upload_zip("b.zip", zipped(files_of(toys, "masked")))
+    first = upload_file("a.zip", zipped(files_of(toys)))
+    second = upload_file("b.zip", zipped(files_of(toys, "masked")))
     assert upload_store().owned_by("anna") == (first, second)
     assert [card.name for card in own_models()] == [first.name, second.name]
     assert own_titles() == {first.name: "a (your upload)", second.name: "b (your upload)"}
@@ -97,7 +107,7 @@ def test_a_second_upload_stands_beside_the_first_until_that_is_removed(toys: Pat
 
 
 def test_two_training_steps_are_compared(toys: Path) -> None:
-    sides = [upload_zip(f"step-{number}.zip", zipped(files_of(toys))) for number in (100, 200)]
+    sides = [upload_file(f"step-{number}.zip", zipped(files_of(toys))) for number in (100, 200)]
     one, other = (Question(model=side.name, text="the cat sat") for side in sides)
     left, right = ask(CompareRequest(sides=(one, other))).answer.sides
     assert left.tokens == right.tokens
@@ -107,12 +117,12 @@ def test_what_is_sent_beyond_a_visitors_room_is_refused_before_it_is_written(toy
     sent = zipped(files_of(toys))
     upload_store().visitor_limit = len(sent.getvalue()) - 1
     with pytest.raises(CheckpointError, match=r"and this one has 1 MB\. Remove one below"):
-        upload_zip("a.zip", sent)
+        upload_file("a.zip", sent)
     assert uploads_on_disk(anna) == 0
 
 
 def test_an_upload_that_does_not_open_is_deleted_and_the_last_one_stays(toys: Path, anna: Path) -> None:
-    kept = upload_zip("a.zip", zipped(files_of(toys)))
+    kept = upload_file("a.zip", zipped(files_of(toys)))
     files = files_of(toys)
     for broken in (
         {**files, "model.safetensors": files["model.safetensors"][:-50]},
@@ -120,7 +130,7 @@ def test_an_upload_that_does_not_open_is_deleted_and_the_last_one_stays(toys: Pa
         {**files, "tokenizer.json": b"{}"},
     ):
         with pytest.raises(HeadlightError) as refused:
-            upload_zip("b.zip", zipped(broken))
+            upload_file("b.zip", zipped(broken))
         assert str(anna) not in str(refused.value)
     assert upload_store().owned_by("anna") == (kept,) and uploads_on_disk(anna) == 1
 

@@ -1,5 +1,6 @@
 """The command `headlight`."""
 
+import argparse
 import os
 import socket
 import webbrowser
@@ -16,12 +17,19 @@ from tests.browser.server import free_port
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, int, bool]]]:
+def opened_models() -> list[str]:
+    """The models that the browser would have opened."""
+    return []
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch, opened_models: list[str]) -> Iterator[list[tuple[str, int, bool]]]:
     """What would have been served."""
     calls: list[tuple[str, int, bool]] = []
 
-    def serve(host: str, port: int, browser: bool) -> int:
-        calls.append((host, port, browser))
+    def serve(options: argparse.Namespace) -> int:
+        calls.append((options.host, options.port, options.browser))
+        opened_models.append(options.model)
         return 0
 
     monkeypatch.setattr(launch, "_serve", serve)
@@ -49,6 +57,17 @@ def test_a_busy_port_gets_one_sentence(served: list[tuple[str, int, bool]], caps
     assert str(number) in said and "not free" in said
     assert len(said.splitlines()) == 1
     assert not served
+
+
+def test_open_shows_a_checkpoint_on_the_page(
+    served: list[tuple[str, int, bool]], opened_models: list[str], port: int, toys: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "small.gguf"
+    file.write_bytes(b"GGUF")
+    for path in (file, toys / "next"):
+        assert command.main(["open", str(path), "--port", str(port), "--no-browser"]) == 0
+        assert os.environ["HEADLIGHT_MODELS"].split(os.pathsep)[0] == str(path.resolve())
+    assert opened_models == ["small.gguf", "next"] and len(served) == 2
 
 
 def test_folders_of_models_reach_the_page(

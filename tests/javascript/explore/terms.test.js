@@ -14,3 +14,13 @@ test("each token that the person did not type is explained, the unknown one by i
   assert.deepEqual(termsOf([{ text: "<unk>", special: true }]), [["unknown", "<unk>"]]);
   assert.deepEqual(termsOf([{ text: "cat", special: false }]), []);
 });
+
+test("words of a language that the model has not read are in pieces, and letters of one that reads letters are not", () => {
+  const named = (/** @type {string[]} */ texts) =>
+    termsOf(texts.map((text) => ({ text, special: false }))).map(([name]) => name);
+  assert.deepEqual(named(["D", "er", " H", "und", " j", "ag", "t", " die", " Kat", "ze"]), ["pieces", "space"]);
+  assert.deepEqual(named(["小₁", "小₂", "小₃", "猫₁"]), ["pieces"]);
+  assert.deepEqual(named(["The", " dog", " chas", "ed", " a", " cat"]), ["space"]);
+  assert.deepEqual(named([..."third"]), []);
+  assert.deepEqual(named(["5", "3", "17"]), []);
+});

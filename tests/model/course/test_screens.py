@@ -3,7 +3,10 @@
 import inspect
 import json
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache, lru_cache
+from hashlib import md5
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -22,6 +25,7 @@ from headlight.course.controls import (
     NumberControl,
     PartControl,
     RecordingControl,
+    SeedControl,
     TextControl,
 )
 from headlight.course.moved import MOVED, follow
@@ -30,11 +34,13 @@ from headlight.course.pictures import row as make_row
 from headlight.course.questions import (
     GIVE_UP,
     HINT,
+    ask_best,
     ask_direction,
     ask_largest,
     ask_nearest,
     ask_number,
     ask_whether,
+    hints_of,
     mark,
     right_answer,
     withhold,
@@ -52,6 +58,7 @@ CONTROLS = {
 SHIPPED = ("ladder-7-depth", "positions-decoder-none", "positions-encoder-none", "translate", "stories-masked")
 # Inputs with which a control changes what is shown, and what is chosen before where it has no meaning otherwise.
 SENSIBLE = {
+    "training/any-word.word": "bed",
     "tokens/context.word": "the",
     "positions/order.one": "dog chased cat",
     "positions/order.other": "chased cat dog",
@@ -73,6 +80,15 @@ BEFORE = {
 }
 SEEING = ("image", "image-to-text")
 SMALL = ("ladder-1-attention", "entities")  # few layers and heads, or labels in place of tokens
+# Screens whose answer is a law, or the same in every shipped model and for each value that is tried.
+STEADY = {
+    *(f"positions/{name}" for name in ("order", "unique", "bands", "rope")),
+    *(f"block/{name}" for name in ("diagram", "averages", "residual")),
+    *(f"beyond-text/{name}" for name in ("vision-model", "graph")),
+    *(f"errors/{name}" for name in ("zero-score", "independent-tokens")),
+    "heads/cost",
+    "architectures/configurations",
+}
 FORMULAS = Path(__file__).parents[3] / "app/headlight_app/course/frontend/formula.js"
 COMMAND = re.compile(r"\\([A-Za-z]+)")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -114,6 +130,7 @@ def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
     screen, rows = SCREENS[path], first_rows(path)
     assert rows and all(isinstance(row, Row) and row.pictures for row in rows)
     assert json.loads(json.dumps(plain(rows), allow_nan=False)), "numbers travel as JSON has them"
+    assert any(row.question for row in rows), "each screen asks before it shows"
     for row in rows:
         if row.question:
             check_question(row.question)
@@ -124,12 +141,16 @@ def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
 
 
 def check_question(question: Question) -> None:
-    """The right answer is right, each known mistake is wrong and gets its sentence, and all options differ."""
+    """The right answer is right; each known mistake is wrong, with a sentence of its own; hints do not tell it."""
     assert len(set(question.options)) == len(question.options)
     assert mark(question, (right_answer(question),)).is_right
+    assert len(dict(question.mistakes)) == len(question.mistakes)
     for answer, says in question.mistakes:
         found = mark(question, (str(answer),))
-        assert found.is_right or (says in found.said and says.endswith("."))
+        assert not found.is_right and says in found.said and says.endswith(".")
+    assert question.options[2:] == () or hints_of(question)
+    if question.options:
+        assert f"It is not “{right_answer(question)}”." not in hints_of(question)
 
 
 @pytest.mark.parametrize("path", SCREENS)
@@ -201,6 +222,8 @@ def others(path: str, control: Control) -> list[str]:
     match control:
         case MatrixControl():
             return [re.sub(r"[^,;]+", number, control.default, count=1) for number in ("0", "1")]
+        case SeedControl():
+            return [str(seed) for seed in range(2, 8)]
         case NumberControl(title="Steps"):
             return [f"{control.low + 1:g}"]
         case NumberControl():
@@ -224,12 +247,18 @@ def fits(control: ModelControl, name: str) -> bool:
     return True
 
 
-@lru_cache(maxsize=4)
-def shown(path: str, *changed: tuple[str, str]) -> str:
-    """What a screen shows once these inputs are changed. Raises HeadlightError."""
+@cache
+def shown(path: str, *changed: tuple[str, str]) -> tuple[str, tuple[str, ...]]:
+    """A digest of what a screen shows once these inputs are changed, and its right answers. Raises HeadlightError."""
     screen = SCREENS[path]
     rows = screen.compute(**values(screen, **(brief(screen) | dict(changed)))) if changed else first_rows(path)
-    return json.dumps(plain(rows), allow_nan=False)
+    digest = md5(json.dumps(plain(rows), allow_nan=False).encode(), usedforsecurity=False).hexdigest()
+    return digest, tuple(right_answer(row.question) for row in rows if row.question)
+
+
+def before(path: str) -> tuple[tuple[str, str], ...]:
+    """What is chosen before a control is changed."""
+    return (BEFORE[path],) if path in BEFORE else ()
 
 
 def has_another_value(control: Control) -> bool:
@@ -243,24 +272,46 @@ def test_each_control_changes_what_is_shown_and_its_ends_compute_or_say_why_not(
     path: str, request: pytest.FixtureRequest
 ) -> None:
     row, name, control = CONTROLS[path]
-    screen, before = path.removesuffix(f".{name}"), (BEFORE[path],) if path in BEFORE else ()
+    screen = path.removesuffix(f".{name}")
     first_rows(screen)  # with the values that a screen begins with its shapes are checked, with others no more
     request.getfixturevalue("unchecked_shapes_in_test")
     needed = [] if row.is_long else ends(control)  # the ends of what runs for seconds run for minutes
-    answers = {shown(screen, *before)}
+    answers = {shown(screen, *before(path))}
     for number, text in enumerate((*needed, *others(path, control))):
         if text == control.default or (number >= len(needed) and len(answers) > 1):
             continue
         try:
-            answers.add(shown(screen, *before, (name, text)))
+            answers.add(shown(screen, *before(path), (name, text)))
         except HeadlightError as error:
             assert str(error).endswith(".")
     assert len(answers) > 1 or not has_another_value(control)
 
 
+@pytest.mark.parametrize("path", [path for path, screen in SCREENS.items() if not screen.is_long])
+def test_another_value_changes_the_right_answer(path: str, request: pytest.FixtureRequest) -> None:
+    """Mostly with values that the test of each control has tried already."""
+    _, right = shown(path)
+    request.getfixturevalue("unchecked_shapes_in_test")
+    assert any(answers not in ((), right) for answers in right_answers_elsewhere(path)) == (path not in STEADY)
+
+
+def right_answers_elsewhere(path: str) -> Iterator[tuple[str, ...]]:
+    """The right answers of a screen with other values, one control after the other."""
+    for name, control in SCREENS[path].controls.items():
+        for text in (*ends(control), *others(f"{path}.{name}", control)):
+            with suppress(HeadlightError):
+                yield shown(path, *before(f"{path}.{name}"), (name, text))[1]
+
+
 def test_questions_are_answered_by_what_was_computed() -> None:
     assert ask_whether("?", True).answer == 0 and ask_whether("?", False).options == ("yes", "no")
-    assert ask_largest("?", {"a": 1.0, "b": 3.0, "c": 2.0}) == Question("?", ("a", "b", "c"), 1)
+    largest, least = (ask_largest("?", {"a": 1.0, "b": 3.0, "c": 2.0}, least=least) for least in (False, True))
+    assert (largest.answer, least.answer) == (1, 0)
+    assert mark(largest, ("c",)).said == "“c” comes to 2; another is larger. Try once more."
+    assert mark(least, ("c",)).said == "“c” comes to 2; another is smaller. Try once more."
+    assert ask_number("?", 1.0, (1, "One."), (2, "Two."), (2.0, "Two as well.")).mistakes == ((2.0, "Two."),)
+    losses = {"a": 1.0, "b": 1.01, "c": 3.0}
+    assert [ask_best("?", losses, noise).answer for noise in (0.001, 0.1)] == [0, 3]
     assert ask_nearest("?", {"1": 1, "√64": 8, "64": 64}, 61.3).answer == 2
     assert [ask_direction("?", change, 0.1).answer for change in (-1.0, 1.0, 0.05)] == [0, 1, 2]
 
@@ -273,7 +324,12 @@ def test_a_wrong_answer_is_understood_and_there_is_a_second_try() -> None:
     assert mark(question, ("0.25", "0.502")).is_right
     last = mark(question, ("7", "0.25"))
     assert last.is_settled and not last.is_right and last.said.endswith("It is 0.5.")
-    assert mark(question, (HINT, HINT)).hints == question.hints and not mark(question, (HINT, HINT)).more_hints
+    hinted = mark(question, (HINT,) * 3)
+    assert hinted.hints == (*question.hints, "It lies between 0.375 and 0.75.") and not hinted.more_hints
+    assert mark(question, (HINT, HINT)).hints == question.hints
+    assert [len(hints_of(ask_whether("?", True))), hints_of(ask_largest("?", {"a": 1, "b": 2, "c": 0}))] == [
+        0, ("It is not “c”.",)
+    ]  # fmt: skip
     assert "not a number" in mark(question, ("a half",)).said and not mark(question, ("a half", "b")).is_settled
     assert mark(question, (GIVE_UP,)).said == "It is 0.5."
 

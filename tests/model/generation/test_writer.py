@@ -58,6 +58,7 @@ def test_a_step_from_any_prefix_equals_one_from_the_start() -> None:
     model, tokenizer = toys.decoder(key_value_heads=2), toys.causal()
     generator = TextGenerator.from_text(model, tokenizer, TEXT, ["decoder.0.self.k[0,2]=set:0"])
     straight, prefix = generator.step((7, 8, 9))
+    assert straight.text.token_texts[-3:] == tuple(map(tokenizer.token_text, (7, 8, 9)))
     _, longer = generator.step((7, 8, 30, 31), prefix.truncate(len(generator.text.ids) + 2))
     for kept in (prefix, longer, longer.truncate(3), None):
         known = kept and kept.truncate(min(len(kept.ids), len(generator.text.ids) + 2))

@@ -50,7 +50,9 @@ def test_each_encoding_acts_in_exactly_one_place(name: str) -> None:
         "relative": {"bias"},
         "disentangled": {"content_bias"},
     }
-    assert acting_methods(POSITIONAL_ENCODINGS[name](config())) == methods.get(name, {"embed"})
+    acting = acting_methods(POSITIONAL_ENCODINGS[name](config()))
+    assert acting == methods.get(name, {"embed"})
+    assert POSITIONAL_ENCODINGS[name].acts_in_attention() == bool(acting - {"embed"})
 
 
 @pytest.mark.parametrize("name", sorted(POSITIONAL_ENCODINGS))

@@ -55,6 +55,13 @@ def test_loops_that_are_run_over_in_vain_are_counted(pattern: str, loops: int) -
     assert pattern_cost(pattern).loops == loops
 
 
+@pytest.mark.parametrize(
+    ("pattern", "ways"), [("(?:a?){3}", 8), ("(?:a?){1,3}", 24), ("a{3,5}", 3), ("a{5}", 1), ("(?:ab){3}", 1)]
+)
+def test_ways_are_those_of_each_count_of_repetitions(pattern: str, ways: int) -> None:
+    assert pattern_cost(pattern).ways == ways
+
+
 @pytest.mark.parametrize("pattern", ["(?:a|a){20}[bc]", "(?:a?){30}b", "a?" * 30 + "b", "(?:(?:a|a){5}){5}c"])
 def test_many_ways_are_many_steps(pattern: str) -> None:
     assert pattern_cost(pattern).steps > MAX_STEPS // 2_000

@@ -16,6 +16,7 @@ from headlight.training.objectives.texts import (
     CausalLanguageModeling,
     MaskedLanguageModeling,
     TokenMasker,
+    _take_sentences,
     sampling_probabilities,
 )
 from headlight.training.train_step import cross_entropy
@@ -156,6 +157,19 @@ def test_rows_pack_segments_that_do_not_attend_to_each_other(
             alone = torch.zeros(64, dtype=torch.bool)
             alone[start : end + 1] = True
             assert torch.equal(mask[start : end + 1], alone.expand(end + 1 - start, -1))
+
+
+@pytest.mark.parametrize(
+    ("position", "length", "most", "ends"),
+    [(0.0, 9, 99, (0, 9)), (0.0, 13, 99, (0, 9)), (0.3, 9, 99, (5, 12)), (0.3, 2, 99, (5, 9)), (0.3, 9, 3, (5, 8)),
+     (0.9, 1, 99, (14, 20))],
+)  # fmt: skip
+def test_a_segment_has_as_many_whole_sentences_of_its_document_as_fit(
+    position: float, length: int, most: int, ends: tuple[int, int]
+) -> None:
+    text = TokenizedText("t", 1.0, np.arange(20), np.array([0]), np.array([0, 12]), 20)
+    starts = np.array([0, 5, 9, 14])
+    assert _take_sentences(text, starts, position, length, most).tolist() == [*range(*ends)]
 
 
 def test_a_segment_begins_with_a_sentence_and_stays_in_its_document(

@@ -8,6 +8,7 @@ import { createTermLine } from "../../ui/frontend/terms.js";
 /** @import { Token } from "../../ui/frontend/types.js" */
 /** @import { ExplorePage } from "./types.js" */
 
+const MANY_PIECES = 1.8; // of a word, on average
 const UNKNOWN = /^(\[UNK\]|<unk>)$/;
 
 const memory = remembered((/** @type {ExplorePage} */ page) => {
@@ -36,9 +37,22 @@ export function termsOf(tokens) {
   const found = {
     special: first(({ special, text }) => special && !UNKNOWN.test(text)),
     unknown: first(({ text }) => UNKNOWN.test(text)),
+    pieces: isCut(tokens) ? "" : undefined,
     space: first(({ text }) => /^ \S/.test(text)),
   };
   return Object.entries(found).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]));
+}
+
+/**
+ * Whether most words are cut into pieces, as those of a language are that the model has not read. A model that reads
+ * letter by letter cuts none.
+ * @param {Pick<Token, "text" | "special">[]} tokens
+ */
+function isCut(tokens) {
+  const pieces = tokens.filter(({ special, text }) => !special && /\p{L}/u.test(text));
+  const isByLetter = pieces.every(({ text }) => text.trim().length === 1);
+  const words = pieces.filter(({ text }, place) => place === 0 || text.startsWith(" "));
+  return pieces.length > 2 && !isByLetter && pieces.length >= MANY_PIECES * words.length;
 }
 
 /** @param {ExplorePage} page */

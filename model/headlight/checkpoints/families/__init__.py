@@ -76,5 +76,8 @@ FAMILIES: Registry[Family] = Registry(
         "llama2.c": llama.LLAMA2C,
         "marian": encoder_decoders.MARIAN,
         "vit": vit.VIT,
+        "deit": vit.DEIT,
+        "dinov2": vit.DINOV2,
+        "dinov2_with_registers": vit.DINOV2_WITH_REGISTERS,
     },
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from headlight.checkpoints.config_reader import MAX_INTEGER, ConfigReader, FieldNames
@@ -88,7 +89,7 @@ def block_rules(ours: str, theirs: str, rows: WeightRules) -> WeightRules:
     """The weight rules of a block: our names in the stack `ours`, theirs with the prefix `theirs`."""
     rules = {name: row if isinstance(row, WeightRule) else WeightRule(row) for name, row in rows.items()}
     sources = {name: "|".join(theirs + option for option in row.source.split("|")) for name, row in rules.items()}
-    return {f"{ours}.blocks.{{i}}.{name}": WeightRule(sources[name], row.ops) for name, row in rules.items()}
+    return {f"{ours}.blocks.{{i}}.{name}": replace(row, source=sources[name]) for name, row in rules.items()}
 
 
 def read_labels(fields: ConfigReader, default_count: int = 2) -> tuple[str, ...]:

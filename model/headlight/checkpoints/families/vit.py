@@ -1,8 +1,17 @@
-"""ViT: image patches in place of tokens (Dosovitskiy et al. 2021)."""
+"""ViT and models built like it: image patches in place of tokens (Dosovitskiy et al. 2021).
+
+DeiT has a distillation token; DINOv2 scales what each sublayer adds, channel by channel (LayerScale, folded into the
+sublayer's output weights here), may have registers, and reads images of any size.
+"""
 
 from __future__ import annotations
 
-from torch import Tensor
+import math
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.common import (
@@ -10,13 +19,19 @@ from headlight.checkpoints.families.common import (
     block_rules,
     classifier_head,
 )
-from headlight.checkpoints.weight_mapping import ConfigValues, Family, WeightRules, rule
+from headlight.checkpoints.weight_mapping import ConfigValues, Family, WeightOp, WeightRule, WeightRules, rule
 from headlight.config import Config
 from headlight.config_groups import ImageConfig
+from headlight.errors import CheckpointError
+
+MAX_REGISTERS = 64  # published models have four
 
 
-def vit(fields: ConfigReader) -> ConfigValues:
-    """A bidirectional pre-norm encoder with a class token in front of the patches and learned positions."""
+def vit(fields: ConfigReader, *extra_tokens: str) -> ConfigValues:
+    """A bidirectional pre-norm encoder with a class token in front of the patches and learned positions.
+
+    `extra_tokens` are further ones between it and the patches.
+    """
     height, width = fields.integers("image_size", 2, 224)
     patch_height, patch_width = fields.integers("patch_size", 2, 16)
     image = ImageConfig(
@@ -25,13 +40,14 @@ def vit(fields: ConfigReader) -> ConfigValues:
         width=width,
         patch_height=patch_height,
         patch_width=patch_width,
+        extra_tokens=extra_tokens,
     )
     width, heads = fields.integer("hidden_size", 768), fields.integer("num_attention_heads", 12)
     projections = ("query", "key", "value") * fields.boolean("qkv_bias", True)
     return {
         "architecture": "encoder",
-        "vocabulary_size": 1,
-        "context_length": 1 + image.patch_rows * image.patch_columns,
+        "vocabulary_size": 1 + len(extra_tokens),
+        "context_length": 1 + len(extra_tokens) + image.patch_rows * image.patch_columns,
         "image": image,
         "d_model": width,
         "layers": fields.layer_count("num_hidden_layers", 12),
@@ -47,9 +63,58 @@ def vit(fields: ConfigReader) -> ConfigValues:
     }
 
 
+def deit(fields: ConfigReader) -> ConfigValues:
+    """ViT with a distillation token (Touvron et al. 2021)."""
+    return vit(fields, "[DIST]")
+
+
+def dinov2(fields: ConfigReader) -> ConfigValues:
+    """ViT with LayerScale, and with registers where the config has some (Darcet et al. 2024)."""
+    registers = fields.integer("num_register_tokens", 0)
+    if registers > MAX_REGISTERS:
+        raise CheckpointError(
+            f"{fields.name}: its num_register_tokens is {registers:,}; at most {MAX_REGISTERS} can be."
+        )
+    width = int(fields.integer("hidden_size", 768) * fields.number("mlp_ratio", 4))
+    return vit(fields.with_defaults(intermediate_size=width), *(f"[REG{number}]" for number in range(registers)))
+
+
 def drop_batch_axis(tensor: Tensor, config: Config) -> Tensor:
     """Without the batch axis."""
     return tensor.squeeze(0)
+
+
+def _followed_by(name: str) -> WeightRule:
+    """The class token, and behind it the tokens of another tensor."""
+    together = WeightRule(
+        "embeddings.cls_token", second=name, combine=lambda first, other: torch.cat((first, other), 1)
+    )
+    return replace(together, ops=(drop_batch_axis,))
+
+
+def _scaled(name: str, scale: str) -> WeightRule:
+    """The weight or bias of a module whose outputs LayerScale multiplies (Touvron et al. 2021, section 2)."""
+
+    def combine(tensor: Tensor, by: Tensor) -> Tensor:
+        return tensor.float() * by.float().reshape(-1, *(1 for _ in tensor.shape[1:]))
+
+    return WeightRule(name, second=scale, combine=combine)
+
+
+def _fitted(antialias: bool) -> WeightOp:
+    """A table of positions for a square of patches, fitted to the config's patches; extra tokens have no position."""
+
+    def step(tensor: Tensor, config: Config) -> Tensor:
+        table = tensor.squeeze(0).float()
+        patches, rows, columns = table[1:], config.image.patch_rows, config.image.patch_columns
+        if len(patches) != rows * columns or rows != columns:
+            side = math.isqrt(len(patches))
+            grid = patches.reshape(1, side, side, -1).permute(0, 3, 1, 2)
+            fitted = nn.functional.interpolate(grid, (rows, columns), mode="bicubic", antialias=antialias)
+            patches = fitted[0].flatten(1).T
+        return torch.cat((table[:1], table.new_zeros(len(config.image.extra_tokens), table.shape[1]), patches))
+
+    return step
 
 
 # Names in files, and the module names in transformers 5, for weights saved from there.
@@ -72,11 +137,58 @@ _OUTSIDE_BLOCKS: WeightRules = {
     "encoder.positional_encoding.table.weight": rule("embeddings.position_embeddings", drop_batch_axis),
     "encoder.final_norm": "layernorm",
 }
+_DINOV2_BLOCK: WeightRules = {
+    "self_attention_residual.norm": "norm1",
+    "self_attention.query": "attention.attention.query",
+    "self_attention.key": "attention.attention.key",
+    "self_attention.value": "attention.attention.value",
+    "self_attention.output": _scaled("attention.output.dense", "encoder.layer.{i}.layer_scale1.lambda1"),
+    "feed_forward_residual.norm": "norm2",
+    "feed_forward.up": "mlp.fc1",
+    "feed_forward.down": _scaled("mlp.fc2", "encoder.layer.{i}.layer_scale2.lambda1"),
+}
+_HEADS = {"ForImageClassification": classifier_head("classifier")}
+_IGNORED_TENSORS = ("pooler.*", "embeddings.mask_token")
+_IGNORED_FIELDS = ("encoder_stride", "pooler_act", "pooler_output_size")  # of heads that are not loaded
 VIT = Family(
     vit,
     _OUTSIDE_BLOCKS | block_rules("encoder", "", _BLOCK),
-    {"ForImageClassification": classifier_head("classifier")},
+    _HEADS,
     base_model_prefix="vit.",
-    ignored_tensors=("pooler.*", "embeddings.mask_token"),
-    ignored_fields=("encoder_stride", "pooler_act", "pooler_output_size"),  # of heads that are not loaded
+    ignored_tensors=_IGNORED_TENSORS,
+    ignored_fields=_IGNORED_FIELDS,
+)
+DEIT = replace(
+    VIT,
+    config_values=deit,
+    weights=VIT.weights | {"embedding.weight": _followed_by("embeddings.distillation_token")},
+    base_model_prefix="deit.",
+)
+
+
+def _dinov2(antialias: bool, more: WeightRules, defaults: dict[str, Any], **choices: Any) -> Family:
+    """A family of DINOv2's; `antialias`: whether positions are smoothed where they are fitted to smaller images."""
+    outside = {"encoder.positional_encoding.table.weight": rule("embeddings.position_embeddings", _fitted(antialias))}
+    return Family(
+        dinov2,
+        _OUTSIDE_BLOCKS | outside | more | block_rules("encoder", "encoder.layer.{i}.", _DINOV2_BLOCK),
+        {},  # of its heads none stands on the class token alone
+        ignored_tensors=_IGNORED_TENSORS,
+        required_values={"use_swiglu_ffn": False},
+        ignored_fields=(
+            *_IGNORED_FIELDS, "apply_layernorm", "drop_path_rate", "layerscale_value", "mlp_ratio", "out_features",
+            "out_indices", "reshape_hidden_states", "stage_names", "use_mask_token",
+        ),
+        any_image_size=True,
+        defaults={"layer_norm_eps": 1e-6, **defaults},
+        **choices,
+    )  # fmt: skip
+
+
+DINOV2 = _dinov2(False, {}, {"patch_size": 14}, base_model_prefix="dinov2.")
+DINOV2_WITH_REGISTERS = _dinov2(
+    True,
+    {"embedding.weight": _followed_by("embeddings.register_tokens")},
+    {"num_register_tokens": 4},
+    base_model_prefix="dinov2_with_registers.",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,25 +90,21 @@ def _post_processor(backend: tokenizers.Tokenizer, files: TokenizerFiles) -> Any
     preset, config = files.preset, files.config
     prefix_roles = [*preset.prefix_roles, *(["bos"] if _adds_token(config, "add_bos_token", preset.adds_bos) else [])]
     suffix_roles = [*preset.suffix_roles, *(["eos"] if _adds_token(config, "add_eos_token", preset.adds_eos) else [])]
-    tokens = [files.special_tokens.token(role) for role in (*prefix_roles, *suffix_roles)]
-    token_ids = {token: backend.token_to_id(token) for token in tokens if token}
+    prefix, suffix = (
+        [token for token in map(files.special_tokens.token, roles) if token] for roles in (prefix_roles, suffix_roles)
+    )
+    return template(backend, prefix, suffix, files.name)
+
+
+def template(backend: tokenizers.Tokenizer, prefix: Sequence[str], suffix: Sequence[str], name: str) -> Any:
+    """The post-processor that adds tokens in front of a text and behind it. Raises CheckpointError for unknown ones."""
+    token_ids = {token: backend.token_to_id(token) for token in (*prefix, *suffix)}
     missing = sorted(token for token, number in token_ids.items() if number is None)
     if missing:
-        raise CheckpointError(
-            f"{files.name}: its vocabulary lacks {', '.join(missing)}, which its template adds to every text."
-        )
-    single = [
-        token
-        for token in (
-            *map(files.special_tokens.token, prefix_roles),
-            "$A",
-            *map(files.special_tokens.token, suffix_roles),
-        )
-        if token
-    ]
-    template = processors.TemplateProcessing(single=single, special_tokens=list(token_ids.items()))
+        raise CheckpointError(f"{name}: its vocabulary lacks {', '.join(missing)}, which it adds to every text.")
+    around = processors.TemplateProcessing(single=[*prefix, "$A", *suffix], special_tokens=list(token_ids.items()))
     byte_level = isinstance(backend.decoder, decoders.ByteLevel)
-    return processors.Sequence([*([processors.ByteLevel(trim_offsets=False)] if byte_level else []), template])
+    return processors.Sequence([*([processors.ByteLevel(trim_offsets=False)] if byte_level else []), around])
 
 
 def _adds_token(fields: ConfigReader, name: str, default: bool | None) -> bool:
@@ -118,13 +114,19 @@ def _adds_token(fields: ConfigReader, name: str, default: bool | None) -> bool:
 def _byte_level_bpe(files: TokenizerFiles) -> tokenizers.Tokenizer:
     """GPT-2's vocab.json and merges.txt."""
     folder, preset = files.folder, files.preset
-    backend = tokenizers.Tokenizer(models.BPE.from_file(str(folder / VOCAB_JSON), str(folder / MERGES_TXT)))
-    prefix = files.config.boolean("add_prefix_space", False)
-    if preset.nfc:
+    model = models.BPE.from_file(str(folder / VOCAB_JSON), str(folder / MERGES_TXT))
+    patterns = [preset.split_pattern] if preset.split_pattern else []
+    return byte_level(model, patterns, nfc=preset.nfc, prefix=files.config.boolean("add_prefix_space", False))
+
+
+def byte_level(model: models.BPE, patterns: Sequence[str], *, nfc: bool, prefix: bool = False) -> tokenizers.Tokenizer:
+    """Byte-level BPE; texts are split by GPT-2's pattern where there are no others, `prefix` puts a space in front."""
+    backend = tokenizers.Tokenizer(model)
+    if nfc:
         backend.normalizer = normalizers.NFC()
-    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=prefix, use_regex=not preset.split_pattern)
-    split = [pre_tokenizers.Split(Regex(preset.split_pattern), behavior="isolated")] if preset.split_pattern else []
-    backend.pre_tokenizer = pre_tokenizers.Sequence([*split, byte_level])
+    bytes_of = pre_tokenizers.ByteLevel(add_prefix_space=prefix, use_regex=not patterns)
+    split = [pre_tokenizers.Split(Regex(pattern), behavior="isolated") for pattern in patterns]
+    backend.pre_tokenizer = pre_tokenizers.Sequence([*split, bytes_of])
     backend.decoder = decoders.ByteLevel()
     return backend
 

@@ -11,6 +11,7 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.course.architectures.three_shapes import shape_text
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import Row, TablePicture, TokensPicture, row, verdict_row, weights_map
+from headlight.course.questions import ask_number
 from headlight.course.requirements import require_part
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import HEAD, LAYER, require_layer, token_labels, value
@@ -78,7 +79,14 @@ def _maps_row(trace: Trace, path: str, head: int) -> Row:
             for title, kind, keys in maps
         ),
         title=f"Head {head} of layer {path.rpartition('.')[2]}",
-    )  # fmt: skip
+        question=ask_number(
+            f"The source has {len(read)} tokens, the answer {len(written)}: how many weights has a head between?",
+            len(read) * len(written),
+            (len(written) ** 2, "That is self-attention of the answer."),
+            (len(read) ** 2, "That is self-attention of the source, in the encoder."),
+            hints=("Queries come from the answer, keys from the source.", "Each query has a weight for each key."),
+        ),
+    )
 
 
 def _table_row(trace: Trace, path: str) -> Row:

@@ -14,6 +14,7 @@ from headlight.config import Config
 from headlight.course.controls import ChoiceControl, SeedControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import BarsPicture, MatrixPicture, row, verdict_row
+from headlight.course.questions import ask_best
 from headlight.course.screen import Answer, Screen
 from headlight.nn.transformer import Transformer
 
@@ -21,6 +22,7 @@ SYMBOLS = ("a", "b", "c", "d", "e")
 DICE = torch.tensor([[0.35, 0.25, 0.2, 0.12, 0.08], [0.08, 0.12, 0.2, 0.25, 0.35]])  # how often each shows each symbol
 CHANGE = 0.05  # how often the other one is taken
 LENGTH, TRAINING, HELD_OUT, LABELS = 10, 256, 200, 2
+NOISE = 0.01  # of a share of the held-out tokens
 NEIGHBOURS = 1  # on each side, that the SVM sees
 TASKS = {
     "neighbour": "is the token before it an a?",
@@ -61,7 +63,12 @@ def earlier_tools(task: str, seed: int) -> Answer:
                 series={"": list(shares.values())},
                 high=1.0,
                 note="The first bar is what one gets by always giving the more frequent label.",
-            )
+            ),
+            question=ask_best(
+                f"Which labels most tokens right: {TASKS[task]}",
+                {name: 1 - share for name, share in shares.items()},
+                NOISE,
+            ),
         ),
         verdict_row(f"Best on this task: {best}, with {shares[best]:.1%}: {WHY[task]}"),
     )

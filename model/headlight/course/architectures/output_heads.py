@@ -17,6 +17,7 @@ from headlight.config_groups import OutputHeadConfig
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import BarsPicture, Row, TablePicture, TokensPicture, row
+from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import token_labels
 from headlight.errors import InputError
@@ -68,7 +69,7 @@ def output_heads(model: Checkpoint, examples: str, text: str) -> Answer:
         of_text = classifier(asked.vectors)[0].softmax(-1)
         of_tokens = tagger(asked.vectors)[0].softmax(-1)[:, 1]
     return (
-        _matrices_row(model, classifier, tagger, asked),
+        _matrices_row(model, labels, classifier, tagger, asked),
         row(
             BarsPicture(title="Classify: one answer for the text", labels=labels, series={"": of_text}, high=1.0),
             _own_answers(model, asked),
@@ -150,7 +151,9 @@ def marked_tokens(text: Encoded, line: LabelledLine) -> Bool[Tensor, " pos"]:
     return torch.tensor([any(a < last and b > first for first, last in line.marked) for a, b in text.offsets])
 
 
-def _matrices_row(model: Checkpoint, classifier: nn.Module, tagger: nn.Module, asked: Read) -> Row:
+def _matrices_row(
+    model: Checkpoint, labels: tuple[str, ...], classifier: nn.Module, tagger: nn.Module, asked: Read
+) -> Row:
     """What each head is, beside the body that all of them share."""
     network, tokens = model.model, len(asked.text.ids)
     body = sum(p.numel() for name, p in network.named_parameters() if not name.startswith("output_head."))
@@ -164,7 +167,18 @@ def _matrices_row(model: Checkpoint, classifier: nn.Module, tagger: nn.Module, a
     rows += [(name, f"{sum(p.numel() for p in head.parameters()):,}", what) for name, head, what in heads]
     logits = f"{network.config.vocabulary_size:,} logits for each of {tokens} tokens"
     rows.append((task_of(network.config).prediction_title.lower(), f"{own:,}{tied}", logits))
-    return row(TablePicture(columns=("part", "parameters", "gives"), rows=tuple(rows)), title="One body, three heads")
+    width, count = network.config.d_model, len(labels)
+    return row(
+        TablePicture(columns=("part", "parameters", "gives"), rows=tuple(rows)),
+        title="One body, three heads",
+        question=ask_number(
+            f"A mean of {tokens} vectors of {width} channels, {count} labels: how many parameters has the classifier?",
+            sum(parameter.numel() for parameter in classifier.parameters()),
+            (width * count, "Each label has a bias, too."),
+            (width * tokens * count, "It reads one vector, the mean of all tokens."),
+            hints=("Each label has a number for each channel.", "And each label has one more, its bias."),
+        ),
+    )
 
 
 def _own_answers(model: Checkpoint, asked: Read) -> BarsPicture | TokensPicture:

@@ -13,6 +13,7 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, NumberControl, TextControl
 from headlight.course.language_modeling.next_token import word_pieces
 from headlight.course.pictures import BarsPicture, HeatMapPicture, Row, TablePicture, TokensPicture, Verdict, row
+from headlight.course.questions import ask_direction
 from headlight.course.screen import Answer, Screen, StateFields
 from headlight.course.sentences import token_labels, value
 from headlight.errors import InputError
@@ -134,6 +135,11 @@ def _table_row(asked: tuple[AskedQuestion, ...], read: list[WordRanking], unread
         title="The likeliest word of the passage",
         text="A share is among the words of the passage alone. For the last column the model chooses among the same "
         "words without having read the passage.",
+        question=ask_direction(
+            "Of the questions below the passage, how many are right without it, beside those right after reading it?",
+            sum(map(_is_right, unread, asked)) - sum(map(_is_right, read, asked)),
+            1,
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.course.architectures.no_assistant import continuation
 from headlight.course.controls import ChoiceControl, ModelControl, NumberControl, TextControl
 from headlight.course.pictures import BarsPicture, HeatMapPicture, Row, TablePicture, Verdict, row, verdict_row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, StateFields, compared, link
 from headlight.course.tokens.model_vectors import text_vectors
 from headlight.errors import InputError
@@ -49,12 +50,16 @@ def summary(model: Checkpoint, decoder: Checkpoint, text: str, sentences: int, v
     selections = {name: select(embed[name](), sentences) for name in VECTORS}
     selection = selections[vectors]
     return (
-        verdict_row(" ".join(found[at] for at in selection.chosen), title="The summary"),
         row(
             _cosine_bars(found, selection),
             _cosine_map(found, selection),
             title="How near is each sentence to the mean of all?",
+            question=ask_largest(
+                "Which sentence is nearest to the mean of all?",
+                {f"{at + 1}. {each}": float(selection.cosines[at]) for at, each in enumerate(found)},
+            ),
         ),
+        verdict_row(" ".join(found[at] for at in selection.chosen), title="The summary"),
         row(TablePicture(columns=("", "sentence"), rows=tuple((str(at), each) for at, each in enumerate(found, 1)))),
         _comparison_row(selections, sentences),
         _written_row(decoder, text, found),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from headlight.checkpoints.catalog import CatalogEntry, card_purpose, card_series, catalog
 from headlight.checkpoints.load import read_card
 from headlight.config import Config
-from headlight.course.pictures import TablePicture, row
+from headlight.course.controls import SeedControl
+from headlight.course.pictures import Question, TablePicture, row
 from headlight.course.screen import Answer, Screen
 from headlight.tasks import task_of
 
@@ -21,11 +24,13 @@ ALSO = {
 }  # tasks that no shipped model has learned
 
 
-def which_task() -> Answer:
+def which_task(seed: int) -> Answer:
     """Shipped models by their shape, without those that are variations of another or of a series."""
     shipped = [entry for entry in catalog() if entry.shipped]
     names = {entry.name for entry in shipped}
     chosen = [entry for entry in shipped if entry.name.partition("-")[0] not in names - {entry.name}]
+    asked = Random(seed).choice([entry for entry in chosen if any(_is_listed(entry, name) for name in NEEDS)])
+    question = _ask_of_shape(asked)
     return tuple(
         row(
             TablePicture(
@@ -34,9 +39,18 @@ def which_task() -> Answer:
             ),
             title=title,
             text=ALSO[architecture],
+            question=question if architecture == "encoder" else None,
         )
         for architecture, title in NEEDS.items()
     )
+
+
+def _ask_of_shape(entry: CatalogEntry) -> Question:
+    """Which shape the task of a model needs; of a wrong one it is said what it is for."""
+    task, read, _ = _table_row(entry)
+    says = tuple((name, f"{needs}.") for name, needs in NEEDS.items() if name != entry.config.architecture)
+    text = f"Task: {task[0].lower()}{task[1:].rstrip('.')} ({read}). Which shape has the model that does this?"
+    return Question(text, tuple(NEEDS), tuple(NEEDS).index(entry.config.architecture), says)
 
 
 def _is_listed(entry: CatalogEntry, architecture: str) -> bool:
@@ -71,6 +85,7 @@ WHICH_TASK = Screen(
         "what was written; to translate, rewrite or describe, all of a source and the beginning of the answer. The "
         "models that come with this page stand under the shape that their task needs."
     ),
+    controls={"seed": SeedControl(title="Ask of another task")},
     compute=which_task,
     code=(which_task, reads),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headlight.course.attention_by_hand.batches import BATCH, DROPOUT, RANDOM
 from headlight.course.attention_by_hand.content import CONTENT, POSITION
-from headlight.course.attention_by_hand.design import DESIGN, LEARNED
+from headlight.course.attention_by_hand.design import DESIGN
 from headlight.course.attention_by_hand.look_up import LOOK_UP
 from headlight.course.attention_by_hand.moving import MOVING
 from headlight.course.attention_by_hand.projections import PROJECTIONS
@@ -26,7 +26,6 @@ ATTENTION = Chapter(
             "content": CONTENT,
             "position": POSITION,
             "design": DESIGN,
-            "learned": LEARNED,
             "scale": SCALING,
             "batch": BATCH,
             "random": RANDOM,

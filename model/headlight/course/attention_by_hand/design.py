@@ -1,23 +1,30 @@
-"""A goal to reach by designing Q, K and V, and the same task learned by gradient."""
+"""A goal to reach by designing Q, K and V, beside W_Q, W_K and W_V that are learned for the same goal."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from headlight.array_types import Float
-from headlight.course.attention import HeadValues, attend
+from headlight.course.attention import HeadValues, Recorder, attend, head_config
 from headlight.course.attention_by_hand.words import WORDS
 from headlight.course.controls import Axis, ChoiceControl, MatrixControl, NumberControl, SeedControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import LinesPicture, MatrixPicture, row, verdict_row
+from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen
-from headlight.nn.attention import Attention
+from headlight.nn.attention import Attention, AttentionContext
+from headlight.nn.masks import QueryKeyPositions
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 
 COUNT = 3
 TOLERANCE = 0.05  # by which an output may miss the goal
+EXAMPLES, LEARNING_RATE = 64, 0.1
+CONFIG = head_config(COUNT, COUNT).replace(d_model=2 * COUNT, head_dim=COUNT)
+NO_POSITIONS = POSITIONAL_ENCODINGS["none"](CONFIG)
 TOKENS = Axis("tokens", COUNT, COUNT, WORDS[:COUNT])
 CHANNELS = Axis("channels", 1, 4)
 GOAL_CHANNELS = Axis("value channels", COUNT, COUNT)
@@ -53,10 +60,12 @@ def check_design(
     q: Float[Tensor, "query query_channel"],
     k: Float[Tensor, "key key_channel"],
     v: Float[Tensor, "value value_channel"],
+    steps: int,
+    seed: int,
 ) -> Answer:
-    """The output of a design beside the goal, with what is wrong with it."""
+    """The output of a design beside the goal, with what is wrong with it, and what gradient descent finds."""
     wanted = GOALS[goal].output
-    head = attend(q, k, v)
+    head, zeros = attend(q, k, v), int((wanted == 0).sum())
     difference = head.output - wanted
     reached = float(difference.abs().max()) <= TOLERANCE
     return (
@@ -65,8 +74,15 @@ def check_design(
             MatrixPicture(title="Your output", before="→", values=head.output, rows=NAMES),
             MatrixPicture(title="The goal", values=wanted, rows=NAMES),
             MatrixPicture(title="Output − goal", values=difference, rows=NAMES),
+            question=ask_number(
+                f"“{GOALS[goal].title}”, with V as the identity: how many of the {COUNT**2} weights have to be 0?",
+                zeros,
+                (COUNT**2 - zeros, "That many have to be above 0."),
+                hints=("A row of the weights says of which tokens one token gets its output.",),
+            ),
         ),
         verdict_row(_advice(head, v, wanted, reached), good=reached),
+        *_learned_rows(goal, head, steps, seed),
     )
 
 
@@ -90,72 +106,88 @@ def _misses(output: Tensor, wanted: Tensor) -> float:
     return float((output - wanted).abs().max())
 
 
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What gradient descent found: the loss of each step, a head's values on words of their own, its matrices."""
+
+    losses: list[float]
+    values: dict[str, Tensor]
+    matrices: dict[str, Float[Tensor, "channel head_dim"]]
+    missed: float
+
+
+def learn(goal: str, steps: int, seed: int) -> Learned:
+    """W_Q, W_K and W_V learned from X of many examples: random words, and beside them one-hot positions."""
+    torch.manual_seed(seed)
+    attention = Attention(CONFIG)
+    projections = {"W_Q": attention.query, "W_K": attention.key, "W_V": attention.value}
+    examples, others = torch.randn(2, EXAMPLES, COUNT, COUNT)
+    losses = fit(
+        torch.optim.Adam([each.weight for each in projections.values()], lr=LEARNING_RATE),
+        lambda: (_run(attention, examples)["weighted_values"][:, 0] - GOALS[goal].output @ examples).square().mean(),
+        steps,
+    )
+    with torch.no_grad():
+        new = _run(attention, others)["weighted_values"][:, 0] - GOALS[goal].output @ others
+        values = {name: value[0] for name, value in _run(attention, torch.eye(COUNT)[None]).items()}
+    matrices = {name: each.weight.detach().T for name, each in projections.items()}
+    return Learned(losses, values, matrices, float(new.abs().mean()))
+
+
+def _run(attention: Attention, words: Float[Tensor, "text pos channel"]) -> dict[str, Tensor]:
+    """The values of the head on X, which has the words' channels and then the positions'."""
+    x = torch.cat((words, torch.eye(COUNT).expand(len(words), -1, -1)), -1)
+    positions = QueryKeyPositions(torch.arange(COUNT), torch.arange(COUNT))
+    allowed = torch.ones(1, 1, COUNT, COUNT, dtype=torch.bool)
+    recorder = Recorder()
+    attention(x, None, AttentionContext(NO_POSITIONS, positions, allowed), recorder)
+    return recorder.values
+
+
+def _learned_rows(goal: str, own: HeadValues, steps: int, seed: int) -> Answer:
+    """The weights that were learned beside the learner's own, and the matrices that make them."""
+    found = learn(goal, steps, seed)
+    weights = partial(MatrixPicture, rows=NAMES, columns=NAMES, colours="weights")
+    channels = (*(f"word {at}" for at in range(COUNT)), *(f"place {at}" for at in range(COUNT)))
+    return (
+        row(
+            weights(title="Your weights", values=own.weights),
+            weights(title="Learned weights", values=found.values["weights"][0]),
+            LinesPicture(
+                title="Mean squared distance to the goal", x=list(range(1, steps + 1)), x_title="step",
+                y_title="loss", series={"distance": found.losses},
+            ),
+            title="The same goal, learned",
+            text=f"W_Q, W_K and W_V are learned from X: {EXAMPLES} texts of {COUNT} random words, each beside its "
+            "place. The queries, keys and values that you write are what X times these matrices would give.",
+        ),
+        row(*(MatrixPicture(title=name, values=each, rows=channels) for name, each in found.matrices.items())),
+        verdict_row(
+            f"After {steps} steps the outputs for {EXAMPLES} new texts miss the goal by {found.missed:.2f} on average. "
+            "Another seed finds other matrices: many designs reach a goal, and learned ones are seldom tidy.",
+            good=found.missed <= TOLERANCE,
+        ),
+    )  # fmt: skip
+
+
 DESIGN = Screen(
     title="Your turn: design Q, K and V",
     lesson=(
         "Choose a goal and write queries, keys and values that reach it. A way that always works: keys that are "
-        "orthogonal, and queries that are large where they want to look."
+        "orthogonal, and queries that are large where they want to look. Below, gradient descent gets the same goal."
     ),
     controls={
         "goal": ChoiceControl(title="Goal", default="reversed", options=GOAL_OPTIONS),
         "q": MatrixControl(title="Q", default="0,0,1;0,1,0;1,0,0", rows=TOKENS, columns=CHANNELS),
         "k": MatrixControl(title="K", default=IDENTITY, rows=TOKENS, columns=CHANNELS),
         "v": MatrixControl(title="V", default=IDENTITY, rows=TOKENS, columns=GOAL_CHANNELS),
-    },
-    compute=check_design,
-    formulas=(r"\mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right) V = \text{goal}",),
-    code=(check_design, attend, Attention.weighted_sum),
-)
-
-
-def learn_design(goal: str, width: int, steps: int, rate: float, seed: int) -> Answer:
-    """Q, K and V found by gradient descent on the distance to the goal, from small random numbers."""
-    torch.manual_seed(seed)
-    wanted = GOALS[goal].output
-    q, k, v = (torch.randn(COUNT, size).mul(0.3).requires_grad_() for size in (width, width, COUNT))
-    optimizer = torch.optim.Adam((q, k, v), lr=rate)
-    losses = fit(optimizer, lambda: (attend(q, k, v).output - wanted).square().mean(), steps)
-    head = attend(q.detach(), k.detach(), v.detach())
-    missed = _misses(head.output, wanted)
-    return (
-        row(
-            LinesPicture(
-                title="Mean squared distance to the goal",
-                x=list(range(steps)),
-                series={"distance": losses},
-                x_title="step",
-                y_title="loss",
-            ),
-            MatrixPicture(title="Learned weights", values=head.weights, rows=NAMES, columns=NAMES, colours="weights"),
-            MatrixPicture(title="Learned output", values=head.output, rows=NAMES),
-        ),
-        row(
-            MatrixPicture(title="Learned Q", values=q.detach(), rows=NAMES),
-            MatrixPicture(title="Learned K", values=k.detach(), rows=NAMES),
-            MatrixPicture(title="Learned V", values=v.detach(), rows=NAMES),
-        ),
-        verdict_row(
-            f"After {steps} steps the output is off by at most {missed:.2f}. Another seed finds other "
-            "matrices: many designs reach the same goal, and learned ones are seldom as tidy as yours.",
-            good=missed <= TOLERANCE,
-        ),
-    )
-
-
-LEARNED = Screen(
-    title="The same goal, learned",
-    lesson=(
-        "The matrices of a trained model are not designed: gradient descent finds them. Here it gets the same goal, "
-        "and starts from small random numbers. Compare what it finds with your own design."
-    ),
-    controls={
-        "goal": ChoiceControl(title="Goal", default="reversed", options=GOAL_OPTIONS),
-        "width": NumberControl(title="Channels of Q and K", default="3", low=1, high=4, whole=True),
-        "steps": NumberControl(title="Steps", default="80", low=1, high=200, whole=True),
-        "rate": NumberControl(title="Learning rate", default="0.1", low=0.01, high=0.5, step=0.01),
+        "steps": NumberControl(title="Steps of learning", default="150", low=1, high=300, whole=True),
         "seed": SeedControl(),
     },
-    compute=learn_design,
-    formulas=(r"\theta \leftarrow \theta - \eta\, \nabla_\theta L,\quad \theta = (Q, K, V)",),
-    code=(learn_design, fit, attend, Attention.weighted_sum),
+    compute=check_design,
+    formulas=(
+        r"\mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right) V = \text{goal}",
+        r"\theta \leftarrow \theta - \eta\, \nabla_\theta L,\quad \theta = (W_Q, W_K, W_V)",
+    ),
+    code=(check_design, learn, fit, Attention.weighted_sum),
 )

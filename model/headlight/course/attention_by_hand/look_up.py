@@ -9,6 +9,7 @@ from headlight.course.attention import attend
 from headlight.course.attention_by_hand.words import dot, number
 from headlight.course.controls import Axis, MatrixControl, NumberControl
 from headlight.course.pictures import BarsPicture, MatrixPicture, Question, row, verdict_row
+from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS, HardmaxAttention, SoftmaxAttention
@@ -61,16 +62,14 @@ def look_up(
 
 def _question(query: Tensor, keys: Tensor, names: tuple[str, ...], best: int) -> Question:
     scores = [f"{dot(query, key, '·')} = {number(query @ key)}" for key in keys]
-    return Question(
+    entries = tuple(f"entry {name}" for name in names)
+    return choose(
         "Which entry will the query take most from?",
-        tuple(f"entry {name}" for name in names),
+        entries,
         best,
-        tuple(
-            (f"entry {name}", f"The score of entry {name} is {score}; another one is larger.")
-            for name, score in zip(names, scores, strict=True)
-        ),
-        ("A score is a dot product: channel times channel, added up.", f"The score of entry 0 is {scores[0]}."),
+        {entry: f"Its score is {score}; another one is larger." for entry, score in zip(entries, scores, strict=True)},
         f"Its score, {scores[best]}, is the largest.",
+        ("A score is a dot product: channel times channel, added up.", f"The score of entry 0 is {scores[0]}."),
     )
 
 

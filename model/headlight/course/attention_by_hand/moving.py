@@ -9,6 +9,7 @@ from headlight.course.attention import attend_with_weights
 from headlight.course.attention_by_hand.words import TOKENS, number
 from headlight.course.controls import Axis, MatrixControl, NumberControl
 from headlight.course.pictures import BarsPicture, MovingPointsPicture, row, verdict_row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError, numbered
 from headlight.nn.attention import Attention
@@ -52,6 +53,9 @@ def move(
                 labels=names,
                 series={"": weights[query]},
                 high=1.0,
+            ),
+            question=ask_largest(
+                f"At whose key will “{names[query]}” look most?", dict(zip(names, weights[query].tolist(), strict=True))
             ),
         ),
         verdict_row(f"The output is {written}."),

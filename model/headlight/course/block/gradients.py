@@ -15,6 +15,7 @@ from headlight.course.block.sublayer_switches import SublayerSwitches
 from headlight.course.controls import NumberControl, SeedControl, TextControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import LinesPicture, row, verdict_row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError
 from headlight.nn.transformer import Transformer
@@ -57,6 +58,10 @@ def gradients(text: str, depth: int, steps: int, seed: int) -> Answer:
                 series={name: training.losses for name, training in runs.items()},
                 x_title="step",
                 y_title="loss",
+            ),
+            question=ask_largest(
+                "In which network does the first layer get the largest gradient?",
+                {name: training.gradients[0] for name, training in runs.items()},
             ),
         ),
         verdict_row(_told(runs)),

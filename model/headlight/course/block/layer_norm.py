@@ -57,8 +57,12 @@ def layer_norm(x: Tensor, norm: str, gain: Tensor, shift: Tensor, epsilon: str) 
 def _question(plain: Float[Tensor, "token channel"]) -> Question:
     """Over which numbers a norm works; RMSNorm leaves a mean of 0 to neither."""
     means = {"all channels of a token": plain.mean(1), "all tokens in a channel": plain.mean(0)}
-    largest = {name: -float(mean.abs().max()) for name, mean in means.items()}
-    return ask_largest("Before gain and shift, which numbers have a mean of 0?", largest | {"neither": -ZERO})
+    largest = {name: float(mean.abs().max()) for name, mean in means.items()}
+    says = {name: f"A mean of {mean:.2g} is among them." for name, mean in largest.items()}
+    says["neither"] = "This norm takes a mean off."
+    return ask_largest(
+        "Before gain and shift, which numbers have a mean of 0?", largest | {"neither": ZERO}, says, least=True
+    )
 
 
 def _statistics(names: tuple[str, ...], *stages: Tensor) -> TablePicture:

@@ -13,6 +13,7 @@ from headlight.code_exercises.misconceptions import MISCONCEPTIONS, wrong_answer
 from headlight.code_exercises.steps import Steps, compute
 from headlight.course.controls import ChoiceControl, NumberControl, SeedControl
 from headlight.course.pictures import FilePicture, MatrixPicture, TablePicture, row, verdict_row
+from headlight.course.questions import ask_largest, ask_whether
 from headlight.course.screen import Answer, Chapter, Screen
 from headlight.nn.attention import Attention
 from headlight.registry import Registry
@@ -70,6 +71,10 @@ def exercise(name: str, tokens: int, seed: int) -> Answer:
         row(
             matrix("Weights", right.weights, "query", "key", weights=True),
             matrix("Output", right.output, "query", "channel", before="→"),
+            question=ask_largest(
+                "Which key gets most of the weight of query 0?",
+                {f"key {key}": weight for key, weight in enumerate(right.weights[0, 0].tolist())},
+            ),
         ),
     )
 
@@ -85,6 +90,11 @@ def mistake(name: str, tokens: int, channels: int, seed: int) -> Answer:
         row(
             matrix("Right weights", right.weights, "query", "key", weights=True),
             matrix("Weights of the mistake", wrong.weights, "query", "key", weights=True),
+            question=ask_whether(
+                f"{name.replace('-', ' ').capitalize()}: does each row of weights still add up to 1?",
+                bool(torch.isclose(wrong.weights.sum(-1), torch.tensor(1.0), atol=1e-4).all()),
+                "Add the numbers of each row: only a softmax over the keys, with nothing after it, makes them 1.",
+            ),
         ),
         row(
             matrix("Right output", right.output, "query", "channel"),

@@ -10,7 +10,6 @@ from headlight.course.errors.independent_tokens import INDEPENDENT_TOKENS
 from headlight.course.errors.mask_shape import MASK_SHAPE
 from headlight.course.errors.masked_scores import ITSELF, ZERO_SCORE
 from headlight.course.errors.missing_names import MISSING_NAMES
-from headlight.course.errors.reading import READING
 from headlight.course.errors.rows_or_columns import ROWS_OR_COLUMNS
 from headlight.course.screen import Chapter
 from headlight.registry import Registry
@@ -31,7 +30,6 @@ ERRORS = Chapter(
             "decoders": DECODERS,
             "independent-tokens": INDEPENDENT_TOKENS,
             "missing-names": MISSING_NAMES,
-            "reading": READING,
         },
     ),
 )

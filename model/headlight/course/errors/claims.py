@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from headlight.course.controls import ChoiceControl
-from headlight.course.pictures import Claim, ClaimsPicture, ScreenLink, row
+from dataclasses import replace
+from random import Random
+
+from headlight.course.controls import ChoiceControl, SeedControl
+from headlight.course.errors.reading import reading
+from headlight.course.pictures import Claim, ClaimsPicture, Question, ScreenLink, row
+from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen
 
 
@@ -108,6 +113,17 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
             "They meet in vectors, which have no heads. Each may have its own number.",
             "heads/widths",
         ),
+        _claim(
+            "An output is a weighted sum of the tokens' embeddings.",
+            "Of their values: each embedding, or what a layer made of it, times W_V.",
+            "attention/steps",
+            "attention/moving",
+        ),
+        _claim(
+            "The matrices W_Q and W_K are d × d_k, as in the code: Linear(embed_dim, embed_dim).",
+            "The formula has one head. The code holds the matrices of all heads side by side: h · d_k columns.",
+            "heads/cut",
+        ),
     ),
     "Blocks and models": (
         _claim(
@@ -137,6 +153,12 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
             "block/path-length",
         ),
         _claim(
+            "For sequences, recurrent encoder-decoders (seq2seq) are as widely used as Transformers.",
+            "They came before. A step waits for the one before it, so they train slowly, and far words fade.",
+            "block/sequential-steps",
+            "block/path-length",
+        ),
+        _claim(
             "A vector has as many numbers as there are activation functions.",
             "As there are neurons. All of them may have the same activation function.",
             "block/feed-forward",
@@ -162,17 +184,28 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
 }
 
 
-def overview(subject: str) -> Answer:
-    """The claims about one subject."""
-    return (row(ClaimsPicture(claims=CLAIMS[subject])),)
+def overview(subject: str, seed: int) -> Answer:
+    """The claims about one subject, and where to read on; one of the claims is asked about."""
+    claims = CLAIMS[subject]
+    return (replace(row(ClaimsPicture(claims=claims)), question=_ask_of_claim(claims, Random(seed))), *reading())
+
+
+def _ask_of_claim(claims: tuple[Claim, ...], draw: Random) -> Question:
+    """Which is right: what is often said, or what stands beside it."""
+    claim = draw.choice(claims)
+    options = tuple(draw.sample((claim.said, claim.right), 2))
+    return choose("Which of the two is right?", options, options.index(claim.right), {})
 
 
 OVERVIEW = Screen(
-    title="What notes say, and what is right",
-    lesson="All of these claims stand in notes that many people learn from, and none holds as it is written. "
-    "Say what is wrong with one before you open it. Each has a screen where you can check it with a number that is "
-    "computed as you look.",
-    controls={"subject": ChoiceControl(title="About", default="Positions", options={name: name for name in CLAIMS})},
+    title="What notes say, what is right, and where to read on",
+    lesson="All of these claims stand in notes that many people learn from, and none holds as it is written. Each has "
+    "a screen where you can check it with a number that is computed as you look. Below are the papers that the "
+    "chapters rest on, and explanations by others; these links need a network.",
+    controls={
+        "subject": ChoiceControl(title="About", default="Positions", options={name: name for name in CLAIMS}),
+        "seed": SeedControl(title="Ask of another claim"),
+    },
     compute=overview,
     code=(overview,),
 )

@@ -58,7 +58,9 @@ def divisors(d_model: int, heads: int, tokens: int, seed: int) -> Answer:
             ),
             question=ask_largest(
                 "Divided by which of these have the scores a standard deviation nearest to 1?",
-                {name: -abs(spread - 1) for name, (spread, _) in found.items()},
+                {name: abs(spread - 1) for name, (spread, _) in found.items()},
+                {name: f"Divided so, they have {spread:.3g}." for name, (spread, _) in found.items()},
+                least=True,
             ),
         ),
         row(

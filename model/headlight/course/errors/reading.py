@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headlight.course.pictures import Row, TablePicture, row
-from headlight.course.screen import Answer, Screen
+from headlight.course.screen import Answer
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,27 @@ EXPLANATIONS = (
         "https://karpathy.ai/zero-to-hero.html",
     ),
     Source(
+        "as an essay",
+        "Wolfe 2023",
+        "Decoder-Only Transformers: The Workhorse of Generative LLMs",
+        "cameronrwolfe.substack.com",
+        "https://cameronrwolfe.substack.com/p/decoder-only-transformers-the-workhorse",
+    ),
+    Source(
+        "sinusoids as rotations",
+        "Denk 2019",
+        "Linear Relationships in the Transformer's Positional Encoding",
+        "blog.timodenk.com",
+        "https://blog.timodenk.com/linear-relationships-in-the-transformers-positional-encoding/",
+    ),
+    Source(
+        "as a course",
+        "Manning and others",
+        "CS224N: Natural Language Processing with Deep Learning",
+        "web.stanford.edu",
+        "https://web.stanford.edu/class/cs224n/",
+    ),
+    Source(
         "as a book",
         "Jurafsky and Martin",
         "Speech and Language Processing",
@@ -115,12 +136,3 @@ def reading() -> Answer:
 def _listed(title: str, columns: tuple[str, ...], sources: tuple[Source, ...]) -> Row:
     rows = tuple((each.subject, f"{each.authors}: {each.title}", each.place) for each in sources)
     return row(TablePicture(title=title, columns=columns, rows=rows, addresses=tuple(each.address for each in sources)))
-
-
-READING = Screen(
-    title="Where to read on",
-    lesson="The papers that the chapters rest on, and explanations by others: in pictures, in code, as a film or a "
-    "book. The links lead out of this page, so they need a network.",
-    compute=reading,
-    code=(reading,),
-)

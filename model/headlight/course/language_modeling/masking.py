@@ -10,6 +10,7 @@ from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ChoiceControl, ModelControl, NumberControl, SeedControl, TextControl
 from headlight.course.pictures import TablePicture, TokensPicture, Verdict, row
+from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import token_labels
 from headlight.nn.transformer import Transformer
@@ -45,7 +46,14 @@ def masking(model: Checkpoint, text: str, rate: int, shares: str, seed: int) -> 
         row(
             TokensPicture(
                 title="What the model reads", tokens=read, shades=[SHADES[kind] for kind in kinds], below=tuple(kinds)
-            )
+            ),
+            question=ask_number(
+                f"{rate} % of the tokens are targets. What percentage of all tokens becomes [MASK], on average?",
+                rate * REPLACEMENTS[shares][0],
+                (rate, "Not every target becomes [MASK]: some become random tokens, and some stay."),
+                (100 * REPLACEMENTS[shares][0], "That is the share of the targets, and not of all tokens."),
+                hints=(f"{REPLACEMENTS[shares][0]:.0%} of the targets become [MASK].",),
+            ),
         ),
         row(_targets(labels, read, kinds, losses), title="Only these are learned from"),
         row(_verdict(kinds, losses)),

@@ -159,10 +159,12 @@ def _permuted(graph: Graph, seed: int, layers: int) -> Answer:
             question=ask_largest(
                 "Nodes and mask are written in another order. What becomes of the vectors?",
                 {
-                    "they stay in their rows": -_distance(after, before),
-                    "each moves with its node": -error,
-                    "they become others": -TOLERANCE,
+                    "they stay in their rows": _distance(after, before),
+                    "each moves with its node": error,
+                    "they become others": TOLERANCE,
                 },
+                {"they become others": "The same nodes have the same neighbours as before."},
+                least=True,
             ),
         ),
         row(

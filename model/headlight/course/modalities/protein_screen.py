@@ -22,10 +22,12 @@ from headlight.course.modalities.protein import (
 )
 from headlight.course.modalities.similarity import UNSCALED
 from headlight.course.pictures import TablePicture, TokensPicture, row, verdict_row, weights_map
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError
 from headlight.registry import Registry
 
+CHARGES = {1: "positive ones", -1: "negative ones", 0: "those without a charge"}
 SIGNS = {1: "+", -1: "−", 0: ""}
 STRENGTH = 3.0  # of a query: how sharply a head chooses
 SHOWN_KEYS = 5
@@ -88,7 +90,14 @@ def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> Answer
                 shades=weights / weights.max(),
                 below=tuple(SIGNS[AMINO_ACIDS[letter].charge] or "·" for letter in letters),
                 note="Below each residue stands its charge. The largest weight has the full colour.",
-            )
+            ),
+            question=ask_largest(
+                f"{names[residue - 1]} looks for {head.title}. Which residues within reach get most of its weight?",
+                {
+                    kind: float(weights[[AMINO_ACIDS[letter].charge == charge for letter in letters]].sum())
+                    for charge, kind in CHARGES.items()
+                },
+            ),
         ),
         row(_show_largest(letters, names, residue - 1, weights)),
         row(weights_map("Weights of all residues", values.weights, names, colours="positive")),

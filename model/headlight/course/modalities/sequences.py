@@ -20,6 +20,7 @@ from headlight.course.modalities.similarity import NO_WEIGHTS, SHARPNESS, attend
 from headlight.course.modalities.sound import parse_sounds, spectrogram, synthesize
 from headlight.course.modalities.sound_screen import SOUND
 from headlight.course.pictures import TablePicture, row, verdict_row, weights_map
+from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import counted, token_labels
 from headlight.nn.attention import Attention
@@ -66,13 +67,11 @@ def show_sequences(model: Checkpoint, text: str, sharpness: float) -> Answer:
     """One head on five kinds of things: the words that were typed, and what the other screens begin with."""
     found = {"text": words(model, text), **other_sequences()}
     heads = {name: attend_by_similarity(each.vectors, sharpness, each.allowed) for name, each in found.items()}
-    rows = tuple(
-        (name, each.vector, each.order, shape_text(each.vectors.shape), shape_text(heads[name].weights.shape))
-        for name, each in found.items()
-    )
+    rows = tuple((name, each.vector, each.order, shape_text(each.vectors.shape)) for name, each in found.items())
     error = max(float((head.weights.sum(-1) - 1).abs().max()) for head in heads.values())
+    tokens, channels = found["text"].vectors.shape
     return (
-        row(TablePicture(columns=("sequence", "one vector is", "order", "tokens × channels", "weights"), rows=rows)),
+        row(TablePicture(columns=("sequence", "one vector is", "order", "tokens × channels"), rows=rows)),
         row(
             *(
                 weights_map(
@@ -87,6 +86,13 @@ def show_sequences(model: Checkpoint, text: str, sharpness: float) -> Answer:
             ),
             title="Their weights",
             text=NO_WEIGHTS,
+            question=ask_number(
+                f"Your text has {counted(tokens, 'token')}. How many weights has the head for it?",
+                tokens * tokens,
+                (tokens, "That is one row: each token has a weight for every token."),
+                (tokens * channels, "That is the vectors. Weights have no channels."),
+                hints=("Every token asks every token.",),
+            ),
         ),
         verdict_row(
             f"The same lines of code computed all five, and every row adds up to 1 (up to {error:.1g}). What "

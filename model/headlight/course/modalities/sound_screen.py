@@ -30,12 +30,12 @@ from headlight.course.modalities.sound import (
 from headlight.course.pictures import (
     BarsPicture,
     HeatMapPicture,
-    Question,
     SoundPicture,
     TablePicture,
     row,
     verdict_row,
 )
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError
 
@@ -85,7 +85,11 @@ def show_sound(sounds: str, asked: int, sharpness: float, recording: Float[Tenso
             ),
             title=f"Attention among the frames, and of frame {query}, the middle of sound {asked}",
             text=NO_WEIGHTS,
-            question=Question(f"Which sound will {heard[asked - 1].name} look at least?", labels, int(shares.argmin())),
+            question=ask_largest(
+                f"Which sound will {heard[asked - 1].name} look at least?",
+                dict(zip(labels, shares.tolist(), strict=True)),
+                least=True,
+            ),
         ),
         verdict_row(describe_shares(heard, asked - 1, shares) if recording is None else OWN_SOUND),
     )

@@ -13,6 +13,7 @@ from headlight.course.controls import ModelControl
 from headlight.course.modalities.image_files import PICTURE, png_url
 from headlight.course.modalities.patches import PATCH, cut_into_patches, require_patch, shape_text
 from headlight.course.pictures import HeatMapPicture, ImagePicture, Row, TablePicture, TokensPicture, row, verdict_row
+from headlight.course.questions import ask_largest, ask_number
 from headlight.course.requirements import require_part
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import HEAD, LAYER
@@ -142,6 +143,13 @@ def _show_embedding(model: Checkpoint, grid: EncodedImage) -> Answer:
                 note=_first_of(vectors),
             ),
             title="One matrix makes a vector of every patch",
+            question=ask_number(
+                f"A patch is {rows.shape[1]} numbers, a vector {vectors.shape[1]}. How many numbers has the matrix W?",
+                rows.shape[1] * vectors.shape[1],
+                (rows.numel(), "That is all patches of this image; W does not know how many there are."),
+                (rows.shape[1] + vectors.shape[1], "Its rows and columns are multiplied, not added."),
+                hints=("W has a row for each number of a patch.", "It has a column for each channel of a vector."),
+            ),
         ),
         verdict_row(
             "The program does this with a convolution. Multiplied out, as here, the vectors are the same up "
@@ -194,7 +202,11 @@ def show_caption(model: Checkpoint, picture: str, layer: int, head: int) -> Answ
                 rows=source.patch_rows,
                 columns=source.patch_columns,
                 shades={name: look[source.first_patch :] for name, look in zip(names, looks, strict=True)},
-            )
+            ),
+            question=ask_largest(
+                "For which word does this head look at a single patch most?",
+                {name: float(look.max()) for name, look in zip(names, looks, strict=True)},
+            ),
         ),
         verdict_row(
             f"Queries come from {len(words)} words, keys and values from {source.patch_rows} × "

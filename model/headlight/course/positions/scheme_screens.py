@@ -43,6 +43,7 @@ def show_table(model: Checkpoint) -> Answer:
             ),
         )
     values = torch.tensor(profile.embeddings)
+    rows, width = config.context_length, values.shape[1]
     learned = bool(encoding.learned_weights)
     return (
         row(
@@ -66,6 +67,13 @@ def show_table(model: Checkpoint) -> Answer:
                 )
                 if profile.similarity is not None
                 else ()
+            ),
+            question=ask_number(
+                f"A context of {rows:,} tokens, {width} channels: how many numbers are learned for positions?",
+                rows * width if learned else 0,
+                (rows, "That is how many rows there are; each has a number for every channel."),
+                (rows * rows, "There is no vector for each pair of positions, only one for each position."),
+                hints=("Are these vectors learned, or computed by a formula?", "A table has rows times channels."),
             ),
         ),
         verdict_row(

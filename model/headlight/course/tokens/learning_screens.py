@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -126,7 +128,16 @@ def train_live(
     run = train_next_word(words_of(text), context, dim, steps, learning_rate, seed)
     chosen, guesses = _known_words(run, followed), run.predict(words_of(beginning))
     return (
-        row(*_curves(run, chosen[:SHOWN_GRADIENTS])),
+        row(
+            *_curves(run, chosen[:SHOWN_GRADIENTS]),
+            question=ask_number(
+                f"If all {len(run.words)} words are equally likely, as before training: what is the loss, in nats?",
+                math.log(len(run.words)),
+                (math.log2(len(run.words)), "That is in bits. A nat takes the natural logarithm."),
+                (1 / len(run.words), "That is the probability; the loss is minus its logarithm."),
+                hints=(f"Each word has the probability 1/{len(run.words)}.", "The loss is minus ln of it."),
+            ),
+        ),
         row(_moving_rows(run, chosen), _neighbours(run, chosen)),
         row(
             BarsPicture(

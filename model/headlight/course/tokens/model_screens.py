@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from torch import Tensor
+from torch.nn.functional import normalize
 
 from headlight.analysis.principal_components import project_to_plane
+from headlight.array_types import Float, Int
 from headlight.checkpoints import Checkpoint
 from headlight.course.controls import ChoiceControl, ModelControl, NumberControl, TextControl
 from headlight.course.pictures import (
@@ -15,11 +18,13 @@ from headlight.course.pictures import (
     MatrixPicture,
     Picture,
     PointsPicture,
+    Question,
     TablePicture,
     TokensPicture,
     row,
     verdict_row,
 )
+from headlight.course.questions import ask_largest, ask_nearest, ask_whether
 from headlight.course.screen import Answer, Screen, StateFields, compare_link, compared, link
 from headlight.course.tokens.embedding_table import cosines
 from headlight.course.tokens.model_vectors import (
@@ -37,6 +42,7 @@ from headlight.nn.stack import Stack
 from headlight.nn.transformer import Transformer
 
 MAX_TOKENS, MAX_TEXTS, SHOWN_TOKENS, SHOWN_NEIGHBOURS = 8, 24, 24, 20
+MAX_OPTIONS, K_MEANS_STEPS = 8, 20
 
 
 def show_neighbours(model: Checkpoint, words: str, count: int) -> Answer:
@@ -50,7 +56,13 @@ def show_neighbours(model: Checkpoint, words: str, count: int) -> Answer:
                 title=f"Tokens and their ids, at most {MAX_TOKENS}", tokens=tuple(names), below=tuple(map(str, ids))
             )
         ),
-        row(_map_of_neighbours(model, ids, [[each.id for each in found] for found in lists], names)),
+        row(
+            _map_of_neighbours(model, ids, [[each.id for each in found] for found in lists], names),
+            question=ask_largest(
+                "Which of these words has the closest neighbour, by cosine?",
+                {name: found[0].cosine for name, found in zip(names, lists, strict=True)},
+            ),
+        ),
         row(
             *(
                 BarsPicture(
@@ -113,9 +125,25 @@ def show_sum(model: Checkpoint, text: str, positions: str, channels: int) -> Ans
                     column_axis="channel",
                 )
                 for title, sign, values in parts
-            )
+            ),
+            question=_ask_of_twice(found),
         ),
         verdict_row(_said_of_sum(model, found, positions)),
+    )
+
+
+def _ask_of_twice(found: EmbeddingSum) -> Question | None:
+    """Whether a token that occurs twice has the same input both times; nothing where none does."""
+    ids = found.text.ids
+    second = next((place for place, each in enumerate(ids) if each in ids[:place]), None)
+    if second is None:
+        return None
+    first = ids.index(ids[second])
+    is_same = bool(np.array_equal(found.first_input[first], found.first_input[second]))
+    return ask_whether(
+        f"“{found.text.token_texts[first].strip()}” stands at {first} and at {second}. Are its two rows of X equal?",
+        is_same,
+        "Nothing is added here: a token has one row of E." if is_same else "Only E is equal: P differs by position.",
     )
 
 
@@ -147,7 +175,12 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
                 x_title="layers passed",
                 y_title="cosine",
                 series={"cosine": found.cosines.tolist()},
-            )
+            ),
+            question=ask_nearest(
+                f"Before the first layer their cosine is {found.cosines[0]:.3f}. What is left after all {depth}?",
+                {f"{tenths / 10:g}": tenths / 10 for tenths in (10, 8, 6, 4, 2, 0)},
+                float(found.cosines[-1]),
+            ),
         ),
         row(
             *(
@@ -169,33 +202,59 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
     )
 
 
-def show_texts(model: Checkpoint, texts: str) -> Answer:
-    """A vector for each line, in a plane, and the cosine of each two."""
+def show_texts(model: Checkpoint, texts: str, clusters_wanted: int) -> Answer:
+    """A vector for each line, in a plane and in clusters, and the cosine of each two."""
     lines = _lines(texts)
     vectors = text_vectors(model, lines)
     # What all sentences have in common would hide in what they differ.
     centred = torch.tensor(vectors - vectors.mean(0))
     coordinates, variance = project_to_plane(vectors)
+    alike, groups = cosines(centred), clusters(centred, clusters_wanted)
     numbers = tuple(map(str, range(1, len(lines) + 1)))
     return (
         row(
             PointsPicture(
                 title="Sentences in a plane",
-                points=tuple((line, x, y, 0) for line, (x, y) in zip(lines, coordinates.tolist(), strict=True)),
+                points=tuple(
+                    (line, x, y, group)
+                    for line, (x, y), group in zip(lines, coordinates.tolist(), groups.tolist(), strict=True)
+                ),
+                groups=tuple(f"cluster {number}" for number in range(1, int(groups.max()) + 2)),
                 x_title=_axis_title(1, variance[0]),
                 y_title=_axis_title(2, variance[1]),
-            )
+                note="Clusters are found among all channels (k-means), not in the plane.",
+            ),
+            question=ask_largest(
+                f"Which of these is nearest to “{lines[0]}”?",
+                dict(zip(lines[1:MAX_OPTIONS], alike[0, 1:MAX_OPTIONS].tolist(), strict=True)),
+            ),
         ),
         row(
             MatrixPicture(
                 title="Cosine of each two, with their mean taken off",
-                values=cosines(centred),
+                values=alike,
                 rows=numbers,
                 columns=numbers,
             ),
             TablePicture(title="Lines", columns=("line", "sentence"), rows=tuple(zip(numbers, lines, strict=True))),
         ),
     )
+
+
+def clusters(vectors: Float[Tensor, "text channel"], count: int) -> Int[Tensor, " text"]:
+    """The cluster of each vector by k-means: each goes to the nearest centre, each centre to the mean of its own.
+
+    The first centres are the first vector, then each time the one farthest from all before it.
+    """
+    unit = normalize(vectors, dim=-1)
+    centres = unit[:1]
+    while len(centres) < min(count, len(unit)):
+        centres = torch.cat((centres, unit[torch.cdist(unit, centres).min(1).values.argmax()][None]))
+    for _ in range(K_MEANS_STEPS):
+        nearest = torch.cdist(unit, centres).argmin(1)
+        held = [unit[nearest == number] for number in range(len(centres))]
+        centres = torch.stack([own.mean(0) if len(own) else centres[at] for at, own in enumerate(held)])
+    return torch.cdist(unit, centres).argmin(1)
 
 
 def _lines(texts: str) -> list[str]:
@@ -206,7 +265,7 @@ def _lines(texts: str) -> list[str]:
     return lines
 
 
-def _compare_lines(model: str, texts: str) -> StateFields:
+def _compare_lines(model: str, texts: str, clusters_wanted: int) -> StateFields:
     """The first two sentences."""
     one, other, *_ = _lines(texts)
     return compared({"text": one, "model": model}, {"text": other})
@@ -299,10 +358,11 @@ TEXTS = Screen(
             longest=2_000,
             lines=6,
         ),
+        "clusters_wanted": NumberControl(title="Clusters", default="3", low=1, high=6, whole=True),
     },
     compute=show_texts,
     formulas=(r"s = \frac{1}{n} \sum_{i=1}^{n} x_i",),
-    code=(text_vectors, project_to_plane),
-    explore=lambda model, texts: {"text": _lines(texts)[0], "model": model},
+    code=(text_vectors, clusters, project_to_plane),
+    explore=lambda model, texts, clusters_wanted: {"text": _lines(texts)[0], "model": model},
     elsewhere={"compare": _compare_lines},
 )

@@ -65,12 +65,13 @@ def compare_tokenizers(sentence: str, corpus: str, vocabulary_size: int) -> Answ
 def _question(lengths: dict[str, int], characters: int) -> Question:
     return ask_largest(
         "Which of these tokenizers cuts the sentence into the fewest tokens?",
-        {title: -length for title, length in lengths.items()},
+        lengths,
         {
             KINDS["character"]: f"Each character is a token: {characters} of them, the most of all.",
             KINDS["bpe"]: "It joins only what is frequent in its training text; rare words stay in pieces.",
         },
         f"They make, in this order: {', '.join(map(str, lengths.values()))}.",
+        least=True,
     )
 
 

@@ -55,8 +55,9 @@ def _on_numbers(queries: Tensor, keys: Tensor, values: Tensor) -> Answer:
             title="Weights",
             question=ask_largest(
                 "Which function spreads the weights most evenly?",
-                {ATTENTION_FUNCTIONS[name].title: -float(head.weights.max()) for name, head in heads.items()},
+                {ATTENTION_FUNCTIONS[name].title: float(head.weights.max()) for name, head in heads.items()},
                 {ATTENTION_FUNCTIONS["hardmax"].title: "It gives all to the best key."},
+                least=True,
             ),
         ),
         row(

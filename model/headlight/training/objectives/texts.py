@@ -289,7 +289,7 @@ def _take_sentences(
     """Whole sentences of at most `length` tokens, but at least one, cut at `max_length`."""
     first = int(position * len(starts))
     begin = int(starts[first])
-    after = min(int(np.searchsorted(starts, begin + length, side="right")) - 1, len(starts) - 1)
+    after = int(np.searchsorted(starts, begin + length, side="right")) - 1
     end = int(starts[after]) if after > first else int(starts[first + 1]) if first + 1 < len(starts) else len(text.ids)
     following = int(np.searchsorted(text.document_starts, begin, side="right"))
     if following < len(text.document_starts):

@@ -91,7 +91,7 @@ def test_a_word_of_every_sentence_counts_nothing_and_a_rare_one_much() -> None:
 
 def test_a_summary_leaves_something_out() -> None:
     values = SUMMARY.parse({}) | {"model": opened("stories-masked"), "decoder": opened("stories-causal")}
-    written = summary(**values)[0].pictures[0]
+    written = summary(**values)[1].pictures[0]
     assert isinstance(written, Verdict) and len(split_sentences(written.text)) == values["sentences"]
     with pytest.raises(InputError, match="8 sentences"):
         summary(**values | {"sentences": 8})

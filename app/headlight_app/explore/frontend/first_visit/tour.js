@@ -3,6 +3,7 @@
 
 import { formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { createElement, formatPercent, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { switchHeads } from "../../../ui/frontend/state/head_ablation.js";
 import { headCodes } from "../../../ui/frontend/state/head_matrix.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
@@ -11,10 +12,12 @@ import { readFloats } from "../../../ui/frontend/wire.js";
 /** @import { AttentionGroup, Candidate, Token } from "../../../ui/frontend/types.js" */
 /** @import { ComponentAnswer, ExplorePage } from "../types.js" */
 /** A head, what it looks at, and what becomes of the likeliest answer without it. @typedef {{ group: AttentionGroup, layer: number, head: number, query: Token, key: Token, added: number, answer: Candidate, after: number }} Story */
-/** @typedef {{ words: (string | Node)[], next: string, act: () => void }} Step */
+/** What is told, and the part of the page that it is told of. @typedef {{ words: (string | Node)[], about: "head-title" | "predictions", next: string, act: () => void }} Step */
 
 const KEY = "headlight-tour";
 const [TRIES, WORTH_TELLING, LEAST] = [6, 0.02, 0.001]; // heads that are tried, and by how much a share has to change
+
+const LOWEST = 0.5; // of the window's height: what begins below is covered by the card
 
 const memory = remembered((/** @type {ExplorePage} */ _) => ({ offered: false }));
 
@@ -120,11 +123,20 @@ function showTour(page, story) {
     page.change({ edits });
     end();
   });
-  const show = (/** @type {number} */ place) => drawStep(card, steps, place, show, end);
+  const show = (/** @type {number} */ place) => {
+    drawStep(card, steps, place, show, end);
+    bringIntoSight(findByTestId(page.view.elements.root, steps[place].about));
+  };
   const { group, layer, head } = story;
   page.change({ tab: "heads", attention: group.name, layer, head, heads: [], quantity: "weights" });
   page.view.elements.root.append(card);
   show(0);
+}
+
+/** A phone shows the part above the card; where the part begins in sight, nothing moves. @param {HTMLElement} part */
+function bringIntoSight(part) {
+  const { top } = part.getBoundingClientRect();
+  if (top < 0 || top > LOWEST * innerHeight) part.scrollIntoView();
 }
 
 /** @param {HTMLElement} card @param {Step[]} steps @param {number} place @param {(place: number) => void} show @param {() => void} end */
@@ -162,11 +174,13 @@ function storySteps(page, { group, layer, head, query, key, added, answer, after
         ...quotedToken(key),
         ": the brightest square of its row.",
       ],
+      about: "head-title",
       next: "And without it?",
       act: () => {},
     },
     {
       words: ["A head fetches something from the words that it looks at. Turn this one off, and watch the prediction."],
+      about: "head-title",
       next: "Turn it off",
       act: () => page.change({ edits: switchHeads(page.state.choice.edits, group, [[layer, head]], true) }),
     },
@@ -176,6 +190,7 @@ function storySteps(page, { group, layer, head, query, key, added, answer, after
         ...quotedToken(answer),
         ` ${fell ? "fell" : "rose"} from ${formatPercent(answer.after)} to ${formatPercent(after)}. Grey bars are what it was.`,
       ],
+      about: "predictions",
       next: "Why?",
       act: () => {},
     },
@@ -188,6 +203,7 @@ function storySteps(page, { group, layer, head, query, key, added, answer, after
           : " itself; but what later layers had made of it counted the other way.",
         " Now type, click a head, or click any part of the picture.",
       ],
+      about: "predictions",
       next: "Turn it on again",
       act: finish,
     },

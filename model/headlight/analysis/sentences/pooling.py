@@ -1,0 +1,110 @@
+"""How a sentence encoder pools the hidden states of a text into one vector, as sentence-transformers' files say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from headlight.array_types import Float
+from headlight.checkpoints.config_reader import ConfigReader, read_json
+from headlight.checkpoints.source import display_name
+from headlight.errors import CheckpointError, shortened, wrap_errors
+from headlight.paths import MAX_JSON_BYTES, read_regular
+
+MODULES, TRANSFORMER_CONFIG, POOLING_CONFIG = "modules.json", "sentence_bert_config.json", "1_Pooling/config.json"
+Hidden = Float[Tensor, "*batch token d_model"]
+
+
+def _mean(hidden: Hidden) -> Tensor:
+    return torch.full_like(hidden, 1 / hidden.shape[-2])
+
+
+def _one_token(position: int) -> Callable[[Hidden], Tensor]:
+    def shares(hidden: Hidden) -> Tensor:
+        found = torch.zeros_like(hidden)
+        found[..., position, :] = 1.0
+        return found
+
+    return shares
+
+
+def _maximum(hidden: Hidden) -> Tensor:
+    """Each channel of the token that has the most of it."""
+    return torch.zeros_like(hidden).scatter(-2, hidden.argmax(-2, keepdim=True), 1.0)
+
+
+def _later_more(hidden: Hidden) -> Tensor:
+    """Each token in proportion to its place, counted from 1 (Muennighoff 2022)."""
+    places = torch.arange(1, hidden.shape[-2] + 1, dtype=hidden.dtype, device=hidden.device)
+    return (places / places.sum())[:, None].expand_as(hidden)
+
+
+# What of each channel of each token goes into a sentence's vector, by the names in pooling's config.json.
+POOLINGS: Mapping[str, Callable[[Hidden], Tensor]] = {
+    "mean": _mean,
+    "cls": _one_token(0),
+    "lasttoken": _one_token(-1),
+    "max": _maximum,
+    "weightedmean": _later_more,
+    "mean_sqrt_len_tokens": lambda hidden: _mean(hidden) * hidden.shape[-2] ** 0.5,
+}
+
+_OLD_FIELDS = {mode: f"pooling_mode_{mode}_tokens" for mode in ("mean", "max", "weightedmean")} | {
+    "cls": "pooling_mode_cls_token",
+    "lasttoken": "pooling_mode_lasttoken",
+    "mean_sqrt_len_tokens": "pooling_mode_mean_sqrt_len_tokens",
+}
+
+
+@dataclass(frozen=True)
+class SentencePooling:
+    """How a sentence encoder makes a vector of a text, as a folder of sentence-transformers says.
+
+    `normalized`: whether vectors have the length 1; `lowercase`: whether texts are lowered; `max_tokens`: how many
+    tokens of a text are read (0: as many as the model can).
+    """
+
+    mode: str = "mean"
+    normalized: bool = False
+    lowercase: bool = False
+    max_tokens: int = 0
+
+
+def read_sentence_pooling(folder: Path, name: str = "") -> SentencePooling:
+    """From modules.json and the files that it names; the mean of all tokens where there is no such file.
+
+    Raises CheckpointError, which calls the folder `name`, for modules that are not supported.
+    """
+    name = name or display_name(folder)
+    if not (folder / MODULES).is_file():
+        return SentencePooling()
+    modules = _module_kinds(folder, name)
+    if modules not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+        told = ", ".join(shortened(kind, 40) for kind in modules)
+        raise CheckpointError(f"{name} is made of {told}; supported are Transformer, Pooling and Normalize.")
+    pooling = ConfigReader(read_json(folder / POOLING_CONFIG, name), name)
+    if pooling.has("pooling_mode"):
+        modes = [pooling.string("pooling_mode")]
+    else:
+        modes = [mode for mode in POOLINGS if pooling.boolean(_OLD_FIELDS[mode], False)]
+    if len(modes) != 1 or modes[0] not in POOLINGS:
+        told = " and ".join(modes) or "none"
+        raise CheckpointError(f"{name}: its pooling is {shortened(told)}; wanted one of {', '.join(POOLINGS)}.")
+    path = folder / TRANSFORMER_CONFIG
+    reading = ConfigReader(read_json(path, name) if path.is_file() else {}, name)
+    lowercase, longest = reading.boolean("do_lower_case", False), reading.integer("max_seq_length", 0)
+    return SentencePooling(modes[0], "Normalize" in modules, lowercase, longest)
+
+
+def _module_kinds(folder: Path, name: str) -> list[str]:
+    """The classes of a model's modules, without the packages that they stand in."""
+    with wrap_errors(CheckpointError, f"{name}: its {MODULES} cannot be read"):
+        modules = json.loads(read_regular(folder / MODULES, MAX_JSON_BYTES))
+    if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):
+        raise CheckpointError(f"{name}: its {MODULES} is no list of modules.")
+    return [str(module.get("type", "")).rpartition(".")[2] for module in modules]

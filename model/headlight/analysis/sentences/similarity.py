@@ -1,0 +1,103 @@
+"""The similarity of two sentences as a sum over pairs of their tokens, and what each head does to it.
+
+A sentence encoder pools the last hidden states of a text's tokens into one vector. Each channel of that vector is a sum
+over tokens, whatever the pooling, so the cosine of two vectors is a sum over pairs of tokens:
+cos(u, v) = sum over i, j of (share_i * x_i) . (share_j * y_j) / (|u| |v|).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headlight.analysis.ablation import KEEP, all_heads, final_without_heads, heads_per_batch
+from headlight.analysis.sentences.pooling import POOLINGS, Hidden, SentencePooling
+from headlight.array_types import Float
+from headlight.errors import ConfigError, TextError
+from headlight.nn.transformer import Transformer, attention_at
+from headlight.text.tokenizer import Tokenizer
+from headlight.tracing.run import run
+from headlight.tracing.trace import Trace
+
+
+@dataclass(frozen=True)
+class HeadEffect:
+    """The cosine where the weights of one head (of the attention at `path`) are 0 in both sentences."""
+
+    path: str
+    head: int
+    cosine: float
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Two sentences as a sentence encoder compares them.
+
+    `vectors` are their pooled vectors, `cosine` that of the two, `pairs` what each pair of tokens adds to it: they sum
+    to the cosine, but for rounding (below 1e-5).
+    """
+
+    traces: tuple[Trace, Trace]
+    pooling: SentencePooling
+    vectors: Float[np.ndarray, "2 d_model"]
+    cosine: float
+    pairs: Float[np.ndarray, "token other_token"]
+
+
+def sentence_similarity(
+    model: Transformer, tokenizer: Tokenizer, one: str, other: str, pooling: SentencePooling = SentencePooling()
+) -> Similarity:
+    """Compare two sentences.
+
+    Raises ConfigError for a model of two stacks or of images, TextError for a sentence longer than the model reads.
+    """
+    if model.config.has_cross_attention or model.config.image.channels:
+        raise ConfigError("Two sentences can be compared by a model that reads one text; this one reads more.")
+    traces = [_read(model, tokenizer, text, pooling) for text in (one, other)]
+    hidden = [torch.from_numpy(trace[_final_path(model)].copy()).double() for trace in traces]
+    parts = [POOLINGS[pooling.mode](states) * states for states in hidden]
+    sums = [part.sum(0) for part in parts]
+    lengths = [float(total.norm().clamp_min(1e-12)) for total in sums]
+    pairs = parts[0] @ parts[1].T / (lengths[0] * lengths[1])
+    divisors = lengths if pooling.normalized else [1.0, 1.0]
+    vectors = np.stack([(total / by).numpy() for total, by in zip(sums, divisors, strict=True)])
+    cosine = float(sums[0] @ sums[1]) / (lengths[0] * lengths[1])
+    return Similarity((traces[0], traces[1]), pooling, vectors, cosine, pairs.numpy())
+
+
+def _read(model: Transformer, tokenizer: Tokenizer, text: str, pooling: SentencePooling) -> Trace:
+    text = text.strip().lower() if pooling.lowercase else text.strip()
+    trace = run(model, tokenizer, text, keep=KEEP)
+    count = len(trace.text.ids)
+    if pooling.max_tokens and count > pooling.max_tokens:
+        raise TextError(f"This model reads {pooling.max_tokens} tokens of a sentence; this one has {count}.")
+    return trace
+
+
+def _final_path(model: Transformer) -> str:
+    return f"{model.config.stacks[-1]}.final_residual"
+
+
+@torch.inference_mode()
+def cosines_without_heads(model: Transformer, similarity: Similarity) -> tuple[HeadEffect, ...]:
+    """The cosine without each head by itself, the head that changes it most first."""
+    heads, batch = all_heads(model), min(map(heads_per_batch, similarity.traces))
+    effects: list[HeadEffect] = []
+    while len(effects) < len(heads):
+        path, first = heads[len(effects)]
+        count = min(batch, attention_at(model, path)[0].heads - first)
+        one, other = (
+            _pooled(final_without_heads(model, trace, path, first, count), similarity.pooling)
+            for trace in similarity.traces
+        )
+        cosines = torch.nn.functional.cosine_similarity(one, other, dim=-1).tolist()
+        effects += [HeadEffect(path, first + row, cosine) for row, cosine in enumerate(cosines)]
+    return tuple(sorted(effects, key=lambda effect: -abs(effect.cosine - similarity.cosine)))
+
+
+def _pooled(final: Hidden, pooling: SentencePooling) -> Tensor:
+    hidden = final.double()
+    return (POOLINGS[pooling.mode](hidden) * hidden).sum(-2)
