@@ -30,6 +30,11 @@ settings.register_profile("ci", settings.get_profile("local"), derandomize=True,
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than processors: a test of the page waits for pauses as long as it computes."""
+    return (os.cpu_count() or 1) + 1
+
+
 @contextmanager
 def _without_shape_checks() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", True)

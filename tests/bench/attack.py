@@ -2,7 +2,8 @@
 
 `python -m tests.bench attack`, or `attack --seconds 8 --visitors 10 "made-up cookies"` for some of them.
 
-Each row is a server of its own; the first has no attacker. What counts is how long the others wait for a letter.
+What counts is how long the others wait for a letter. Each attack takes turns with nobody's, because a machine swings,
+and each turn has a server of its own.
 """
 
 import argparse
@@ -182,19 +183,19 @@ ATTACKS: dict[str, Attack] = {
 }
 
 
-def lines(seconds: float, visitors: int, names: Sequence[str]) -> Iterator[str]:
-    """The table: letters while each attack goes on, beside those without one."""
-    yield f"| {visitors} type while one | letters | a letter, median / p95 | ratio to nobody's attack | errors |"
-    yield "|---|---:|---:|---:|---:|"
-    calm: Times | None = None
-    for name in (CALM, *names):
-        sessions = attend(name, seconds, visitors)
-        letters = [key for session in sessions for key in session.keys]
-        wrong = [sentence for session in sessions for sentence in session.wrong]
-        times = Times.of(letters)
-        calm = calm or times
-        ratios = f"{times.middle / calm.middle:.2f} / {times.slow / calm.slow:.2f}"
-        yield f"| {name} | {len(letters)} | {times.middle:.0f} / {times.slow:.0f} ms | {ratios} | {len(wrong)} |"
+def lines(seconds: float, visitors: int, turns: int, names: Sequence[str]) -> Iterator[str]:
+    """The table: letters while each attack goes on, beside those of turns between without one."""
+    yield f"| {visitors} type while one | letters | a letter, median / p95 | without, median / p95 | ratio | errors |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for name in names:
+        pairs = [(attend(CALM, seconds, visitors), attend(name, seconds, visitors)) for _ in range(turns)]
+        calm, attacked = ([one for group in groups for one in group] for groups in zip(*pairs, strict=True))
+        letters = [key for session in attacked for key in session.keys]
+        times, without = Times.of(letters), Times.of([key for session in calm for key in session.keys])
+        wrong = [sentence for session in (*calm, *attacked) for sentence in session.wrong]
+        shown = " | ".join(f"{each.middle:.0f} / {each.slow:.0f} ms" for each in (times, without))
+        ratio = f"{times.middle / without.middle:.2f} / {times.slow / without.slow:.2f}"
+        yield f"| {name} | {len(letters)} | {shown} | {ratio} | {len(wrong)} |"
         if wrong:
             yield f"\n{wrong[0]}\n"
 
@@ -234,11 +235,12 @@ def _repeat(step: Attack, server: Server, numbers: Iterator[int]) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """`python -m tests.bench attack [--seconds N] [--visitors N] [ATTACK ...]`."""
+    """`python -m tests.bench attack [--seconds N] [--visitors N] [--turns N] [ATTACK ...]`."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench attack", description=__doc__)
     parser.add_argument("attacks", nargs="*", choices=[[], *ATTACKS], help="those that are wanted; without any, all")
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each row")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each turn")
     parser.add_argument("--visitors", type=int, default=30)
+    parser.add_argument("--turns", type=int, default=2, help="with each attack, and as many without")
     options = parser.parse_args(arguments)
-    for line in lines(options.seconds, options.visitors, options.attacks or list(ATTACKS)):
+    for line in lines(options.seconds, options.visitors, options.turns, options.attacks or list(ATTACKS)):
         print(line, flush=True)

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-COMMANDS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+SHELL = "chromium-headless-shell"  # without windows and their compositor: a fifth fewer seconds of a processor
+COMMANDS = (SHELL, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 APPLICATIONS = (
     Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"),
     Path("/Applications/Chromium.app/Contents/MacOS/Chromium"),
 )
-PACKAGES = ("chromium", "fonts-noto-color-emoji")
+PACKAGES = (SHELL, "fonts-noto-color-emoji")
 ARGUMENTS = (
     "--no-sandbox",  # Chromium as root, as in CI, has none
     "--disable-gpu",
@@ -25,7 +26,7 @@ ARGUMENTS = (
 )
 MISSING = (
     "No Chromium was found, and the tests of the page need one. "
-    "Install it (Debian and Ubuntu: apt-get install chromium fonts-noto-color-emoji), "
+    "Install it (Debian and Ubuntu: apt-get install chromium-headless-shell fonts-noto-color-emoji), "
     f"or put one of these on the PATH: {', '.join(COMMANDS)}."
 )
 
@@ -59,8 +60,11 @@ def _as_root() -> list[str] | None:
 
 
 def main() -> int:
-    """Makes sure of a browser; without one, CI fails and a person is told which tests will be skipped."""
-    if find() is None:
+    """Makes sure of a browser; without one, CI fails and a person is told which tests will be skipped.
+
+    CI takes the quickest one even where it has another.
+    """
+    if find() is None or (os.environ.get("CI") and shutil.which(SHELL) is None):
         install()
     if find() is not None:
         return 0

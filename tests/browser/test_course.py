@@ -37,8 +37,10 @@ def test_numbers_are_changed_kept_and_forgotten(visitor: Visitor) -> None:
     cell = look_up.get_by_label("Keys, row 1, column 0")
     cell.fill("two")
     expect(look_up.get_by_role("alert")).to_contain_text("Row 1, column 0 of Keys is 'two'")
+    expect(cell).to_have_attribute("aria-invalid", "true")
     cell.fill("4")
     expect(look_up.get_by_role("alert")).to_be_hidden()
+    expect(cell).to_have_attribute("aria-invalid", "false")
     look_up.get_by_test_id("input-keys").locator("xpath=..").get_by_label("More entries").click()
     expect(look_up.get_by_label("Values, row 3, column 1")).to_have_value("0")
     expect(shares).to_contain_text("soft 0.25")
@@ -127,7 +129,12 @@ def test_cells_are_ticked_choices_made_and_long_work_is_started(visitor: Visitor
     before = dropout.get_by_test_id("picture-matrix").first.inner_text()
     dropout.get_by_test_id("again-seed").click()
     expect(dropout.get_by_test_id("picture-matrix").first).not_to_have_text(before, use_inner_text=True)
-    page.get_by_test_id("contents").get_by_role("button", name="Where notes go wrong").click()
+
+
+def test_a_claim_opens_and_leads_to_the_screen_that_shows_what_is_right(visitor: Visitor) -> None:
+    page = course(visitor, chapter="errors")
+    screen(page, "claims").get_by_test_id("input-subject").select_option("Blocks and models")
+    screen(page, "claims").get_by_text("A layer norm is").click()
     claims = screen(page, "claims").get_by_role("link", name="Layer norm", exact=True)
     expect(claims).to_have_attribute("href", re.compile("chapter=block&screen=layer-norm&course_inputs=.*epsilon"))
     claims.click()
@@ -139,8 +146,11 @@ def test_three_shapes_are_drawn_and_two_models_compared(visit: Visit) -> None:
     visitor = visit(width=390, height=844)
     page = course(visitor, chapter="architectures")
     shapes = screen(page, "three-shapes")
-    expect(shapes.locator(".diagram svg")).to_have_count(3)
-    expect(shapes.locator(".diagram:has([role=button])")).to_have_count(1)  # of the model itself
+    expect(shapes.locator(".diagram:has([role=button])")).to_have_count(1)  # the model itself
+    shapes.get_by_test_id("input-shape").select_option("encoder")
+    expect(shapes.locator(".diagram svg")).to_have_count(1)
+    expect(shapes.locator(".diagram:has([role=button])")).to_have_count(0)
+    shapes.get_by_test_id("input-shape").select_option("encoder-decoder")
     expect(shapes.get_by_test_id("diagram-decoder-cross")).to_contain_text("weights 4 × 8 × 9")
     shapes.get_by_test_id("input-text").fill("2021")
     expect(shapes.get_by_test_id("diagram-decoder-cross")).to_contain_text("weights 4 × 5 × 9")

@@ -1,8 +1,10 @@
-"""Each screen of the Course in a browser: a control of each kind is changed, and the screen's pictures with it.
+"""Each screen of the Course in a browser: one of its controls is changed, and its pictures with it.
 
-That every control changes what is computed, tests/model/course/test_screens.py says without a browser, as it does of
-what runs for seconds ("pretraining" labels 120 reviews twice for each change) and of files of one's own.
+Every kind of control has its turn within a chapter. tests/model/course/test_screens.py shows without a browser that
+each control changes what is computed, also on screens that compute for seconds or read a file.
 """
+
+from collections import Counter
 
 import pytest
 from playwright.sync_api import expect
@@ -55,24 +57,30 @@ CHANGE_CONTROLS = """async (screens, [name, changes]) => {
 }"""
 
 
-def changes(path: str) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
-    """A control of each kind of a screen, what is chosen before, and the values to try."""
-    found: dict[type, tuple[str, list[tuple[str, str]], list[str]]] = {}
-    for place, (_, name, control) in CONTROLS.items():
-        if place == f"{path}.{name}" and has_another_value(control):
-            texts = [text for text in (*others(place, control), *ends(control)) if text != control.default]
-            found.setdefault(type(control), (name, [BEFORE[place]] if place in BEFORE else [], texts))
-    return list(found.values())
+def change(path: str, changed: Counter[type]) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
+    """The control whose kind was changed least, what is chosen before, and the values to try; nothing without one."""
+    found = {
+        place: control
+        for place, (_, name, control) in CONTROLS.items()
+        if place == f"{path}.{name}" and has_another_value(control)
+    }
+    if not found:
+        return []
+    place = min(found, key=lambda place: changed[type(found[place])])
+    control = found[place]
+    changed[type(control)] += 1
+    texts = [text for text in (*others(place, control), *ends(control)) if text != control.default]
+    return [(CONTROLS[place][1], [BEFORE[place]] if place in BEFORE else [], texts)]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_control_of_each_kind_changes_the_pictures_of_its_screen(visitor: Visitor, chapter: str) -> None:
+def test_a_control_changes_the_pictures_of_its_screen(visitor: Visitor, chapter: str) -> None:
     page, row = course(visitor, chapter=chapter), CHAPTERS[chapter]
     expect(page.get_by_test_id("chapter-title")).to_have_text(row.title)
     screens = page.get_by_test_id("screens")
-    unchanged = {}
+    unchanged, changed = {}, Counter[type]()
     for name, screen in row.screens.items():
         if not screen.is_long and name != "pretraining":
             page.get_by_test_id(f"screen-{name}").wait_for()
-            unchanged[name] = screens.evaluate(CHANGE_CONTROLS, [name, changes(f"{chapter}/{name}")])
+            unchanged[name] = screens.evaluate(CHANGE_CONTROLS, [name, change(f"{chapter}/{name}", changed)])
     assert {name: controls for name, controls in unchanged.items() if controls} == {}

@@ -71,6 +71,17 @@ def test_compare_exports_both_sides_with_the_origin_of_both(visitor: Visitor, tm
     assert root.findtext(f"{SVG}desc") == line and not any("SHA-256" in text for text in texts(root))
 
 
+def test_one_panel_of_a_comparison_is_a_slide(visitor: Visitor, tmp_path: Path) -> None:
+    page = compare(visitor, text=TEXT, side_b="positional_encoding=none")
+    painted(page, TEXT, TEXT)
+    open_menu(page, "Weights of A")
+    page.get_by_test_id("figure-subject").select_option("B − A")
+    page.get_by_test_id("figure-size").select_option("16:9")
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    assert {"B − A", "mat"} <= texts(root) and not {"Next token", "A · RoPE (rotary)"} & texts(root)
+    assert Image.open(io.BytesIO(download(page, "export-png", tmp_path).read_bytes())).size == (1920, 1080)
+
+
 def test_generate_exports_its_steps(visitor: Visitor, tmp_path: Path) -> None:
     page = step(generate(visitor, f"model=stories-causal&sampling=t0.7,s3&layer=1&head=2&text={quote(PROMPT)}"), 3)
     open_menu(page, "Attention of each step")
@@ -84,6 +95,9 @@ def test_generate_exports_its_steps(visitor: Visitor, tmp_path: Path) -> None:
         assert file["axes"].tolist() == ["step", "key"] and len(values) == 4
         np.testing.assert_allclose(np.nansum(values, axis=1), 1, atol=1e-4)
         assert np.isnan(values[0]).sum() == 3, "tokens that were not there yet"
+    page.get_by_test_id("figure-subject").select_option("candidates")
+    root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    assert "after sampling settings" in texts(root) and "Attention: Layer 1 · Head 2" not in texts(root)
     choose(page, "Candidates")
     told = json.loads(download(page, "export-json", tmp_path).read_text())
     assert told["labels"]["probability"] == ["by the model", "after sampling settings"]

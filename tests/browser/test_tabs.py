@@ -51,7 +51,7 @@ def test_a_head_is_walked_through_step_by_step_and_the_link_remembers_where(visi
         expect(title).not_to_have_text(titles[-1])
         expect(page.get_by_test_id("stair-code").locator("pre").first).to_be_visible()
     assert [text.split(". ")[1] for text in titles][-3:] == ["Final norm", "Compared with an answer", "Logits"]
-    expect(page.get_by_test_id("steps-keys")).to_be_hidden()
+    expect(page.get_by_test_id("steps-outcome-title")).to_contain_text("probabilities of the answers")
     second = page.get_by_test_id("predictions").locator(".candidate").nth(1)
     share = second.locator(".number").inner_text()
     second.get_by_role("button").click()
@@ -67,7 +67,21 @@ def test_a_head_is_walked_through_step_by_step_and_the_link_remembers_where(visi
     expect(title).to_contain_text("Logits")
     page.get_by_test_id("stair-weights").click()
     expect(page.get_by_test_id("stair-code")).to_contain_text("def normalize")
-    expect(page.get_by_test_id("steps-keys")).to_be_visible()
+    expect(page.get_by_test_id("steps-outcome-title")).to_contain_text("weights of all keys")
+
+
+def test_what_a_step_leads_to_stays_in_its_place_from_the_head_to_the_prediction(visitor: Visitor) -> None:
+    page = enter(visitor, "tab=walkthrough&step=feed-forward&layer=5&head=2")
+    title, outcome = page.get_by_test_id("stair-title"), page.get_by_test_id("steps-outcome")
+    expect(title).to_contain_text("Feed-forward network")
+    expect(page.get_by_test_id("stair-code")).to_contain_text("self.down(neurons)")
+    height = wait_until(page, outcome.bounding_box, bool)["height"]
+    page.get_by_test_id("step-next").click()
+    expect(title).to_contain_text("After the last layer")
+    expect(page.get_by_test_id("steps-outcome-title")).to_contain_text("probabilities of the answers")
+    assert (outcome.bounding_box() or {})["height"] == height
+    outcome.press("ArrowRight")
+    wait_for_address(page, target_token=re.compile(r"\d+"))
 
 
 def test_another_key_has_other_numbers_by_mouse_and_by_keyboard(visitor: Visitor) -> None:
@@ -75,7 +89,7 @@ def test_another_key_has_other_numbers_by_mouse_and_by_keyboard(visitor: Visitor
     key, score = page.get_by_test_id("steps-key"), page.get_by_test_id("stair-scale").locator("b")
     expect(score).to_have_text(re.compile(r"\d"))
     most, before = chosen(key), score.inner_text()
-    strip = page.get_by_test_id("steps-keys")
+    strip = page.get_by_test_id("steps-outcome")
     strip.hover(position={"x": 30, "y": 20})
     expect(score).not_to_have_text(before)
     page.mouse.move(0, 0)

@@ -25,6 +25,7 @@ from headlight.vision.image import process_image
 from tests.families.cases import CASES
 from tests.families.reference import TARGET, Case, build, photo
 
+pytestmark = pytest.mark.usefixtures("unchecked_shapes")  # thousands of forwards; test_parity checks their shapes
 MOVED = 1e-3
 FIRST = [pytest.param(cases[0], id=family) for family, cases in CASES.items()]
 # Read, but what it changes is no number of a trace: how long a text may be, where a decoder starts, what labels say.

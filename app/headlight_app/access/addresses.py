@@ -27,8 +27,12 @@ def page_addresses(host: str, port: int) -> tuple[str, ...]:
 
 def room_address(visited: str, host: str, port: int) -> str:
     """The origin under which other machines find the visited page; empty where none can reach it."""
-    if not is_local(urlsplit(visited).hostname or "localhost"):
-        return "{0.scheme}://{0.netloc}".format(urlsplit(visited))
+    try:
+        seen = urlsplit(visited)
+    except ValueError:  # a browser says where it is, and may say anything
+        seen = urlsplit("")
+    if not is_local(seen.hostname or "localhost"):
+        return f"{seen.scheme}://{seen.netloc}"
     first, *_ = page_addresses(host, port)
     return "" if is_local(urlsplit(first).hostname or "") else first
 

@@ -36,10 +36,12 @@ MAX_OTHERS = 2  # models that presets compare the open one with
 def show(state: State, entry: AvailableModel) -> None:
     """The page."""
     models, titles = available_models(), own_titles()
+    side_b = decode_side_b(state.side_b)
+    linked = side_b.model if side_b else ""
+    offered = [each for each in models if each.config.modalities == entry.config.modalities or each.name == linked]
     known = ask(_page_request(state, entry, models, titles)).answer
     example = known.example
     question = state.question(example.text, example.source)
-    side_b = decode_side_b(state.side_b)
     choice = {name: getattr(state, name) for name in STATE_FIELDS} | {"text": question.text, "source": question.source}
     data = {
         "presets": known.presets,
@@ -48,7 +50,7 @@ def show(state: State, entry: AvailableModel) -> None:
         "mask_arguments": known.mask_arguments,
         "writes_pdf": known.writes_pdf,
         "api": api_address(),
-        "models": [_model_row(each, models, titles) for each in models],
+        "models": [_model_row(each, models, titles) for each in offered],
         "state": choice,
         "side_b": known.default_side_b if side_b is None else side_b,
         "settings": {name: getattr(question, name) for name in QUESTION_FIELDS},

@@ -227,7 +227,7 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
     name: str
     title: str
     explanation: str
-    part: Literal["head", "prediction"]
+    part: Literal["head", "network", "prediction"]
     formula: str
     edited: bool
     shapes: tuple[StepShape, ...]

@@ -32,6 +32,7 @@ from headlight_app.state.session import (
     current_state,
     is_component_run,
     report_serial,
+    was_just_opened,
 )
 from headlight_app.ui import charts, export_menu
 from headlight_app.ui.component import Component, Data, api_address, read
@@ -145,6 +146,7 @@ def _component_data(path: str, state: State, question: Question, writes_target: 
         "state": choice,
         "settings": settings,
         "serial": report_serial(),
+        "takes_focus": was_just_opened(question.model),
         "link_settings": {name: getattr(current_state(), name) for name in SIDEBAR_FIELDS},
         "link_defaults": to_builtins(DEFAULT_STATE),
         "question_fields": Question.__struct_fields__,

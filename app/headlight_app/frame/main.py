@@ -69,11 +69,14 @@ def _run() -> None:
     pages = {page: st.Page(partial(_show_page, page), title=page.TITLE, url_path=page.PATH) for page in PAGES}
     chosen = st.navigation(list(pages.values()), position="hidden")
     page = next(module for module, link in pages.items() if link == chosen)
+    st.set_page_config(f"{chosen.title} · Headlight")
     state, replaced = suitable_state(page, state, entries)
     _tell_browser(chosen.title)
     if session.should_open_explore():
         st.switch_page(pages[explore], query_params=encode_state(state))
     weights_slot = st.empty()
+    if page is not explore:
+        session.forget_opening()
     if not state.embedded:
         sidebar.presenter_mode(state)
         if state.presenter:

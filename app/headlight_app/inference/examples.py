@@ -22,6 +22,7 @@ from headlight_app.inference.images import read_image
 from headlight_app.inference.open_models import ModelLocation, open_checkpoint, open_model
 
 MAX_TARGET_TOKENS = 48  # tokens that an encoder-decoder writes for a source
+MAX_OWN_EXAMPLES = 24  # of the file beside a model: it may be an upload
 MAX_WAIT_SECONDS = 1.0  # a large model is stopped after this time
 
 
@@ -41,7 +42,7 @@ def examples_for(entry: CatalogEntry) -> tuple[Example, ...]:
 
 def _own_examples(entry: CatalogEntry) -> tuple[Example, ...]:
     try:
-        return read_examples(entry.folder)
+        return read_examples(entry.folder)[:MAX_OWN_EXAMPLES]
     except HeadlightError:  # the page opens whatever the file holds
         return ()
 

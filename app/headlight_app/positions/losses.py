@@ -65,7 +65,7 @@ def _row_html(row: LossRow, *, is_open: bool) -> str:
 
 def _loss_html(loss: MeasuredLoss | None) -> str:
     if loss is None:
-        return '<span title="Its table of positions ends where training ended.">undefined</span>'
+        return '<span class="past" title="Its table of positions ends where training ended.">no such positions</span>'
     return f"{loss.mean:.3f}<small>± {loss.standard_error:.3f}</small>"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterable
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
@@ -48,17 +48,22 @@ class HostCheck:
             return "This server does not answer to that name. Its operator can add --allow-host NAME."
         origin = headers.get("origin", "")
         changes = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
-        if changes and origin and urlsplit(origin).netloc.lower() != host.lower():
+        if changes and origin and _parts(origin).netloc.lower() != host.lower():
             return "This server answers its own page only."
         return ""
 
     def _is_known(self, host: str) -> bool:
         """Whether a Host header names this server: by a name of its own, or by an address in numbers."""
-        try:
-            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
-        except ValueError:
-            return False
+        name = (_parts(f"//{host}").hostname or "").rstrip(".")
         return name in self.names or _is_address(name)
+
+
+def _parts(address: str) -> SplitResult:
+    """The parts of an address, all empty where it is none."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
 
 
 def _is_address(name: str) -> bool:

@@ -186,6 +186,7 @@ def _serve(host: str, port: int, browser: bool) -> int:
     from starlette.middleware import Middleware
 
     from headlight_app.contract.prepare import prepare_types
+    from headlight_app.server.connections import QuietConnections
     from headlight_app.server.hosts import HostCheck, known_names
     from headlight_app.server.lifespan import lifespan, on_script_error
     from headlight_app.server.middleware import SecurityHeaders, SkeletonMiddleware, UploadLimiter, VisitorMiddleware
@@ -212,6 +213,7 @@ def _serve(host: str, port: int, browser: bool) -> int:
         *([Middleware(Pace)] if settings().shared else []),
         Middleware(SkeletonMiddleware, SKELETON.read_bytes()),
         Middleware(UploadLimiter),
+        Middleware(QuietConnections),
     ]
     import_module("headlight_app.frame.main")  # the first visitors would wait for it otherwise
     prepare_types()

@@ -1,7 +1,7 @@
 """The pace at which one visitor may ask a shared server: what comes faster waits, and keeps nobody else waiting.
 
 All requests count, refused ones and messages over a WebSocket too. Requests without a valid cookie share the pace of
-their network address.
+their network address, and so do questions of visitors who have no turn of their own.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from cachetools import TTLCache
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headlight_app.access.visitor import CURRENT_ADDRESS, CURRENT_VISITOR
+from headlight_app.access.visitor import CURRENT_ADDRESS, CURRENT_VISITOR, current_queue
 from headlight_app.server.hosts import POLICY_VIOLATION
 
 PER_SECOND = 50.0  # requests, for as long as one likes; a page that is opened takes about 250 at once
 BURST = 600.0
 SESSION_COST, MESSAGE_COST = 10.0, 5.0  # requests that a session of the page counts as, and what its browser tells it
+QUESTION_COST = 4.0  # requests that a question counts as: 150 at once, then 12 a second, are more than a person asks
 MAX_WAIT = 10.0  # seconds that a request may wait; what would wait longer is refused
 MAX_SESSIONS = 100  # of one visitor, or of all of an address without a cookie, that are open at a time
 MAX_REMEMBERED = 10_000  # visitors and addresses
@@ -40,9 +41,10 @@ class Pace:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        who = CURRENT_VISITOR.get() or f"at {CURRENT_ADDRESS.get()}"
         is_session = scope["type"] == "websocket"
-        wait = self.wait(who, SESSION_COST if is_session else 1.0)
+        is_question = not is_session and scope["method"] == "POST"
+        who = (current_queue() if is_question else CURRENT_VISITOR.get()) or f"at {CURRENT_ADDRESS.get()}"
+        wait = self.wait(who, SESSION_COST if is_session else QUESTION_COST if is_question else 1.0)
         if wait > MAX_WAIT or (is_session and self.sessions[who] >= MAX_SESSIONS):
             await _refuse(scope, receive, send)
             return

@@ -11,6 +11,7 @@ import traceback
 from typing import Any
 
 import msgspec
+from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -71,6 +72,8 @@ async def respond(request: HttpRequest, decoder: msgspec.json.Decoder[Request[An
         return _response(Reply(Replaced()).encode())
     except HeadlightError as error:
         return _response(Reply(Refusal(error=str(error))).encode())
+    except ClientDisconnect:
+        raise
     except Exception as error:  # the page goes on after any error; typed text stays out of the log
         location = "".join(traceback.format_tb(error.__traceback__))
         logging.getLogger(__name__).error("%s\n%s", type(error).__name__, location)

@@ -22,7 +22,7 @@ from headlight_app.contract.state import PER_MODEL_DEFAULTS, State
 from headlight_app.state.url import decode_state, encode_state
 from headlight_app.ui.component import Data, reported
 
-OPEN_EXPLORE = "_open_explore"
+OPEN_EXPLORE, JUST_OPENED = "_open_explore", "_just_opened"
 
 
 def select_model(name: str) -> None:
@@ -33,7 +33,20 @@ def select_model(name: str) -> None:
 
 def should_open_explore() -> bool:
     """Whether a model was just chosen on another page than the one that shows it; asked once in a run."""
-    return bool(st.session_state.pop(OPEN_EXPLORE, False))
+    opens = bool(st.session_state.pop(OPEN_EXPLORE, False))
+    if opens:
+        st.session_state[JUST_OPENED] = current_state().model
+    return opens
+
+
+def was_just_opened(name: str) -> bool:
+    """Whether this model was opened on another page, whose button had the keyboard's focus and is gone."""
+    return name == st.session_state.get(JUST_OPENED)
+
+
+def forget_opening() -> None:
+    """Another page than Explore is shown."""
+    st.session_state.pop(JUST_OPENED, None)
 
 
 SESSION_KEY, REPORTS_KEY, COMPONENT_RUN_KEY = "_session", "_reports", "_component_run"

@@ -32,10 +32,11 @@ COMPONENT = instrument(
 
 
 def required(state: State) -> Requirement:
-    """The requirement of the page on its model: it does the chosen task, or any."""
+    """The requirement of the page on its model: it does the chosen task, or any; best the first."""
     if state.task in TASK_VIEWS:
         return TASK_VIEWS[state.task].required
-    return Requirement("does one of its tasks", lambda config: bool(views_of(config)))
+    first = next(iter(TASK_VIEWS.values()))
+    return Requirement("does one of its tasks", lambda config: bool(views_of(config)), first.preferred)
 
 
 def show(state: State, entry: AvailableModel) -> None:

@@ -72,6 +72,7 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             "labels whole texts",
             "a classifier of texts, such as a BERT fine-tuned on reviews,",
             _classifies,
+            preferred="sentiment",
         ),
         "tag": TaskView(
             "Tag",

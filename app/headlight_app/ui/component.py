@@ -28,6 +28,8 @@ const component = await load(0);
 export default component.default;
 """
 
+LAST_STYLES = ("ui/frontend/styles/touch.css", "ui/frontend/styles/forced_colours.css")  # of every component
+
 Data = dict[str, Any]  # Streamlit carries it between a page and its component, and checks it nowhere
 
 
@@ -83,6 +85,6 @@ def _registered(component: Component) -> Callable[..., Any]:
     return st.components.v2.component(
         f"headlight_{component.key}",
         html=html,
-        css="\n".join(map(read, component.styles)),
+        css="\n".join(map(read, (*component.styles, *LAST_STYLES))),
         js=SCRIPT.format(folder=folder(), module=component.module),
     )

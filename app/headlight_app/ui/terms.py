@@ -29,6 +29,7 @@ TERMS: Registry[Term] = Registry(
         "pooling": Term("How the vectors of all tokens become one.", "architectures", "output-heads"),
         "special": Term("{token} marks where a text begins or ends.", "tokens", "tokenizers"),
         "space": Term("A dot before a token is a space.", "tokens", "tokenizers"),
+        "unknown": Term("{token} stands for what the model has no token for.", "tokens", "tokenizers"),
         "head": Term("Each square is a head: bright where a token (row) looks at another (column).", "heads", "cut"),
         "square_root": Term("The square-root scale keeps small weights visible.", "attention", "look-up"),
         "entropy": Term(

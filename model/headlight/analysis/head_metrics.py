@@ -174,8 +174,8 @@ def attention_share(
 ) -> Float[np.ndarray, "*shape metric"]:
     """The share of its attention that a head gives to the cells of each metric.
 
-    The mean over queries with an allowed cell of the metric, a choice of keys, and a row that is not empty; NaN where
-    there is none. A query that may attend to one key alone, such as the first under a causal mask, chooses nothing.
+    The mean over queries that choose and have an allowed cell of the metric; NaN where there is none. A query that may
+    attend to one key alone, such as the first under a causal mask, chooses nothing.
     """
     *shape, query, key = weights.shape
     targets = cells.astype(np.float32).transpose(1, 2, 0)  # query key metric
@@ -185,10 +185,17 @@ def attention_share(
         return np.asarray(by_query @ targets)  # query head metric
 
     may_attend = allowed.astype(np.float32)
-    chooses = weights.any(-1) & (np.broadcast_to(allowed, weights.shape).sum(-1) > 1)
-    counted_rows = (sum_over_keys(may_attend) > 0) & chooses.reshape(-1, query).T[:, :, None]
+    chooses = rows_that_choose(weights, allowed).reshape(-1, query)
+    counted_rows = (sum_over_keys(may_attend) > 0) & chooses.T[:, :, None]
     shares = _ratio_or_nan((sum_over_keys(weights * may_attend) * counted_rows).sum(0), counted_rows.sum(0))
     return shares.reshape(*shape, len(cells))
+
+
+def rows_that_choose(
+    weights: Weights, allowed: Bool[np.ndarray, "*shape query key"]
+) -> Bool[np.ndarray, "*shape query"]:
+    """The queries that attend at all and may attend to more than one key."""
+    return weights.any(-1) & (np.broadcast_to(allowed, weights.shape).sum(-1) > 1)
 
 
 def _ratio_or_nan(total: np.ndarray, count: np.ndarray) -> np.ndarray:
@@ -354,7 +361,7 @@ def rows_with_pattern(trace: Trace, stack: str, layer: int, head: int) -> dict[s
     """How many rows of a head can show the pattern of each metric: those over which its share is the mean."""
     weights, allowed = traced_attention(trace, stack, "self")
     text = trace.text_of_stack(stack)
-    rows = weights[layer, head].any(-1)
+    rows = rows_that_choose(weights[layer, head], allowed[layer, head])
     metrics = head_metrics_for(isinstance(text, EncodedImage))
     return {
         name: int(((row.cells(text) & allowed[layer, head]).any(-1) & rows).sum())

@@ -19,7 +19,7 @@ CONFIG_FILES = (
     CONFIG, "generation_config.json", ADAPTER_CONFIG, IMAGE_PROCESSOR,
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
     "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "spm.model",
-    "sentencepiece.bpe.model", "source.spm", "target.spm", CARD,
+    "sentencepiece.bpe.model", "source.spm", "target.spm", CARD, EXAMPLES,
 )  # fmt: skip
 SAFETENSORS_PATTERNS = ("model*.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")
 PICKLE_PATTERNS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "adapter_model.bin")

@@ -67,6 +67,7 @@ def test_without_a_network_the_page_is_at_this_machine(monkeypatch: pytest.Monke
         ("https://lab.example/x", "127.0.0.1", "https://lab.example"),
         ("http://localhost:8501", "127.0.0.1", ""),
         ("", "0.0.0.0", "http://192.168.1.20:8501"),
+        ("http://[::1", "0.0.0.0", "http://192.168.1.20:8501"),
     ],
 )
 @pytest.mark.usefixtures("room")

@@ -14,7 +14,7 @@ from headlight.analysis.run_comparison import ALIGNMENTS
 from headlight.checkpoints import CatalogEntry
 from headlight.config import Config
 from headlight_app.compare import page as compare
-from headlight_app.compare.answers.page import default_difference, encoding_presets, opening_example
+from headlight_app.compare.answers.page import default_difference, encoding_presets, opening_example, presets
 from headlight_app.contract.difference import Difference, VariantDifference
 from headlight_app.inference.open_models import find_model
 from headlight_app.state.session import apply_reports, current_state
@@ -108,6 +108,20 @@ def test_other_models_are_offered_beside_the_open_one() -> None:
     others = [name for name in names if find_model(name).config.modalities == find_model("next").config.modalities][:2]
     assert len(others) == 2 and [preset["side_b"]["model"] for preset in offered] == others
     assert [preset["title"] for preset in offered] == [f"Compared with {name}" for name in others]
+
+
+def test_only_models_that_read_the_same_are_offered_for_side_b() -> None:
+    def offered(**state: str) -> set[str]:
+        return {model["name"] for model in component_data(alone("compare", **state).main)["models"]}
+
+    assert "caption" not in offered(model="next")
+    assert "caption" in offered(model="next", side_b=encode_side_b(with_model("caption", "")))
+
+
+def test_the_words_that_a_last_word_changes_are_compared_where_tokens_look_ahead() -> None:
+    titles = {name: [each.title for each in presets(find_model(name))] for name in ("stories-causal", "stories-masked")}
+    assert "Too tired or too wide" in titles["stories-masked"]
+    assert "Too tired or too wide" not in titles["stories-causal"], 'a causal "it" does not see the last word'
 
 
 def test_the_address_decides_both_sides() -> None:

@@ -47,6 +47,7 @@ def test_the_steps_of_a_head_are_those_of_the_trace() -> None:
     assert values["weighted-sum"][0] == pytest.approx(weights[2, 4, 1])
     shapes = {shape["hook_point"]: shape["sizes"] for step in meta["steps"] for shape in step["shapes"]}
     assert shapes["weights"] == list(weights.shape)
+    assert "“on” asks (i), and “the” is looked at (j)" in meta["steps"][0]["explanation"]
 
 
 @pytest.mark.parametrize("model", ["next", "both", "masked", "mood", "tags"])
@@ -69,7 +70,7 @@ def test_the_steps_end_in_the_predictions_of_the_page(model: str) -> None:
 def test_a_source_predicts_nothing_and_an_answer_that_does_not_exist_is_the_likeliest() -> None:
     meta, _ = ask("walkthrough", "both", source="the dog lay", attention="encoder.0.self", token=3)
     assert meta["answers"] == [] and meta["answer"] == -1
-    assert {step["part"] for step in meta["steps"]} == {"head"}
+    assert {step["part"] for step in meta["steps"]} == {"head", "network"}
     assert ask("walkthrough", attention="decoder.0.self", token=10**6)[0]["answer"] == 0
 
 

@@ -27,7 +27,7 @@ from headlight_app.explore.answers.export.worksheet import (
     head_exercise,
     link_code,
 )
-from headlight_app.explore.answers.head_view import head_view
+from headlight_app.explore.answers.head_view import SHOWN, head_view
 from headlight_app.inference.resolved_question import resolve
 from tests.app.asking import ask_route, make_question
 from tests.app.explore.test_export_api import HOSTILE, TEXT
@@ -61,7 +61,9 @@ def test_a_worksheet_has_picture_sentence_questions_link_code_and_origin(client:
     for exercise in shown:
         assert exercise.question in unescape(questions) and exercise.answer in unescape(answers)
         assert exercise.answer not in unescape(questions)
-    assert "What the model finds likeliest (next token): “" in answers
+    likeliest = re.search(r"What the model finds likeliest \(next token\): “.*?” (\d+)%", answers)
+    logits = np.exp(np.float64(resolve(make_question("next", TEXT)).trace_of("logits")["logits"][-1]))
+    assert likeliest and f"{likeliest[1]}%" == f"{logits.max() / logits.sum():.0%}"
     assert "$" not in re.sub(r"(?s)<script>.*</script>", "", page), "every place is filled"
 
 
@@ -130,6 +132,39 @@ def test_every_answer_about_a_column_follows_from_the_exported_numbers(data: st.
     means = weights.mean(0)
     assert int(rows) == len(weights) and means.argmax() in columns and f"{means.max():.0%}" == f"{share}%"
     assert int(most) == (weights.argmax(1) == means.argmax()).sum()
+
+
+@given(data=st.data())
+def test_every_answer_about_a_pattern_follows_from_the_exported_numbers(data: st.DataObject) -> None:
+    words = data.draw(st.lists(st.sampled_from(["the", "cat", "dog", "sat"]), min_size=2, max_size=9))
+    chosen = State(layer=data.draw(st.integers(0, 1)), head=data.draw(st.integers(0, 3)))
+    resolved = resolve(make_question(data.draw(st.sampled_from(["next", "masked"])), " ".join(words)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worksheets, "LARGE_SHARE", 0.0)
+        found = head_exercise(resolved, chosen)
+    told = found and re.search(
+        r"gives (\d+)% of its attention to (.*): the mean of the (\d+) rows of (\d+) that", found.answer
+    )
+    assert told
+    share, pattern, rows, count = told.groups()
+    view, text = head_view(resolved, chosen), resolved.trace.text
+    allowed, ids, special = view.cell_states == SHOWN, text.ids, text.special_mask
+    spelt = [piece.strip() for piece in text.token_texts]
+    counts = {
+        "the token before": lambda q, k: k == q - 1,
+        "the token after": lambda q, k: k == q + 1,
+        "the token itself": lambda q, k: k == q,
+        "the first token": lambda q, k: k == 0 != q,
+        "other occurrences of the same word": lambda q, k: q != k and spelt[q] == spelt[k],
+        "the token after an earlier occurrence": lambda q, k: 0 < k <= q and ids[k - 1] == ids[q],
+        "special tokens": lambda q, k: q != k and special[k],
+    }
+    places = range(len(ids))
+    cells = [[k for k in places if allowed[q, k] and counts[pattern](q, k)] for q in places if allowed[q].sum() > 1]
+    shares = [
+        view.values[q, own].sum() for q, own in zip(np.flatnonzero(allowed.sum(1) > 1), cells, strict=True) if own
+    ]
+    assert (f"{np.mean(shares):.0%}", len(shares), len(ids)) == (f"{share}%", int(rows), int(count))
 
 
 def test_attention_to_a_source_is_asked_about_its_columns_and_neither_mask_nor_positions() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from msgspec import to_builtins
 
+from headlight.errors import TextError
 from headlight_app.contract.question import Question, Variant
 from headlight_app.contract.sampling import Sampling
 from headlight_app.export.answers.programs import MODELS_PLACEHOLDER
@@ -51,3 +52,10 @@ def test_a_positional_encoding_is_read_as_the_page_reads_it(toys: Path) -> None:
     assert question.variant == Variant(positional_encoding="alibi")
     found = executed(toys, question, length=8, stack="decoder")
     assert found["profile"].encoding == "alibi" and found["profile"].bias.shape[1:] == (8, 8)
+
+
+@pytest.mark.parametrize("asked", [{"length": 8}, {"sampling": {}}])
+def test_a_program_about_one_side_is_refused_for_two(asked: dict[str, Any]) -> None:
+    side = {"question": to_builtins(make_question("next", TEXT)), "attention_group": "decoder.self"}
+    with pytest.raises(TextError, match="one side; 2 were given"):
+        ask_worker("export_program", sides=[side] * 2, **asked)

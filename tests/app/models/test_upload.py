@@ -17,6 +17,7 @@ from headlight_app.compare.contract import CompareRequest
 from headlight_app.contract.question import Question
 from headlight_app.engine.client import ask
 from headlight_app.engine.models import available_models, own_models, own_titles
+from headlight_app.explore.contract import ExplorePageRequest
 from headlight_app.inference import open_models
 from headlight_app.inference.trace_cache import trace_cache
 from headlight_app.models.answers import opening
@@ -72,6 +73,13 @@ def test_a_folder_has_its_name_for_a_title(toys: Path) -> None:
     checkpoint = upload_folder({f"tiny/{name}": BytesIO(content) for name, content in files_of(toys).items()})
     assert checkpoint.title == "tiny"
     assert upload_folder({name: BytesIO(content) for name, content in files_of(toys).items()}).title == "my model"
+
+
+def test_the_texts_beside_a_checkpoint_come_along(toys: Path) -> None:
+    examples = b'[{"text": "7 3 5", "hint": "Point at the first number."}]'
+    checkpoint = upload_zip("a.zip", zipped(files_of(toys) | {"examples.json": examples}))
+    opening = ask(ExplorePageRequest(model=checkpoint.name)).answer.opening
+    assert (opening.text, opening.hint) == ("7 3 5", "Point at the first number.")
 
 
 def test_a_second_upload_stands_beside_the_first_until_that_is_removed(toys: Path, anna: Path) -> None:

@@ -8,8 +8,9 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from headlight_app.access.visitor import cookie_name, new_cookie
 from headlight_app.server import pace as subject
-from headlight_app.server.middleware import network_address
+from headlight_app.server.middleware import VisitorMiddleware, network_address
 from headlight_app.server.pace import BURST, MAX_WAIT, PER_SECOND, Pace
 
 
@@ -23,7 +24,7 @@ async def echo(websocket: WebSocket) -> None:
         await websocket.send_text(message)
 
 
-APP = Starlette(routes=[Route("/", text), WebSocketRoute("/ws", echo)])
+APP = Starlette(routes=[Route("/", text, methods=["GET", "POST"]), WebSocketRoute("/ws", echo)])
 
 
 @pytest.fixture
@@ -58,6 +59,18 @@ def test_whoever_asks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch, sl
     assert {answer.status_code for answer in answers[:-1]} == {200}
     assert answers[-1].status_code == 429 and "Wait a moment" in answers[-1].text
     assert len(slept) == PER_SECOND * MAX_WAIT and slept[-1] == pytest.approx(MAX_WAIT)
+
+
+def test_questions_of_visitors_without_a_turn_share_the_pace_of_their_address(
+    monkeypatch: pytest.MonkeyPatch, slept: list[float]
+) -> None:
+    monkeypatch.setattr(subject, "BURST", 2 * subject.QUESTION_COST)
+    monkeypatch.setattr("headlight_app.access.presence.MAX_NEWCOMERS", 0)
+    client = TestClient(VisitorMiddleware(Pace(APP)))
+    for cookie in (new_cookie(), new_cookie(), new_cookie()):
+        headers = {"cookie": f"{cookie_name()}={cookie}"}
+        assert client.get("/", headers=headers).status_code == client.post("/", headers=headers).status_code == 200
+    assert slept == pytest.approx([subject.QUESTION_COST / PER_SECOND]), "of three questions two pass, and every page"
 
 
 def test_messages_of_a_session_keep_the_pace(monkeypatch: pytest.MonkeyPatch, slept: list[float]) -> None:

@@ -19,6 +19,11 @@ def test_a_model_is_told_by_what_it_does(model: str, tasks: list[str]) -> None:
     assert required(State()).suits(config) == bool(tasks)
 
 
+def test_the_page_opens_on_its_first_task() -> None:
+    model = required(State()).first_of(available_models())
+    assert model is not None and views_of(model.config) == [next(iter(TASK_VIEWS))]
+
+
 @pytest.mark.parametrize(
     ("model", "task", "attention"),
     [

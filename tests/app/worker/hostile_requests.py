@@ -45,6 +45,7 @@ TEXTS = (
 EDITS = (
     *("decoder.1.self.weights[0]=set:0", "decoder.0.self.scores[:]=set:nan", "decoder.*.self.output=scale:1e38"),
     *("decoder.9.self.weights=zero", "encoder.0.self.weights[0,0,1]=set:0.5", "x", "decoder.0.self.mask[0,1]=set:0"),
+    *("decoder.1.self.output=from:B[3]", "decoder.0.feed_forward.output[0,:]=from:B", "logits=from:[::-1]", "x=from:"),
     *("decoder.0.self.weights[99999999999999999999]=set:1", "decoder.0.feed_forward.output=scale:-1e300", "\ud800=\0"),
 )
 MODELS = ("induction", "positions-decoder-rope", "sort", "sentiment", "entities", "tiny-vit", "no such model", "")
@@ -62,6 +63,7 @@ PARTS = {
     "quantity": ("weights", "scores", "rollout", "gradient", "difference", "norms", "x"),
     "task": ("classify", "sort", "tag", "x"),
     "edits": EDITS,
+    "client_id": ("", "a", "\0", "x" * 64),
     "image": ("", "yellow-circle-above-green-triangle", "own-x", "no such picture"),
 }  # fmt: skip
 Draw = Random

@@ -183,6 +183,11 @@ test("a distance of zero has the colour of the scale's low end, also where no he
   const rounding = distanceCodes([[0, 0.00002]]);
   assert.ok(rounding.codes.every((code) => code < 3));
   assert.deepEqual([...distanceCodes([[0, 0.25, 0.5]]).codes], [1, 128, 255]);
+  const hardly = distanceCodes([[0.01, 0.05]]);
+  assert.ok(
+    hardly.codes.every((code) => code < 64),
+    "a head that hardly differs glows",
+  );
 });
 
 test("a difference that is rounding has no colour", () => {

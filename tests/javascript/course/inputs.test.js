@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { resizedAxes, resizedTogether } from "../../../app/headlight_app/course/frontend/controls/matrix_table.js";
-import { ChangedInputs, encodeInputs } from "../../../app/headlight_app/course/frontend/inputs.js";
+import { ChangedInputs, encodeInputs, isInvalid } from "../../../app/headlight_app/course/frontend/inputs.js";
 import { placeNames } from "../../../app/headlight_app/course/frontend/pictures/arrows.js";
 import { formatFixed, largestSize } from "../../../app/headlight_app/course/frontend/pictures/drawing/numbers.js";
+import { namesTogether } from "../../../app/headlight_app/course/frontend/pictures/moving_points.js";
 import { placeLabels } from "../../../app/headlight_app/course/frontend/pictures/points.js";
 import { screenRequest } from "../../../app/headlight_app/course/frontend/screen.js";
 
@@ -162,4 +163,19 @@ test("numbers read as numbers do", () => {
   );
   assert.equal(largestSize([0, "-Infinity", -3, 2]), 3);
   assert.equal(largestSize([]), 1);
+});
+
+test("a field that holds no number, or one outside its limits, is marked", () => {
+  for (const text of ["", "two", "1/2", "NaN"]) assert.ok(isInvalid(text), text);
+  for (const text of ["0", "-1.5", "−2", "1e3"]) assert.ok(!isInvalid(text), text);
+  assert.ok(isInvalid("9", { low: 0, high: 8 }) && !isInvalid("8", { low: 0, high: 8 }));
+});
+
+test("points in one place have their names beside the first of them", () => {
+  const points = /** @type {[number, number][]} */ ([
+    [1, 0],
+    [2, 0],
+    [1, 0],
+  ]);
+  assert.deepEqual(namesTogether(["q", "output", "k"], points), ["q, k", "output", ""]);
 });

@@ -1,8 +1,11 @@
-// What is said of a prediction after a change.
+// What is said of a prediction after a change, and when.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { announcedPrediction } from "../../../app/headlight_app/explore/frontend/prediction/announcement.js";
+import {
+  announcedChange,
+  announcedPrediction,
+} from "../../../app/headlight_app/explore/frontend/prediction/announcement.js";
 
 const candidate = (/** @type {string} */ text, /** @type {number} */ before, /** @type {number} */ after) => ({
   text,
@@ -22,3 +25,19 @@ test("the likeliest answer is said with its share, and what that was before", ()
   assert.equal(announcedPrediction(PREDICTION, true), "Next token: girl 61.3 %, before 65.0 %");
   assert.equal(announcedPrediction(PREDICTION, false), "Next token: girl 61.3 %");
 });
+
+const KNOWN = { model: "[]", masked: "[]", text: "A", notes: ["It is long."] };
+
+for (const [name, change, words] of /** @type {const} */ ([
+  ["a switched-off head is said", { model: "[off]" }, "Next token: girl 61.3 %, before 65.0 %"],
+  [
+    "a warning is said with it, once",
+    { model: "[alibi]", notes: ["It is long.", "It was trained otherwise."] },
+    "Next token: girl 61.3 %, before 65.0 %. It was trained otherwise.",
+  ],
+  ["a masked token is said", { masked: "[2]" }, "Next token: girl 61.3 %, before 65.0 %"],
+  ["a letter is not", { text: "A ", masked: "[2]" }, ""],
+]))
+  test(name, () => assert.equal(announcedChange(KNOWN, { ...KNOWN, ...change }, PREDICTION, true), words));
+
+test("the first answer is not said", () => assert.equal(announcedChange(null, KNOWN, PREDICTION, true), ""));

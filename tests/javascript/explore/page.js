@@ -152,6 +152,7 @@ export function createPage(choice = {}, answer = {}) {
     has_source: false,
     has_feed_forward: true,
     writes_target: false,
+    takes_focus: false,
   };
   const state = new ExploreState({ ...CHOICE, ...choice }, catalogue, { model: "tiny", device: "cpu" });
   const tokens = ["The", " dog", " sat"].map(token);

@@ -71,6 +71,7 @@ function generating(server) {
     answered: note("answered"),
     moved: note("moved"),
     settled: note("settled"),
+    taken: (texts) => void events.push(`taken:${texts.join("")}`),
     failed: (error) => void events.push(`failed: ${/** @type {Error} */ (error).message}`),
     waiting: (waiting) => void events.push(waiting ? "waiting" : "ready"),
   });
@@ -94,16 +95,8 @@ test("each step takes what was sampled, and is reported once it is there", async
     generator.tokens.map(({ text }) => text),
     ["Once", " 1", " 2"],
   );
-  assert.deepEqual(events.slice(3), [
-    "moved",
-    "changed",
-    "answered",
-    "settled",
-    "moved",
-    "changed",
-    "answered",
-    "settled",
-  ]);
+  const told = (/** @type {number} */ token) => ["moved", "changed", "answered", "settled", `taken: ${token}`];
+  assert.deepEqual(events.slice(3), [...told(1), ...told(2)]);
 });
 
 test("going back asks nothing", async () => {
@@ -221,4 +214,22 @@ test("playing begins once the question on its way is answered", async () => {
   const { generator } = generating(counting().server);
   await Promise.all([generator.start(), generator.play()]);
   assert.equal(generator.generated.at(-1)?.id, END);
+});
+
+test("each press takes a word, also where the answer to the one before is on its way", async () => {
+  const { generator } = generating(counting().server);
+  await generator.start();
+  await Promise.all([1, 2, 3, 4, 5].map(() => generator.takeSampled()));
+  assert.deepEqual(ids(generator), [1, 2, 3, 4, 5]);
+});
+
+test("what is taken is told one by one, and after playing all together", async () => {
+  const { generator, events } = generating(counting().server);
+  await generator.start();
+  await generator.takeSampled();
+  await generator.play();
+  assert.deepEqual(
+    events.filter((event) => event.startsWith("taken")),
+    ["taken: 1", "taken: 2 3 4 5 6 7 8 9"],
+  );
 });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { survivors } from "../../../app/headlight_app/tasks/frontend/beam_tree.js";
 import { readEffects } from "../../../app/headlight_app/tasks/frontend/classify.js";
 import { shareOf } from "../../../app/headlight_app/tasks/frontend/export/classification.js";
-import { sortedOutputs } from "../../../app/headlight_app/tasks/frontend/sort.js";
+import { readText, sortedOutputs } from "../../../app/headlight_app/tasks/frontend/sort.js";
 import { labelKinds, legendText } from "../../../app/headlight_app/tasks/frontend/tag.js";
 
 /** @param {string[]} answers @param {string[]} [asTrained] */
@@ -23,6 +23,11 @@ test("a sorted answer is held against the numbers in order", () => {
   );
   assert.equal(outputs[2].note, "not 17");
   assert.equal(outputs[0].note, "50.0 %");
+});
+
+test("what was read is told where it is not what was typed", () => {
+  assert.match(readText("1.5 0.2", ["1", "5", "0", "2"]), /reads 1, 5, 0, 2\. $/);
+  assert.equal(readText(" 3  17\n4 ", ["3", "17", "4"]), "");
 });
 
 test("what a change has made of a place is told", () => {

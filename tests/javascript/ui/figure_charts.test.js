@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 /** @import { TextLine } from "../../../app/headlight_app/ui/frontend/export/contract.js" */
-/** @import { CellsShape, Figure, RectangleShape } from "../../../app/headlight_app/ui/frontend/export/types.js" */
+/** @import { CellsShape, Figure, RectangleShape, Shape } from "../../../app/headlight_app/ui/frontend/export/types.js" */
 
 // Texts are measured on a canvas, which Node does not have.
 const canvas = { getContext: () => ({ measureText: (/** @type {string} */ text) => ({ width: 50 * text.length }) }) };
@@ -16,6 +16,8 @@ const { addFoot, textWidth, wrapText } = await import("../../../app/headlight_ap
 const { addHeatmap, beginFigure, beginSheet, colourNames } = await import(
   "../../../app/headlight_app/ui/frontend/charts/shapes.js"
 );
+const { addTable } = await import("../../../app/headlight_app/ui/frontend/charts/figure_table.js");
+const { FIGURE_SIZES, layOutFigure } = await import("../../../app/headlight_app/ui/frontend/export/figure_size.js");
 const { numbered, originLine } = await import("../../../app/headlight_app/ui/frontend/export/page_export.js");
 
 const BOX = { x: 2, y: 2, width: 80 };
@@ -23,6 +25,32 @@ const BOX = { x: 2, y: 2, width: 80 };
 /** @param {Figure} figure */
 function textsOf({ shapes }) {
   return shapes.filter(({ kind }) => kind === "text").map((shape) => /** @type {TextLine} */ (shape).text);
+}
+
+/** The ends of a shape, left, top, right, bottom. @param {Shape} shape */
+function endsOf(shape) {
+  if (shape.kind === "text") {
+    const left = shape.x - { start: 0, middle: 0.5, end: 1 }[shape.anchor] * shape.text_width;
+    return shape.rotation
+      ? [shape.x, shape.y - shape.text_width, shape.x, shape.y]
+      : [left, shape.y, left + shape.text_width, shape.y];
+  }
+  if ("points" in shape) {
+    const [across, down] = [0, 1].map((odd) => shape.points.filter((_, place) => place % 2 === odd));
+    return [Math.min(...across), Math.min(...down), Math.max(...across), Math.max(...down)];
+  }
+  const [width, height] = "width" in shape ? [shape.width, shape.height] : [0, 0];
+  return [shape.x, shape.y, shape.x + width, shape.y + height];
+}
+
+/** Cells below the diagonal, as a causal mask leaves them. @param {number} count */
+function causalTable(count) {
+  const names = Array.from({ length: count }, (_, place) => `w${place}`);
+  const rows = names.map((label, row) => ({
+    label,
+    cells: names.map((_, column) => (column <= row ? { lines: [`.${100 + column}`] } : undefined)),
+  }));
+  return { columns: names, rows };
 }
 
 /** The curves that are no line of a grid, an axis or a legend. @param {Figure} figure */
@@ -161,4 +189,37 @@ test("a map says what its rows and columns are, and how many of them are named",
     assert.match(title, /^down: query.* · across: key/);
     assert.equal(named, 2 * Math.ceil(count / step));
   }
+});
+
+test("a slide has its shape, nothing lies outside it, and its letters are as large as it has room for", () => {
+  const names = ["one", "two", "three"];
+  const origin = ["stories-causal · ".repeat(9)];
+  for (const [size, slide] of Object.entries(FIGURE_SIZES))
+    for (const count of [2, 12, 60]) {
+      /** @param {number} width @param {string} title */
+      const draw = (width, title) => {
+        const { figure, y } = beginFigure(width, title);
+        return { figure, y: addTable(figure, causalTable(count), { x: 2, y, width: width - 4 }) };
+      };
+      const figure = layOutFigure({ name: "table", shown: names.join(", "), draw }, "Title", origin, slide);
+      if (slide.height) assert.deepEqual([figure.width, figure.height], [slide.width, slide.height], size);
+      for (const [left, top, right, bottom] of figure.shapes.map(endsOf))
+        assert.ok(left >= 0 && top >= 0 && right <= figure.width + 0.01 && bottom <= figure.height + 0.01, size);
+      const title = figure.shapes.find((shape) => shape.kind === "text" && shape.text === "Title");
+      const scale = /** @type {TextLine} */ (title).size / 2.9;
+      assert.ok(slide.height ? scale < 2.21 && (count > 2 || scale > 1.5) : scale === 1, `${size}: ${scale}`);
+    }
+});
+
+test("a table in parts leaves out rows that a mask empties, and shortens names before numbers", () => {
+  const { figure, y } = beginFigure(85, "");
+  addTable(figure, causalTable(24), { x: 2, y, width: 81 });
+  const texts = textsOf(figure);
+  assert.equal(texts.filter((text) => text.startsWith(".")).length, (24 * 25) / 2);
+  assert.ok(texts.filter((text) => text === "w0").length === 2, "a row without a cell stands in the first part alone");
+  const named = causalTable(10);
+  named.columns[0] = "a name that is too long";
+  const narrow = beginFigure(70, "");
+  addTable(narrow.figure, named, { x: 2, y: narrow.y, width: 66 });
+  assert.ok(textsOf(narrow.figure).includes(".109") && !textsOf(narrow.figure).includes(named.columns[0]));
 });

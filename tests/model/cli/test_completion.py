@@ -1,5 +1,8 @@
 """A shell completes commands, options and names, by the script that the command prints."""
 
+import contextlib
+import io
+import runpy
 import shutil
 import subprocess
 import sys
@@ -11,8 +14,9 @@ from headlight.cli.main import main
 
 @pytest.fixture(scope="module")
 def script() -> str:
-    command = [sys.executable, "-m", "headlight", "completion", "bash"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    with contextlib.redirect_stdout(io.StringIO()) as written:
+        assert main(["completion", "bash"]) == 0
+    return written.getvalue()
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="completes in bash")
@@ -41,6 +45,12 @@ def test_a_shell_without_a_script_is_refused(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize("module", ["headlight", "headlight.cli", "headlight_app", "headlight_app.command"])
-def test_each_module_is_the_command(module: str) -> None:
-    done = subprocess.run([sys.executable, "-m", module, "predct"], capture_output=True, text=True)
-    assert done.returncode == 2 and done.stderr.startswith("headlight: There is no command 'predct'. Did you mean 'pre")
+def test_each_module_is_the_command(
+    module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [module, "predct"])
+    monkeypatch.delitem(sys.modules, "headlight_app.command", raising=False)  # else runpy warns that it is there
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module(module, run_name="__main__")
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("headlight: There is no command 'predct'. Did you mean 'pre")

@@ -105,14 +105,17 @@ def presets(entry: CatalogEntry) -> list[Preset]:
         zeroed_heads = tuple(f"{last}[{head}]=set:0" for head in range(config.heads))
         found.append(Preset(title="Without the last layer's heads", side_b=Difference(edits=zeroed_heads)))
     if task_of(config).fills_masks:
-        return [*found, _texts_preset("Milk or letter", "The [MASK] drank the milk.", "The [MASK] read the letter.")]
+        tired, wide = (f"The dog did not cross the road because it was too {word}." for word in ("tired", "wide"))
+        milk, letter = "The [MASK] drank the milk.", "The [MASK] read the letter."
+        # Only where "it" looks ahead can the last word change what it looks at.
+        return [
+            *found,
+            _texts_preset("Too tired or too wide", tired, wide),
+            _texts_preset("Milk or letter", milk, letter),
+        ]
     if config.has_cross_attention:
         return found
-    tired = "The dog did not cross the road because it was too tired"
-    wide = "The dog did not cross the road because it was too wide"
-    found.append(_texts_preset("Too tired or too wide", tired, wide))
-    found.append(_texts_preset("Who bit whom", "The dog bit the man and he", "The man bit the dog and he"))
-    return found
+    return [*found, _texts_preset("Who bit whom", "The dog bit the man and he", "The man bit the dog and he")]
 
 
 def _texts_preset(title: str, text: str, other: str) -> Preset:

@@ -6,6 +6,7 @@ import { decodeWeight } from "../../ui/frontend/weight_code.js";
 /** @typedef {ComparedAttention & { groups: [AttentionGroupAnswer, AttentionGroupAnswer] }} AttentionPair with the group of each side */
 
 export const LEAST_RANGE = 0.01; // of the colours: what is printed as 0.00 is rounding, and looks like zero
+const LEAST_DISTANCE = 0.25; // at which the colours end: heads that hardly differ all look alike, and none glows
 
 export class Comparison {
   #answer;
@@ -199,7 +200,7 @@ export function rankedHeads(distance, above) {
  */
 export function distanceCodes(distance) {
   const all = distance.flat();
-  const high = Math.max(...all.map((number) => number ?? 0), LEAST_RANGE);
+  const high = Math.max(...all.map((number) => number ?? 0), LEAST_DISTANCE);
   return {
     high,
     codes: Uint8Array.from(all, (number) => (number === null ? 0 : 1 + Math.round((254 * number) / high))),

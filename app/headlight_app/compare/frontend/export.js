@@ -24,7 +24,11 @@ import { sharedTokens } from "./heatmaps.js";
 /** @typedef {{ rows: { text: string }[], columns: { text: string }[], values: Float32Array }} WeightMatrix [query key]; NaN: forbidden */
 /** @typedef {{ title: string, matrix: WeightMatrix, codes: Uint8Array, signed: boolean }} Panel */
 
+/** @typedef {{ panels: Panel[], extent: number, distance: (number | null)[][], predictions: ComparedPrediction[] }} Drawn */
+
 const SIDES = [0, 1];
+const DISTANCES = "the Jensen–Shannon distance of each head";
+const NOTHING = { panels: [], distance: [], predictions: [] };
 
 /**
  * @param {{ comparison: Comparison, attention: AttentionPair, heads: HeadIndex[] }} shown
@@ -49,12 +53,17 @@ export function comparedView({ comparison, attention, heads }, names, alignment)
     signed: false,
   }));
   if (difference.codes.length) panels.push({ title: "B − A", matrix: shared, codes: difference.codes, signed: true });
-  const drawing = {
+  const { predictions } = comparison;
+  const { distance } = attention;
+  const words = `${title} · attention weights of A and B, and B − A where tokens correspond (${alignment})`;
+  /** @param {Partial<Drawn>} parts @param {string} shown @returns {ShownFigure} */
+  const figureOf = (parts, shown) => ({
     name: `compare-${fileWords(heads)}`,
-    shown: `${title} · attention weights of A and B, and B − A where tokens correspond (${alignment}); the Jensen–Shannon distance of each head; predictions`,
-    /** @type {ShownFigure["draw"]} */
-    draw: (width, heading) => drawComparison(width, heading, title, panels, difference.extent, comparison, attention),
-  };
+    shown,
+    draw: (width, heading) =>
+      drawComparison(width, heading || title, { ...NOTHING, extent: difference.extent, ...parts }),
+  });
+  const all = figureOf({ panels, distance, predictions }, `${words}; ${DISTANCES}; predictions`);
   const tables = {
     "Weights of A": weightTable(`compare A ${fileWords(heads)}`, weights[0]),
     "Weights of B": weightTable(`compare B ${fileWords(heads)}`, weights[1]),
@@ -64,8 +73,13 @@ export function comparedView({ comparison, attention, heads }, names, alignment)
   };
   return {
     sides: comparedSides({ comparison, attention, heads }),
-    charts: { "both sides": () => drawing },
-    tables: explained(tables, drawing.shown),
+    charts: {
+      "all panels": () => all,
+      ...Object.fromEntries(panels.map((panel) => [panel.title, () => figureOf({ panels: [panel] }, words)])),
+      "distances of all heads": () => figureOf({ distance }, DISTANCES),
+      predictions: () => figureOf({ predictions }, "predictions of A and B"),
+    },
+    tables: explained(tables, all.shown),
   };
 }
 
@@ -117,27 +131,25 @@ function describeSide(comparison, { groups }, side, { layer, head }) {
   };
 }
 
-/**
- * @param {number} width @param {string} heading @param {string} title @param {Panel[]} panels @param {number} extent
- * @param {Comparison} comparison @param {AttentionPair} attention
- */
-function drawComparison(width, heading, title, panels, extent, comparison, { distance }) {
-  const { figure, y: top } = beginFigure(width, heading || title);
+/** @param {number} width @param {string} heading @param {Drawn} drawn @returns {{ figure: Figure, y: number }} */
+function drawComparison(width, heading, { panels, extent, distance, predictions }) {
+  const { figure, y: top } = beginFigure(width, heading);
   const palette = colourNames(true);
-  const across = width > 120 ? 3 : 2;
   const maps = panels.map(({ title, matrix, codes, signed }) => {
     const names = { rows: matrix.rows.map(({ text }) => text), columns: matrix.columns.map(({ text }) => text) };
     const map = { ...names, axes: { down: "query", across: "key" }, codes, signed, ...(signed && { palette }) };
     return titled(figure, title, (box) => addHeatmap(figure, map, box));
   });
-  let y = addPanels(figure, top, maps, across);
-  y = addColourScale(figure, { low: "0", high: "1", words: "attention weight, square-root scale" }, MARGIN, y);
+  let y = addPanels(figure, top, maps, width > 120 ? 3 : 2);
+  if (panels.some(({ signed }) => !signed))
+    y = addColourScale(figure, { low: "0", high: "1", words: "attention weight, square-root scale" }, MARGIN, y);
   const ends = { low: `−${extent.toFixed(2)}`, high: `+${extent.toFixed(2)}` };
-  y = addColourScale(figure, { ...ends, words: "B − A, white at zero", palette }, MARGIN, y) + 1;
+  if (panels.some(({ signed }) => signed))
+    y = addColourScale(figure, { ...ends, words: "B − A, white at zero", palette }, MARGIN, y);
   const about = "Jensen–Shannon distance of each head (H) of each layer (L)";
-  const more = [titled(figure, about, (box) => drawDistances(figure, distance, box))];
-  more.push(...comparison.predictions.map((one) => (/** @type {Box} */ box) => drawPrediction(figure, one, box)));
-  return { figure, y: addPanels(figure, y, more, width > 120 ? 2 : 1) };
+  const more = distance.length ? [titled(figure, about, (box) => drawDistances(figure, distance, box))] : [];
+  more.push(...predictions.map((one) => (/** @type {Box} */ box) => drawPrediction(figure, one, box)));
+  return { figure, y: addPanels(figure, y + 1, more, width > 120 ? 2 : 1) };
 }
 
 /** @param {Figure} figure @param {(number | null)[][]} distance @param {Box} box */

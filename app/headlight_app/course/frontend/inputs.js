@@ -90,3 +90,12 @@ export function encodeInputs(byScreen, hidden = new Set()) {
   parameters.sort();
   return parameters.toString();
 }
+
+/**
+ * Whether a field holds no number, or one that is not possible.
+ * @param {string} text @param {{ low?: number, high?: number }} [limits]
+ */
+export function isInvalid(text, { low = -Infinity, high = Infinity } = {}) {
+  const number = text.trim() ? Number(text.replace("−", "-")) : Number.NaN;
+  return !(number >= low && number <= high);
+}

@@ -1,6 +1,7 @@
 // The Course: a chapter's screens one below the other, each asking the server for itself once it comes near.
 
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { announce } from "../../ui/frontend/dom/announce.js";
 import { createElement } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
 import { listenToLeaving } from "../../ui/frontend/leaving.js";
@@ -83,18 +84,29 @@ class CoursePage {
     this.#reporter.cancel();
   }
 
-  /** Shows the chapter of the address, and the screen where one is named. */
+  /** Shows the chapter of the address, and the screen where one is named; whether it is on the page. */
   async #open() {
     const { chapter, screen } = this.#choice;
     this.#elements.problem.hidden = true;
     // Where a link names a chapter that is not here, the first one is shown, with the sentence that says so.
     const answer = (await this.#fetch(chapter)) ?? (chapter ? await this.#fetch("") : null);
-    if (!answer || chapter !== this.#choice.chapter) return;
+    if (!answer || chapter !== this.#choice.chapter) return false;
     this.#isStart = !chapter;
     this.#chapter = answer;
     if (this.#isStart) this.#drawStart(answer);
     else this.#draw(answer);
     if (screen) this.#show(screen);
+    return true;
+  }
+
+  /** Where a person has gone, the keyboard and a screen reader go on. @param {string} screen */
+  #focus(screen) {
+    const { root, number, title } = this.#elements;
+    const found = this.#screens.find(({ row }) => row.name === screen)?.element;
+    const heading = found ? find(found, "h2") : title;
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
+    if (!found) announce(root, `${number.textContent}: ${title.textContent}`);
   }
 
   /** Scrolls to a screen. @param {string} name */
@@ -208,7 +220,7 @@ class CoursePage {
    * Goes to a chapter, or to one of its screens, there on wish with inputs as an address has them.
    * @param {string} chapter @param {string} screen @param {string} [inputs]
    */
-  #go(chapter, screen, inputs = "") {
+  async #go(chapter, screen, inputs = "") {
     this.#endKeeping();
     const isHere = !this.#isStart && chapter === this.#chapter?.chapter && !inputs;
     if (!isHere) this.#inputs = new ChangedInputs(inputs, this.#data.models);
@@ -216,9 +228,10 @@ class CoursePage {
     this.#report({ chapter, screen });
     if (!isHere) {
       this.#elements.root.scrollIntoView();
-      this.#open();
+      if (!(await this.#open())) return;
     } else if (screen) this.#show(screen);
     else this.#elements.root.scrollIntoView({ behavior: "smooth" });
+    this.#focus(screen);
   }
 
   #pressed = (/** @type {KeyboardEvent} */ event) => {

@@ -11,11 +11,11 @@ const GIVE_UP = "!";
 export function createQuestion(question, answer) {
   const element = createElement("div", `question${question.is_settled ? " settled" : ""}`);
   element.dataset.testid = "question";
+  element.tabIndex = -1; // once it is settled it has no button to keep the focus
   element.append(createElement("p", "asked", question.text));
   if (!question.is_settled) element.append(question.options.length ? options(question, answer) : field(answer));
   for (const hint of question.hints) element.append(createElement("p", "hint", hint));
   const said = createElement("p", "said", question.said);
-  said.setAttribute("role", "status");
   if (question.said) said.dataset.right = String(question.is_right);
   element.append(said);
   if (!question.is_settled) element.append(others(question, answer));

@@ -1,5 +1,6 @@
 // One screen: its lesson, its controls, and the pictures of what the server computed for them.
 
+import { announce } from "../../ui/frontend/dom/announce.js";
 import { activeElement, createElement } from "../../ui/frontend/dom/dom.js";
 import { Questions, showProblem } from "../../ui/frontend/questions.js";
 import { ControlBoard } from "./controls/control_board.js";
@@ -155,11 +156,13 @@ export class ScreenView {
       );
     const isFocused = rows.contains(activeElement(rows));
     rows.replaceChildren(...drawn);
-    if (isFocused) /** @type {HTMLElement | null} */ (rows.querySelector(FIRST_ANSWER))?.focus();
+    const next = isFocused ? (rows.querySelector(FIRST_ANSWER) ?? rows.querySelector(".question")) : null;
+    if (next instanceof HTMLElement) next.focus();
+    if (question && this.#tries.length) announce(this.element, question.said || (question.hints.at(-1) ?? ""));
     ways.replaceChildren(...Object.entries(links).map(([page, link]) => createPageLink(pages, page, link)));
     if (canAsk && !question) ways.append(this.#createAskButton());
-    const next = this.#place.createNext();
-    if (next && (!question || question.is_settled)) ways.append(next);
+    const onward = this.#place.createNext();
+    if (onward && (!question || question.is_settled)) ways.append(onward);
   }
 
   #createAskButton() {

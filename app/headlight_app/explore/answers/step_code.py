@@ -34,7 +34,8 @@ def attention_step_code(model: Transformer, attention: str) -> dict[str, tuple[C
     """Which code each step of the attention at a path runs, in this model with these parts."""
     attention_module, scheme = attention_at(model, attention)
     name, layer, kind = attention.split(".")
-    residual = getattr(model.stack(name).blocks[int(layer)], f"{kind}_attention_residual")
+    block = model.stack(name).blocks[int(layer)]
+    residual = getattr(block, f"{kind}_attention_residual")
     assert isinstance(residual, ResidualConnection)
     attention_function = attention_module.attention_function
     masks = {mask.partition(":")[0] for mask in model.stack(name).config.masks} if kind == "self" else {"padding"}
@@ -65,6 +66,7 @@ def attention_step_code(model: Transformer, attention: str) -> dict[str, tuple[C
         "weights": (*_statement_code("hook weights"), *_method_code(attention_function, "normalize")),
         "weighted-sum": _statement_code("@", "hook weighted_values"),
         "output": (*_statement_code("hook output"), _function_code(merge_heads), *_method_code(residual, "forward")),
+        "feed-forward": _method_code(block.feed_forward, "forward"),
     }
 
 

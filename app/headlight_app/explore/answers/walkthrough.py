@@ -49,7 +49,7 @@ def answer_walkthrough(request: WalkthroughRequest) -> Reply[WalkthroughAnswer]:
             NamedAnswer(id=answer, text=answer_text(traced, resolved.tokenizer, answer))
             for answer in (prediction.answers if prediction else ())
         ),
-        steps=tuple(_step_answer(step, traced, attention) for step in steps),
+        steps=tuple(_step_answer(step, traced, attention, _words(traced, attention, query, key)) for step in steps),
     )
     return Reply(answer, np.concatenate(arrays).tobytes())
 
@@ -72,12 +72,21 @@ def _prediction(
     return prediction_steps.prediction_walkthrough(resolved.model, traced, query, answer)
 
 
-def _step_answer(step: WalkthroughStep, traced: Trace, attention: str) -> StepAnswer:
+def _words(traced: Trace, attention: str, query: int, key: int) -> dict[str, str]:
+    """What the explanations of steps name: the two tokens, and the numbers of each."""
+    stack, _, kind = attention.split(".")
+    places = {"query": (stack, query), "key": ("encoder" if kind == "cross" else stack, key)}
+    texts = {name: (traced.text_of_stack(side), place) for name, (side, place) in places.items()}
+    shown = {name: text.token_texts[place].strip() or text.tokens[place] for name, (text, place) in texts.items()}
+    return {**shown, "width": str(traced.config.d_model)}
+
+
+def _step_answer(step: WalkthroughStep, traced: Trace, attention: str, words: dict[str, str]) -> StepAnswer:
     values = (StepValueAnswer(symbol=each.symbol, axis=each.axis, count=each.array.size) for each in step.values)
     return StepAnswer(
         name=step.name,
         title=step.description.title,
-        explanation=step.description.explanation,
+        explanation=step.description.explanation.format(**words),
         part=step.description.part,
         formula=step.formula,
         edited=step.edited,

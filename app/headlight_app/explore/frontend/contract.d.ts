@@ -158,7 +158,7 @@ export interface StepAnswer {
   name: string;
   title: string;
   explanation: string;
-  part: "head" | "prediction";
+  part: "head" | "network" | "prediction";
   formula: string;
   edited: boolean;
   shapes: StepShape[];

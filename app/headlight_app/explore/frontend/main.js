@@ -70,6 +70,7 @@ class Explore {
     createWayIntoHead(this);
     drawMode(this);
     listenToGallery(this);
+    if (data.takes_focus) this.view.elements.text.focus();
     const observer = new ResizeObserver(() => this.#fit());
     observer.observe(elements.board);
     const goBack = () => this.#goBack();

@@ -5,7 +5,10 @@ import { find } from "../../ui/frontend/dom/elements.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
 import { createTermLine } from "../../ui/frontend/terms.js";
 
+/** @import { Token } from "../../ui/frontend/types.js" */
 /** @import { ExplorePage } from "./types.js" */
+
+const UNKNOWN = /^(\[UNK\]|<unk>)$/;
 
 const memory = remembered((/** @type {ExplorePage} */ page) => {
   const tokens = createElement("div");
@@ -23,15 +26,27 @@ function termLine(page, names, token) {
   return createTermLine(terms, () => page.reporter.flush(), token);
 }
 
-/** What the tokens have that needs a word: one that nobody typed, and spaces. @param {ExplorePage} page */
+/**
+ * What the tokens have that needs a word, and the token that it speaks of: one that was not typed, one for what the
+ * model does not know, and spaces.
+ * @param {Pick<Token, "text" | "special">[]} tokens @returns {[string, string][]}
+ */
+export function termsOf(tokens) {
+  const first = (/** @type {(token: Pick<Token, "text" | "special">) => boolean} */ suits) => tokens.find(suits)?.text;
+  const found = {
+    special: first(({ special, text }) => special && !UNKNOWN.test(text)),
+    unknown: first(({ text }) => UNKNOWN.test(text)),
+    space: first(({ text }) => /^ \S/.test(text)),
+  };
+  return Object.entries(found).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]));
+}
+
+/** @param {ExplorePage} page */
 export function drawTerms(page) {
   const { tokens, drawn } = memory(page);
-  const found = page.state.answer.tokens;
-  const special = found.find((token) => token.special);
-  const space = found.some(({ text }) => /^ \S/.test(text));
-  const key = `${special?.text} ${space}`;
+  const terms = termsOf(page.state.answer.tokens);
+  const key = JSON.stringify(terms.map(([name, text]) => (name === "space" ? name : text)));
   if (drawn === key) return;
   memory(page).drawn = key;
-  const names = [...(special ? ["special"] : []), ...(space ? ["space"] : [])];
-  updateChildren(tokens, ...(names.length ? [termLine(page, names, special && inlineText(special.text))] : []));
+  updateChildren(tokens, ...terms.map(([name, text]) => termLine(page, [name], inlineText(text))));
 }

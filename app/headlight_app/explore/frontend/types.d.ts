@@ -59,6 +59,7 @@ export interface ExploreCatalogue
   /** The names of what makes up a question. */
   question_fields: (keyof Question)[];
   /** What a link says of the sidebar: nothing of a model that nobody chose. */
+  takes_focus: boolean; // whether the model was opened on another page, by a button that is gone
   link_settings: Settings;
   /** What a link leaves out, and how many characters of text it may hold. */
   link_defaults: Record<string, unknown>;

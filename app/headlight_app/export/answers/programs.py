@@ -7,6 +7,7 @@ from string import ascii_lowercase
 
 from msgspec.structs import asdict
 
+from headlight.errors import TextError
 from headlight.tasks import task_of
 from headlight.vision.shipped_images import shipped_image_names
 from headlight_app.contract.question import OWN_IMAGE_PREFIX, Question
@@ -52,9 +53,16 @@ def _weights(trace: str, side: Side) -> Iterator[str]:
         yield f'{trace}["{stack}.{layer}.{kind}.weights"][{head}]'
 
 
+def _only_side(request: ExportProgramRequest) -> Side:
+    """The one side of a request. Raises TextError where there are others."""
+    if len(request.sides) != 1:
+        raise TextError(f"A program of steps or positions is about one side; {len(request.sides)} were given.")
+    return request.sides[0]
+
+
 def _generation_lines(request: ExportProgramRequest, sampling: Sampling) -> list[str]:
     """The step after the tokens that were generated: its candidates, and the weights of the head that is shown."""
-    (side,) = request.sides
+    side = _only_side(request)
     resolved = resolve(side.question)
     fills_masks = task_of(resolved.config).fills_masks
     names = used_names(resolved) - {"run"} | {"SamplingConfig", "fill_mask" if fills_masks else "TextGenerator"}
@@ -79,7 +87,7 @@ def _generation_lines(request: ExportProgramRequest, sampling: Sampling) -> list
 
 def _position_lines(request: ExportProgramRequest) -> list[str]:
     """The arrays of a positional encoding."""
-    (side,) = request.sides
+    side = _only_side(request)
     resolved = resolve(side.question)
     names = ", ".join(sorted(used_names(resolved) - {"run"}))
     stack = f", {request.stack!r}" if request.stack else ""

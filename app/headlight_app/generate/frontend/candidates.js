@@ -24,6 +24,8 @@ export function drawNext(elements, generator, mode) {
   const { record, viewed, endReason } = generator;
   const { nextTitle, nextWhere, newest, candidates, sample } = elements;
   newest.hidden = viewed === null;
+  candidates.ariaBusy = String(!record);
+  if (!record && candidates.childElementCount) return; // they stay, with the focus of the keyboard, until the next are here
   if (!record || record.done || (endReason && viewed === null)) {
     nextTitle.textContent = record ? "The end" : "…";
     nextWhere.textContent = endReason;
@@ -67,6 +69,7 @@ function drawCandidates(list, generator, record, taken) {
   const rows = candidates.map((candidate) => {
     const button = createCandidate(candidate, record.chosen, taken);
     button.onclick = () => {
+      if (generator.record !== record) return; // the next ones are on their way
       generator.stop();
       generator.take(step, { position: record.position, id: candidate.id, text: candidate.text });
     };

@@ -7,10 +7,11 @@ import { formatPercent, visibleText } from "../../ui/frontend/dom/dom.js";
 import { explained, numbered } from "../../ui/frontend/export/page_export.js";
 import { attentionRow, blendTitle, groupOf, stepCodes, stepRows } from "./attention_rows.js";
 
-/** @import { ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
+/** @import { Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
 /** @import { StepRow } from "./attention_rows.js" */
 /** @import { Generator } from "./generator.js" */
 /** @import { Choice, GenerateState, Sampling, AttentionGroupAnswer, StepRecord } from "./types.d.ts" */
+/** @typedef {{ rows: StepRow[], keys: { text: string }[], group: AttentionGroupAnswer, choice: Choice }} Steps */
 
 const KINDS = ["by the model", "after sampling settings"];
 
@@ -25,13 +26,16 @@ export function generatedView(generator, { mode, settings, choice, sampling }) {
   const rows = stepRows(generator, mode);
   const keys = group?.keys === "source" ? (source ?? []) : tokens;
   const written = generator.generated.map((token) => token.text).join("");
-  const attended = group ? `${blendTitle(choice)} · what each step attended to, a row for each token generated · ` : "";
-  const drawing = {
+  const attended = group ? `${blendTitle(choice)} · what each step attended to, a row for each token generated` : "";
+  const settled = `${describeSampling(sampling)}${written ? ` · generated: “${written.trim()}”` : ""}`;
+  const steps = group && rows.length ? { rows, keys, group, choice } : null;
+  /** @param {string[]} words @param {Steps | null} shownSteps @param {StepRecord | null} candidates @returns {ShownFigure} */
+  const figureOf = (words, shownSteps, candidates) => ({
     name: `generate-${choice.blend === "all" ? "all" : `layer${choice.layer}${choice.blend === "head" ? `-head${choice.head}` : ""}`}`,
-    shown: `${attended}${describeSampling(sampling)}${written ? ` · generated: “${written.trim()}”` : ""}`,
-    /** @type {ShownFigure["draw"]} */
-    draw: (width, title) => drawGenerated(width, title, { rows, keys, group, choice, record }),
-  };
+    shown: [...words, settled].filter(Boolean).join(" · "),
+    draw: (width, title) => drawGenerated(width, title, shownSteps, candidates),
+  });
+  const all = figureOf([attended], steps, record);
   const tables = {
     ...(group && {
       "Attention of each step": attentionTable(rows, keys, group, choice),
@@ -41,8 +45,14 @@ export function generatedView(generator, { mode, settings, choice, sampling }) {
   };
   return {
     sides: [generatedSide(generator, { settings, choice })],
-    charts: { "steps and candidates": () => drawing },
-    tables: explained(tables, drawing.shown),
+    charts: steps
+      ? {
+          "steps and candidates": () => all,
+          "attention of each step": () => figureOf([attended], steps, null),
+          candidates: () => figureOf([], null, record),
+        }
+      : { candidates: () => all },
+    tables: explained(tables, all.shown),
   };
 }
 
@@ -72,30 +82,32 @@ function headsOf({ blend, layer, head }, group) {
 }
 
 /**
- * @param {number} width @param {string} title
- * @param {{ rows: StepRow[], keys: { text: string }[], group: AttentionGroupAnswer | null, choice: Choice, record: StepRecord }} shown
+ * @param {number} width @param {string} title @param {Steps | null} steps @param {StepRecord | null} record of the candidates
  */
-function drawGenerated(width, title, { rows, keys, group, choice, record }) {
-  const begun = beginFigure(width, title);
-  const { figure } = begun;
-  let { y } = begun;
-  if (group && rows.length) {
-    const heading = wrapText(`Attention: ${blendTitle(choice)}`, LABEL_SIZE, width - 2 * MARGIN);
-    y = addLines(figure, heading, MARGIN, y, { bold: true });
-    const records = rows.map((row) => row.record);
-    const codes = stepCodes(records, group.name, choice, keys.length);
-    const axes = { down: "token generated", across: "key" };
-    const map = { rows: rows.map(({ text }) => text), columns: keys.map(({ text }) => text), axes, codes };
-    y = addHeatmap(figure, map, { x: MARGIN, y, width: width - 2 * MARGIN }) + 1;
-    y = addColourScale(figure, { low: "0", high: "1", words: "attention weight, square-root scale" }, MARGIN, y) + 1;
-  }
-  const bars = record.candidates.map(({ text, before, after }) => ({
-    label: visibleText(text),
-    values: [before, after],
-  }));
-  const chart = { rows: bars, kinds: KINDS, most: 1, format: formatPercent, missing: "" };
-  const panel = titled(figure, `Candidates at position ${record.position}`, (box) => addBars(figure, chart, box));
-  return { figure, y: addPanels(figure, y, [panel], width > 120 ? 2 : 1) };
+function drawGenerated(width, title, steps, record) {
+  const { figure, y: begin } = beginFigure(width, title);
+  const y = steps ? addSteps(figure, begin, steps) : begin;
+  return { figure, y: record ? addPanels(figure, y, [candidatesPanel(figure, record)], width > 120 ? 2 : 1) : y };
+}
+
+/** Gives the lower end. @param {Figure} figure @param {number} y @param {Steps} steps */
+function addSteps(figure, y, { rows, keys, group, choice }) {
+  const box = { x: MARGIN, width: figure.width - 2 * MARGIN };
+  const heading = wrapText(`Attention: ${blendTitle(choice)}`, LABEL_SIZE, box.width);
+  const top = addLines(figure, heading, MARGIN, y, { bold: true });
+  const records = rows.map((row) => row.record);
+  const codes = stepCodes(records, group.name, choice, keys.length);
+  const axes = { down: "token generated", across: "key" };
+  const map = { rows: rows.map(({ text }) => text), columns: keys.map(({ text }) => text), axes, codes };
+  const end = addHeatmap(figure, map, { ...box, y: top }) + 1;
+  return addColourScale(figure, { low: "0", high: "1", words: "attention weight, square-root scale" }, MARGIN, end) + 1;
+}
+
+/** @param {Figure} figure @param {StepRecord} record */
+function candidatesPanel(figure, { candidates, position }) {
+  const rows = candidates.map(({ text, before, after }) => ({ label: visibleText(text), values: [before, after] }));
+  const chart = { rows, kinds: KINDS, most: 1, format: formatPercent, missing: "" };
+  return titled(figure, `Candidates at position ${position}`, (box) => addBars(figure, chart, box));
 }
 
 /**

@@ -14,6 +14,7 @@ import { Refused } from "./server.js";
  * @property {() => void} answered the same, and any problem is over
  * @property {(error: unknown) => void} failed
  * @property {() => void} moved other tokens are on the page
+ * @property {(texts: string[]) => void} taken tokens that a person or the player has taken
  * @property {() => void} settled nothing more follows by itself
  * @property {(waiting: boolean) => void} waiting whether the prompt is on its way
  */
@@ -34,6 +35,10 @@ export class Generator {
   #turn = 0;
   /** The question that is on its way, if any. @type {Promise<void> | null} */
   #starting = null;
+  /** The question after a token that was taken, if it is on its way. @type {Promise<void> | null} */
+  #following = null;
+  /** Tokens taken that were not told yet. @type {string[]} */
+  #taken = [];
   /** What plays, if anything. @type {object | null} */
   #run = null;
   /** Milliseconds that each step took while playing. @type {number[]} */
@@ -159,9 +164,10 @@ export class Generator {
     }
   }
 
-  /** Takes the token that was sampled; whether there was one. */
+  /** Takes the token that was sampled, once it is here; whether there was one. */
   async takeSampled() {
     this.#viewed = null;
+    while (!this.newest && (this.#following ?? this.#starting)) await (this.#following ?? this.#starting);
     const record = this.newest;
     if (!record || record.done || this.endReason) return false;
     const { id, text } = sampledCandidate(record);
@@ -175,7 +181,18 @@ export class Generator {
    */
   async take(step, token) {
     this.#history.take(step, token);
-    await this.#follow();
+    this.#taken.push(token.text);
+    const following = this.#follow().finally(() => {
+      if (this.#following === following) this.#following = null;
+    });
+    this.#following = following;
+    await following;
+    if (!this.playing) this.#tellTaken();
+  }
+
+  #tellTaken() {
+    const taken = this.#taken.splice(0);
+    if (taken.length) this.#events.taken(taken);
   }
 
   /** @param {number} length in generated tokens */
@@ -217,6 +234,7 @@ export class Generator {
   stop() {
     if (!this.#run) return;
     this.#run = null;
+    this.#tellTaken();
     this.#events.settled();
     this.#events.changed();
   }

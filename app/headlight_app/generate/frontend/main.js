@@ -2,7 +2,8 @@
 
 import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.js";
 import { paintScale } from "../../ui/frontend/charts/colours.js";
-import { createElement, drawExampleButtons } from "../../ui/frontend/dom/dom.js";
+import { announce } from "../../ui/frontend/dom/announce.js";
+import { createElement, drawExampleButtons, setAvailable, visibleText } from "../../ui/frontend/dom/dom.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
 import { describeSide } from "../../ui/frontend/export/share.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
@@ -60,6 +61,7 @@ class GeneratePage {
       answered: () => this.#showAnswer(),
       failed: (error) => this.#showProblem(failureText(error)),
       moved: () => this.#reporter.serial++,
+      taken: (texts) => this.#announce(texts),
       settled: () => this.#reporter.schedule(),
       waiting: (waiting) => this.#elements.root.classList.toggle("waiting", waiting),
     });
@@ -243,6 +245,12 @@ class GeneratePage {
     });
   }
 
+  /** Says which words were taken, and why no more can be. @param {string[]} texts */
+  #announce(texts) {
+    const words = texts.map((text) => visibleText(text.trim())).join(" ");
+    announce(this.#elements.root, [`Taken: ${words}.`, this.#generator.endReason].join(" ").trim());
+  }
+
   /** @param {string} sentence */
   #showProblem(sentence) {
     showProblem(this.#elements, sentence);
@@ -284,11 +292,11 @@ class GeneratePage {
   #drawTransport() {
     const { step, play, back, restart, status, rate } = this.#elements;
     const { newest, playing, generated, endReason } = this.#generator;
-    step.disabled = Boolean(endReason) || !newest;
-    play.disabled = Boolean(endReason) && !playing;
+    setAvailable(step, !endReason);
+    setAvailable(play, !endReason || playing);
     play.textContent = playing ? "Pause" : "Play";
     play.setAttribute("aria-pressed", String(playing));
-    back.disabled = restart.disabled = !generated.length;
+    for (const button of [back, restart]) setAvailable(button, generated.length > 0);
     if (newest && !newest.done)
       status.textContent = `${newest.length} of ${newest.context} tokens · ${Math.round(newest.milliseconds)} ms`;
     rate.textContent = describeRate(this.#generator);

@@ -35,7 +35,7 @@ export class TextView {
     const { page, sourceText } = this.#elements;
     const open = newest && !newest.done && !endReason ? newest : null;
     const parts = tokens.map((token, position) => this.#createToken(token, position, mode));
-    if (open && mode === "continue") parts.push(this.#createSampled(open));
+    if (mode === "continue" && !endReason) parts.push(this.#createSampled(open));
     updateChildren(page, ...parts);
     if (open && mode === "fill") parts[open.position]?.classList.add("asked");
     sourceText.hidden = !source;
@@ -113,13 +113,13 @@ export class TextView {
     return button;
   }
 
-  /** The token that was sampled and not taken yet. @param {StepRecord} record */
+  /** The token that was sampled and not taken yet, or (null) is on its way. @param {StepRecord | null} record */
   #createSampled(record) {
-    const { text } = sampledCandidate(record);
+    const text = record ? sampledCandidate(record).text : " …";
     const button = createElement("button", "word ahead", flowingText(text));
     button.dataset.testid = "ahead";
     button.title = "The sampled token: click to take it";
-    button.setAttribute("aria-label", `Take ${inlineText(text)}`);
+    button.setAttribute("aria-label", record ? `Take ${inlineText(text)}` : "The next token is on its way");
     button.onclick = () => this.#generator.takeSampled();
     return button;
   }

@@ -62,7 +62,8 @@ function lossFigure(measured) {
   const chart = lossChart(measured);
   const shown = `${chart.title}, measured by ${measured.command}`;
   const name = `positions-losses-${measured.architecture}`;
-  return [chart.title, () => ({ name, shown, sides: measuredModels(measured), draw: drawCharts([chart], "") })];
+  const brief = "measured by headlight extrapolate, by the command in the metadata of this file";
+  return [chart.title, () => ({ name, shown, brief, sides: measuredModels(measured), draw: drawCharts([chart], "") })];
 }
 
 /** @param {LossTable} measured @returns {[string, Table]} */

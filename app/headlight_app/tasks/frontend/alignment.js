@@ -96,7 +96,7 @@ function build(page, place, alignment, withLines) {
   const board = createElement("div", "two-sides");
   board.append(inputs, ...(withLines ? [lines] : []), outputs);
   const reading = createElement("p", "reading");
-  reading.setAttribute("aria-live", "polite");
+  reading.setAttribute("aria-live", "off");
   updateChildren(place, board, reading);
 }
 

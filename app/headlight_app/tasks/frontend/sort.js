@@ -1,5 +1,6 @@
 // Sort: the number that each place gets, beside the numbers as they were read.
 
+import { announce } from "../../ui/frontend/dom/announce.js";
 import { formatPercent } from "../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../ui/frontend/dom/elements.js";
 import { drawAlignment, markAlignment } from "./alignment.js";
@@ -34,7 +35,11 @@ export default {
         outputs,
         verb: "was found by looking at",
       });
-    verdict.textContent = right === null ? "" : verdictText(right, tokens.length);
+    const read = tokens.map(({ text }) => text.trim());
+    const words =
+      right === null ? "" : readText(page.state.choice.text, read) + verdictText(right, tokens.length);
+    if (words && verdict.textContent !== words) announce(verdict, words);
+    verdict.textContent = words;
     verdict.classList.toggle("wrong", right !== null && right < tokens.length);
   },
 
@@ -71,6 +76,12 @@ export function sortedOutputs(read, { labels, as_trained, changed }) {
     return { text: best.text, query: place, note, wrong, ahead: false };
   });
   return { outputs, right: isKnown ? outputs.filter(({ wrong }) => !wrong).length : null };
+}
+
+/** What was read, where it is not what was typed. @param {string} typed @param {string[]} read */
+export function readText(typed, read) {
+  const isSame = typed.trim().split(/\s+/).join(" ") === read.join(" ");
+  return isSame ? "" : `The model knows whole numbers from 0 to 99, so it reads ${read.join(", ")}. `;
 }
 
 /** @param {number} right @param {number} all */

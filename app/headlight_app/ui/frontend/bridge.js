@@ -1,5 +1,6 @@
 // The bridge to Streamlit: how a component is mounted, takes over what Streamlit says, and reports what was chosen.
 
+import { listenToReadings } from "./dom/announce.js";
 import { listenToTouch } from "./touch_hint.js";
 
 const SETTLE = 250; // milliseconds without a change before the rest of the page follows
@@ -40,7 +41,7 @@ export function chooseElsewhere(patch) {
  * @param {(page: Page) => void} [component.unmount] @returns {(run: Run<Data>) => () => void}
  */
 export function defineComponent({ mount, update, unmount }) {
-  /** @type {WeakMap<HTMLElement, { page: Page, endTouch: () => void }>} */
+  /** @type {WeakMap<HTMLElement, { page: Page, endings: (() => void)[] }>} */
   const pages = new WeakMap();
   /** @param {HTMLElement} place */
   const end = (place) => {
@@ -48,13 +49,13 @@ export function defineComponent({ mount, update, unmount }) {
     if (!mounted || place.isConnected) return;
     pages.delete(place);
     unmount?.(mounted.page);
-    mounted.endTouch();
+    for (const stop of mounted.endings) stop();
   };
   return ({ parentElement, data: [data], setStateValue }) => {
     if (parentElement.isConnected) {
       const mounted = pages.get(parentElement) ?? {
         page: mount(parentElement, data),
-        endTouch: listenToTouch(parentElement),
+        endings: [listenToTouch(parentElement), listenToReadings(parentElement)],
       };
       pages.set(parentElement, mounted);
       update(mounted.page, data, setStateValue);

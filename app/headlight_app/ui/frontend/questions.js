@@ -60,12 +60,14 @@ export class Questions {
 }
 
 /**
- * Says what is wrong above the answer, which is an older one then; "": all is well.
- * @param {{ problem: HTMLElement, answer: HTMLElement, status?: HTMLElement }} elements @param {string} sentence
+ * Says what is wrong above the answer, which is an older one then, and by the boxes of the text; "": all is well.
+ * @param {{ problem: HTMLElement, answer: HTMLElement, status?: HTMLElement, text?: HTMLElement, texts?: HTMLElement[] }} elements
+ * @param {string} sentence
  */
-export function showProblem({ problem, answer, status }, sentence) {
+export function showProblem({ problem, answer, status, text, texts = text ? [text] : [] }, sentence) {
   problem.textContent = sentence;
   problem.hidden = !sentence;
+  for (const box of texts) box.ariaInvalid = String(Boolean(sentence));
   answer.classList.toggle("stale", Boolean(sentence));
   if (!sentence) answer.hidden = false;
   else if (status) status.textContent = "";

@@ -1,4 +1,4 @@
-"""Attention of one head for one query and key, step by step with all intermediate values.
+"""Attention of one head for one query and key, then its layer's feed-forward, step by step with all values.
 
 Each value is a hook point of the trace, or computed from hook points by the network's own functions. In the formulas
 the indices `_{ij}` are i for the query and j for the key.
@@ -18,7 +18,7 @@ from headlight.analysis.walkthrough.steps import StepValue, WalkthroughStep, is_
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import AttentionFunction
 from headlight.nn.hooks import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
-from headlight.nn.layers import soft_cap
+from headlight.nn.layers import FEED_FORWARDS, MLP, GatedMLP, soft_cap
 from headlight.nn.positional_encodings import PositionalEncoding
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.recompute import recompute_attention
@@ -33,6 +33,7 @@ def paths_to_keep(path: str) -> tuple[str, ...]:
     return (
         *(f"{path}.{name}" for name in HOOK_POINTS if name not in QUERY_KEY_HOOK_POINTS),
         *residual_paths,
+        *(f"{layer}.feed_forward.{name}" for name in ("input", "neurons", "router_weights", "output")),
         f"{path.partition('.')[0]}.position_ids",
         "encoder.final_residual",
     )
@@ -60,6 +61,9 @@ class _Walkthrough:
     def __init__(self, model: Transformer, trace: Trace, path: str, head: int, query: int, key: int) -> None:
         self.trace, self.path, self.head, self.query, self.key = trace, path, head, query, key
         self.attention, self.positional_encoding = attention_at(model, path)
+        stack, layer, _ = path.split(".")
+        self.feed_forward = model.stack(stack).blocks[int(layer)].feed_forward
+        self.activation = FEED_FORWARDS[model.stack(stack).config.feed_forward].title
         self.kind, self.layer = path.rpartition(".")[2], path.rpartition(".")[0]
         self.attention_function: AttentionFunction = self.attention.attention_function
         self.key_value_head = head // self.attention.group_size
@@ -87,6 +91,7 @@ class _Walkthrough:
         yield self._weights_step()
         yield self._weighted_sum_step()
         yield self._output_step()
+        yield from self._feed_forward_step()
 
     def _step(
         self, name: str, formula: str, values: tuple[StepValue, ...], hook_points: tuple[str, ...] = ()
@@ -234,6 +239,21 @@ class _Walkthrough:
         )
         return self._step("output", formula, values, ("output",))
 
+    def _feed_forward_step(self) -> Iterator[WalkthroughStep]:
+        """What the layer's feed-forward network adds at the query, where the layer has one."""
+        path = f"{self.layer}.feed_forward"
+        if f"{path}.output" not in self.trace.values:
+            return
+        between = "router_weights" if f"{path}.router_weights" in self.trace.values else "neurons"
+        symbol, axis = ("r_{i}", "expert") if between == "router_weights" else ("n_{i}", "d_ff")
+        names = {"input": ("x_{i}", "d_model"), between: (symbol, axis), "output": ("f_{i}", "d_model")}
+        values = tuple(
+            StepValue(symbol, self.trace[f"{path}.{name}"][self.query], axis) for name, (symbol, axis) in names.items()
+        )
+        paths = tuple(f"{path}.{name}" for name in names)
+        formula = _feed_forward_formula(self.feed_forward, self.activation)
+        yield WalkthroughStep("feed-forward", formula, values, paths, is_edited(self.trace, *paths))
+
 
 def _score_values(before: Tensor, after: Tensor, *between: StepValue) -> tuple[StepValue, ...]:
     return (StepValue("s_{ij}", to_numpy(before)), *between, StepValue("s_{ij}", to_numpy(after)))
@@ -244,3 +264,17 @@ def _scaling(attention: Attention, scale: float) -> str:
     if isclose(scale, head_dim**-0.5, rel_tol=1e-6):
         return f"/ √{head_dim}"
     return "(not scaled)" if scale == 1.0 else f"· {scale:.4g}"
+
+
+def _feed_forward_formula(feed_forward: object, activation: str) -> str:
+    match feed_forward:
+        case MLP():
+            bias, end_bias = (
+                f" + b_{{{name}}}" if layer.bias is not None else ""
+                for name, layer in (("1", feed_forward.up), ("2", feed_forward.down))
+            )
+            return f"n_{{i}} = {activation}(x_{{i}} W_{{1}}{bias}),   f_{{i}} = n_{{i}} W_{{2}}{end_bias}"
+        case GatedMLP():
+            return f"n_{{i}} = {activation}(x_{{i}} W_{{gate}}, x_{{i}} W_{{up}}),   f_{{i}} = n_{{i}} W_{{down}}"
+        case _:
+            return "f_{i} = Σ_{e} r_{ie} expert_{e}(x_{i})"

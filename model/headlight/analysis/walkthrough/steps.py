@@ -17,7 +17,8 @@ from headlight.tracing.trace import Trace
 class StepValue:
     """A vector or a number: its symbol in the formulas, and what its axis counts.
 
-    `axis` is "d_model", "embedding_dim", "head_dim", "value_head_dim", "key" or "answer", or empty for one number.
+    `axis` is "d_model", "embedding_dim", "head_dim", "value_head_dim", "d_ff", "expert", "key" or "answer", or empty
+    for one number.
     """
 
     symbol: str
@@ -27,18 +28,23 @@ class StepValue:
 
 @dataclass(frozen=True)
 class StepDescription:
-    """The name of a step of one head or of the prediction, and its effect in plain words."""
+    """The name of a step, and its effect in plain words.
+
+    The words may name the {width} of a vector and the tokens {query} and {key}.
+    """
 
     title: str
     explanation: str
-    part: Literal["head", "prediction"] = "head"
+    part: Literal["head", "network", "prediction"] = "head"
 
 
 STEPS: Registry[StepDescription] = Registry(
     "step",
     {
         "input": StepDescription(
-            "Input", "The residual stream of the query's token, as attention reads it, and that of the key's."
+            "Input",
+            "Each token is a list of {width} numbers. Here “{query}” asks (i), and “{key}” is looked at (j). "
+            "h is the list as the layers before left it, x what attention reads of it.",
         ),
         "project": StepDescription(
             "Query, key, value", "Three linear maps: what i looks for, what j is found by, and what j passes on."
@@ -72,9 +78,15 @@ STEPS: Registry[StepDescription] = Registry(
         "output": StepDescription(
             "Output projection", "The output projection turns the head's sum into its change of the residual stream."
         ),
+        "feed-forward": StepDescription(
+            "Feed-forward network",
+            "Attention brought in the other tokens; the network now works on each token alone. It reads the token with "
+            "all that the heads added, lights some of its neurons, and adds what those stand for.",
+            "network",
+        ),
         "last-layer": StepDescription(
             "After the last layer",
-            "The head's output is one change of many. This is what all layers together have made of the token.",
+            "Heads and networks have added their changes. This is what all layers together have made of the token.",
             "prediction",
         ),
         "final-norm": StepDescription(

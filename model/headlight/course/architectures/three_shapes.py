@@ -11,7 +11,7 @@ from headlight.array_types import Bool
 from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
 from headlight.config_groups import PerLayerConfig
-from headlight.course.controls import ModelControl, TextControl
+from headlight.course.controls import ChoiceControl, ModelControl, TextControl
 from headlight.course.pictures import (
     ModelDiagramPicture,
     Question,
@@ -37,25 +37,26 @@ TITLES = {"encoder": "Encoder", "decoder": "Decoder", "encoder-decoder": "Encode
 Shapes = dict[str, tuple[int, ...]]
 
 
-def three_shapes(model: Checkpoint, source: str, text: str) -> Answer:
-    """The model's sizes in three shapes: who may look at whom, the diagrams, and what a run of each computes."""
+def three_shapes(model: Checkpoint, source: str, text: str, shape: str) -> Answer:
+    """The model's sizes in three shapes: who may look at whom, the diagram of one, and what a run of each computes."""
     own = model.model.config
     read, written = _encode(model, source, text)
     configs = {name: with_architecture(own, name) for name in ARCHITECTURES}
     lengths = {name: (len(read.ids), len(written.ids)) for name in ARCHITECTURES}
     lengths["encoder"], lengths["decoder"] = (0, len(read.ids)), (0, len(written.ids))
     diagrams = {
-        name: ModelDiagramPicture(
-            title=TITLES[name] + (": this model" if name == own.architecture else ""),
-            diagram=model_diagram(config, lengths[name][1], lengths[name][0]),
-            enterable=name == own.architecture,
-        )
-        for name, config in configs.items()
+        name: model_diagram(config, written_length, read_length)
+        for (name, config), (read_length, written_length) in zip(configs.items(), lengths.values(), strict=True)
     }
+    is_own = shape == own.architecture
+    title = TITLES[shape] + (": this model" if is_own else "")
     return (
         _masks_row(configs["encoder-decoder"], token_labels(read), token_labels(written)),
-        row(*diagrams.values(), title="One stack, or two that cross-attention joins"),
-        *_measured_rows(configs, lengths, {name: picture.diagram for name, picture in diagrams.items()}),
+        row(
+            ModelDiagramPicture(title=title, diagram=diagrams[shape], enterable=is_own),
+            title="One stack, or two that cross-attention joins",
+        ),
+        *_measured_rows(configs, lengths, diagrams),
     )
 
 
@@ -188,6 +189,7 @@ THREE_SHAPES = Screen(
         "model": ModelControl(default="dates", needs="text"),
         "source": TextControl(title="What is read", default="third of March 2021", longest=120),
         "text": TextControl(title="What is written", default="2021-03", longest=120),
+        "shape": ChoiceControl(title="Shape that is drawn", default="encoder-decoder", options=TITLES),
     },
     compute=three_shapes,
     formulas=(

@@ -1,4 +1,4 @@
-"""The chapter on claims of notes and tutorials that do not hold, each with the number that shows it."""
+"""The chapter on claims of notes and tutorials about attention that do not hold, each with the number that shows it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headlight.course.screen import Chapter
 from headlight.registry import Registry
 
 ERRORS = Chapter(
-    title="Where notes go wrong",
+    title="Common mistakes about attention",
     summary="Claims that one reads often and that do not hold, each with its number; and where to read on.",
     screens=Registry(
         "screen",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
-from headlight.course.controls import SeedControl
+from headlight.course.controls import ChoiceControl, SeedControl
 from headlight.course.errors.reading import reading
 from headlight.course.pictures import Claim, ClaimsPicture, Question, ScreenLink, row
 from headlight.course.questions import choose
@@ -184,25 +183,28 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
 }
 
 
-def overview(seed: int) -> Answer:
-    """All claims, by their subject, and where to read on; one of them is asked about."""
-    first, *others = (row(ClaimsPicture(claims=claims), title=subject) for subject, claims in CLAIMS.items())
-    return (replace(first, question=_ask_of_claim(Random(seed))), *others, *reading())
+def overview(subject: str, seed: int) -> Answer:
+    """The claims about one subject, after a question on one of them, and where to read on."""
+    claims = CLAIMS[subject]
+    return (row(ClaimsPicture(claims=claims), question=_ask_of_one(claims, Random(seed))), *reading())
 
 
-def _ask_of_claim(draw: Random) -> Question:
+def _ask_of_one(claims: tuple[Claim, ...], draw: Random) -> Question:
     """Which is right: what is often said, or what stands beside it."""
-    claim = draw.choice([claim for claims in CLAIMS.values() for claim in claims])
+    claim = draw.choice(claims)
     options = tuple(draw.sample((claim.said, claim.right), 2))
     return choose("Which of the two is right?", options, options.index(claim.right), {})
 
 
 OVERVIEW = Screen(
     title="What notes say, what is right, and where to read on",
-    lesson="All of these claims stand in notes that many people learn from. Each has a screen where you can check it, "
-    "here or in the chapter that it belongs to, with a number that is computed as you look. Below are the papers that "
+    lesson="All of these claims stand in notes that many people learn from, and none holds as it is written. "
+    "Each has a screen where you can check it with a number that is computed as you look. Below are the papers that "
     "the chapters rest on, and explanations by others; these links need a network.",
-    controls={"seed": SeedControl(title="Ask of another claim")},
+    controls={
+        "subject": ChoiceControl(title="About", default="Positions", options={name: name for name in CLAIMS}),
+        "seed": SeedControl(title="Ask of another claim"),
+    },
     compute=overview,
     code=(overview,),
 )

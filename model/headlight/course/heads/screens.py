@@ -24,11 +24,12 @@ from headlight.course.pictures import (
     weights_map,
 )
 from headlight.course.questions import ask_largest, ask_nearest, ask_number
+from headlight.course.requirements import require_part
 from headlight.course.screen import Answer, Screen, link
-from headlight.course.sentences import LAYER, counted
+from headlight.course.sentences import HEAD, LAYER, counted
 from headlight.nn.attention import Attention, merge_heads, split_heads
 
-SHOWN_TOKENS, SHOWN_ROWS, SHOWN_CHANNELS = 24, 256, 128
+SHOWN_TOKENS, SHOWN_CHANNELS = 24, 128
 
 
 def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
@@ -78,8 +79,9 @@ def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
     )
 
 
-def show_joining(model: Checkpoint, text: str, layer: int) -> Answer:
-    """Outputs of the heads side by side, times W_O, and what each head adds."""
+def show_joining(model: Checkpoint, text: str, layer: int, head: int) -> Answer:
+    """Outputs of the heads side by side, times W_O, of which the rows of one head are shown, and what each adds."""
+    require_part(model.model.config, "head", head)
     found = join_heads(model, text, layer)
     heads, _, width = found.head_outputs.shape
     names = tuple(found.text.token_texts[:SHOWN_TOKENS])
@@ -88,7 +90,7 @@ def show_joining(model: Checkpoint, text: str, layer: int) -> Answer:
         row(
             HeatMapPicture(
                 title=f"{heads} heads side by side: {heads} × {width} channels",
-                values=found.concatenated[:SHOWN_TOKENS, :SHOWN_ROWS],
+                values=found.concatenated[:SHOWN_TOKENS],
                 rows=names,
                 column_axis="channel",
                 column_groups=width,
@@ -97,12 +99,11 @@ def show_joining(model: Checkpoint, text: str, layer: int) -> Answer:
         row(
             HeatMapPicture(
                 before="×",
-                title="W_O: a band of rows for each head",
-                values=found.projection[:SHOWN_ROWS, :SHOWN_CHANNELS],
-                note=_first_of(found.projection),
-                row_axis="channel of a head",
+                title=f"W_O: the {counted(width, 'row')} of head {head}",
+                values=found.projection[head * width : (head + 1) * width, :SHOWN_CHANNELS],
+                note=_shown_columns(found.projection),
+                row_axis="channel of the head",
                 column_axis="channel of the model",
-                row_groups=width,
             )
         ),
         row(
@@ -135,11 +136,9 @@ def show_joining(model: Checkpoint, text: str, layer: int) -> Answer:
     )
 
 
-def _first_of(projection: Tensor) -> str:
-    rows, channels = projection.shape
-    if rows <= SHOWN_ROWS and channels <= SHOWN_CHANNELS:
-        return ""
-    return f"The first {min(rows, SHOWN_ROWS)} × {min(channels, SHOWN_CHANNELS)} of {rows} × {channels} numbers."
+def _shown_columns(projection: Tensor) -> str:
+    channels = projection.shape[1]
+    return f"The first {SHOWN_CHANNELS} of {channels} channels." if channels > SHOWN_CHANNELS else ""
 
 
 def compare_costs(d_model: int, heads: int, length: int) -> Answer:
@@ -297,11 +296,12 @@ JOINING = Screen(
         "model": ModelControl(default="stories-causal"),
         "text": TextControl(title="Text", default="The cat sat on the mat."),
         "layer": replace(LAYER, default="1"),
+        "head": HEAD,
     },
     compute=show_joining,
     formulas=(r"\mathrm{Concat}(z_1, \dots, z_h)\,W^O = \sum_{n=1}^{h} z_n W^O_n",),
     code=(merge_heads, Attention.forward, join_heads),
-    explore=link("model", "text", "layer"),
+    explore=link("model", "text", "layer", "head"),
 )
 COSTS = Screen(
     title="More heads at no more cost?",

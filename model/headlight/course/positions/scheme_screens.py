@@ -213,9 +213,6 @@ def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) 
     )
     distances = torch.arange(-longest, longest + 1 if direction == "both" else 1)
     numbers = relative.bucket(distances)
-    rows = [
-        (int(number), _range(distances[numbers == number].tolist())) for number in torch.unique(numbers, sorted=True)
-    ]
     return (
         row(
             LinesPicture(
@@ -232,18 +229,16 @@ def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) 
             ),
         ),
         row(
-            TablePicture(
-                title=f"{len(rows)} buckets in use: each head learns one number for each",
-                columns=("bucket", "key position − query position"),
-                rows=tuple(rows),
+            HeatMapPicture(
+                title=f"A ruler of distances: {len(torch.unique(numbers))} buckets, for each a head learns one number",
+                values=numbers[None],
+                rows=("bucket",),
+                columns=tuple(str(distance).replace("-", "−") for distance in distances.tolist()),
+                column_axis="key position − query position",
+                colours="positive",
             )
         ),
     )
-
-
-def _range(distances: list[int]) -> str:
-    first, last = min(distances, key=abs), max(distances, key=abs)
-    return (f"{first}" if first == last else f"{first} to {last}").replace("-", "−")
 
 
 def _trained_with_buckets(buckets: int, max_distance: int, direction: str, longest: int) -> StateFields:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,13 +15,16 @@ from headlight.analysis.walkthrough.attention import (
     paths_to_keep,
 )
 from headlight.analysis.walkthrough.steps import WalkthroughStep
+from headlight.config_groups import ExpertsConfig
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.nn.experts import MixtureOfExperts
+from headlight.nn.layers import MLP, GatedMLP
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from tests.model import reference, toys
 from tests.model.toys import traced
 
 TEXT = "the cat sat on the mat"
-ALL = ("input", "project", "multiply", "sum", "scale", "mask", "weights", "weighted-sum", "output")
+ALL = ("input", "project", "multiply", "sum", "scale", "mask", "weights", "weighted-sum", "output", "feed-forward")
 
 
 def step_named(found: tuple[WalkthroughStep, ...], name: str) -> WalkthroughStep:
@@ -49,7 +53,19 @@ def assert_steps_follow(
     shared = trace[f"{attention}.weights"].shape[0] // trace[f"{attention}.v"].shape[0]
     together = trace[f"{attention}.weights"][head, query] @ trace[f"{attention}.v"][head // shared]
     assert mixed == pytest.approx(together, abs=1e-5)
+    assert_network_follows(model, attention, query, found)
     return found
+
+
+def assert_network_follows(model: Transformer, attention: str, query: int, found: tuple[WalkthroughStep, ...]) -> None:
+    """The last step is the layer's feed-forward at the query, run again on what the step shows as going in."""
+    stack, layer, _ = attention.split(".")
+    network = model.stack(stack).blocks[int(layer)].feed_forward
+    assert isinstance(network, (MLP, GatedMLP, MixtureOfExperts))
+    reads, _, adds = (torch.tensor(value.array) for value in step_named(found, "feed-forward").values)
+    with torch.inference_mode():
+        again = network(reads[None, None], lambda name, value: value)[0, 0]
+    assert adds.numpy() == pytest.approx(again.numpy(), abs=1e-5)
 
 
 @pytest.mark.parametrize("attention_function", ATTENTION_FUNCTIONS)
@@ -95,6 +111,22 @@ def test_the_steps_follow_for_every_architecture_option(choices: dict[str, Any],
     assert any(step.name == "soft-cap" for step in found) == (choices["score_soft_cap"] > 0)
     same = choices["norm_placement"] in ("post", "post-sublayer")
     assert step_named(found, "input").formula.endswith("h_{i}" if same else "Norm(h_{i})")
+
+
+@pytest.mark.parametrize(
+    ("choices", "formula"),
+    [
+        ({"feed_forward": "gelu", "bias": True}, "GELU(x_{i} W_{1} + b_{1}),   f_{i} = n_{i} W_{2} + b_{2}"),
+        ({"feed_forward": "swiglu"}, "SwiGLU(x_{i} W_{gate}, x_{i} W_{up})"),
+        ({"feed_forward": "swiglu", "experts": ExpertsConfig(count=4)}, "r_{ie} expert_{e}"),
+    ],
+)
+def test_the_network_of_the_layer_is_a_step(choices: dict[str, Any], formula: str) -> None:
+    model = toys.decoder(**choices)
+    found = assert_steps_follow(model, traced(model), "decoder.1.self", 0, 3, 2)
+    assert formula in step_named(found, "feed-forward").formula
+    without = toys.decoder(feed_forward="none")
+    assert attention_walkthrough(without, traced(without), "decoder.1.self", 0, 3, 2)[-1].name == "output"
 
 
 def test_without_norms_a_head_reads_the_stream_as_it_is() -> None:

@@ -2,7 +2,7 @@
 
 import { fillSelect, setValue } from "../../../ui/frontend/charts/charts.js";
 import { createElement } from "../../../ui/frontend/dom/dom.js";
-import { lastPart } from "../inputs.js";
+import { isInvalid, lastPart } from "../inputs.js";
 import { createTitle, MatrixTable, resizedAxes, resizedTogether } from "./matrix_table.js";
 import { createRecording } from "./recording.js";
 
@@ -127,6 +127,7 @@ function createNumber(control, change, most) {
       slider.max = String(most() ?? control.high);
       setValue(slider, text);
       setValue(field, text);
+      field.setAttribute("aria-invalid", String(isInvalid(text, control)));
     },
   };
 }

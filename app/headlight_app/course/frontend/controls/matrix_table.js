@@ -3,6 +3,7 @@
 import { activeElement, createElement, createHeading } from "../../../ui/frontend/dom/dom.js";
 import { GRID_STEPS } from "../../../ui/frontend/dom/keyboard.js";
 import { titleNodes } from "../formula.js";
+import { isInvalid } from "../inputs.js";
 
 /** @import { Inputs } from "../inputs.js" */
 /** @import { Axis, MatrixControl } from "../contract.js" */
@@ -45,6 +46,7 @@ export class MatrixTable {
       const field = fields[index];
       if (field.value !== value) field.value = value;
       if (this.#control.switches) field.checked = value === "1";
+      else field.setAttribute("aria-invalid", String(isInvalid(value)));
     });
   }
 

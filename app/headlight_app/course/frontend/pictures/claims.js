@@ -1,4 +1,4 @@
-// Claims one below the other: what is said, what is right, and the screens that show it.
+// Claims one below the other: what is said, and on a click what is right, and the screens that show it.
 
 import { createElement } from "../../../ui/frontend/dom/dom.js";
 
@@ -11,9 +11,11 @@ export function createClaims({ claims }, linkTo) {
   list.append(
     ...claims.map(({ said, right, links }) => {
       const item = createElement("li");
+      const card = createElement("details");
       const ways = createElement("p", "ways");
       ways.append(...links.map(linkTo));
-      item.append(createElement("p", "said", `“${said}”`), createElement("p", "", right), ways);
+      card.append(createElement("summary", "", `“${said}”`), createElement("p", "", right), ways);
+      item.append(card);
       return item;
     }),
   );

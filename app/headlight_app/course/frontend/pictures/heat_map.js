@@ -20,6 +20,7 @@ const [LARGE, SMALL] = [
 const [LARGEST_CELL, LINE, SIZE] = [18, 14, 11]; // pixels, of a line of words and of its letters
 const LONGEST_NAME = 84; // pixels
 const LEAST_LINED = 12; // pixels of a cell that has lines around it
+const MOST_UPRIGHT = 1.5; // a cell's height in widths
 const MARGIN = 2; // at the right of the cells
 const NO_NUMBER = "#808080";
 
@@ -64,7 +65,9 @@ function layoutCells({ values, rows, columns, row_axis, column_axis, is_small },
   const side = (/** @type {number} */ room, /** @type {number} */ count) =>
     Math.min(LARGEST_CELL, Math.max(1, room / Math.max(count, 1)));
   const whole = Math.min(widest, room); // were it made smaller afterwards, its labels would be, too
-  const [width, height] = [side(whole - left - MARGIN, across), side((tallest * whole) / widest, down)];
+  const width = side(whole - left - MARGIN, across);
+  const tall = side((tallest * whole) / widest, down);
+  const height = rows.length ? tall : Math.min(tall, MOST_UPRIGHT * width); // rows without names need no room for them
   const isTurned = columns.some(isWord) && width >= LINE - 2 && longest[1] + 6 > width;
   const top = isTurned ? Math.min(longest[1], LONGEST_NAME) + 4 : names[1].length || row_axis ? LINE : 0;
   const y = (column_axis ? LINE : 0) + top + 4;

@@ -19,11 +19,9 @@ export function createMovingPoints({ labels, frames, names, groups, group_titles
   const colour = (/** @type {number} */ index) => HEAD_COLOURS[(groups[index] ?? index) % 8];
   const points = labels.map((label, index) => {
     const trail = svg("path", { fill: "none", stroke: colour(index), "stroke-width": 1.5, opacity: 0.35 });
-    const point = svg("g", {}, [
-      svg("circle", { r: 4.5, fill: colour(index) }),
-      svg("text", { x: 8, y: 4, class: "name" }, [label]),
-    ]);
-    return { trail, point, path: coordinates.map((frame) => place(...frame[index])) };
+    const name = svg("text", { x: 8, y: 4, class: "name" }, [label]);
+    const point = svg("g", {}, [svg("circle", { r: 4.5, fill: colour(index) }), name]);
+    return { trail, point, name, path: coordinates.map((frame) => place(...frame[index])) };
   });
   sheet.append(...points.map(({ trail }) => trail), ...points.map(({ point }) => point));
 
@@ -31,7 +29,8 @@ export function createMovingPoints({ labels, frames, names, groups, group_titles
   const show = (frame) => {
     slider.value = String(frame);
     caption.textContent = names[frame];
-    for (const { trail, point, path } of points) {
+    const together = namesTogether(labels, coordinates[frame]);
+    points.forEach(({ trail, point, name, path }, index) => {
       const [left, top] = path[frame];
       trail.setAttribute(
         "d",
@@ -41,7 +40,8 @@ export function createMovingPoints({ labels, frames, names, groups, group_titles
           .join(""),
       );
       point.setAttribute("transform", `translate(${left} ${top})`);
-    }
+      name.textContent = together[index];
+    });
   };
   const slider = createElement("input");
   Object.assign(slider, { type: "range", min: "0", max: String(frames.length - 1), step: "1" });
@@ -65,8 +65,19 @@ export function createMovingPoints({ labels, frames, names, groups, group_titles
   controls.append(play, slider, caption);
   const box = createElement("div", "chart plane large");
   box.append(controls, sheet, createLegend(group_titles));
-  show(frames.length - 1);
+  show(0);
   return box;
+}
+
+/**
+ * What stands beside each point: points in one place have their names beside the first of them.
+ * @param {string[]} labels @param {[number, number][]} points
+ */
+export function namesTogether(labels, points) {
+  const places = points.map((point) => point.map((number) => number.toFixed(3)).join());
+  return places.map((place, index) =>
+    places.indexOf(place) === index ? labels.filter((_, other) => places[other] === place).join(", ") : "",
+  );
 }
 
 /** Shows one frame after another, from the first if the last one is there. */

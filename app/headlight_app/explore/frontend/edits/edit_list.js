@@ -23,6 +23,15 @@ export function listenToEdits(page) {
     open.panel = !open.panel;
     drawEdits(page);
   };
+  /** @param {KeyboardEvent} event */
+  const close = (event) => {
+    if (event.key !== "Escape" || !open.panel) return;
+    event.stopPropagation();
+    open.panel = false;
+    drawEdits(page);
+    changes.focus();
+  };
+  changes.onkeydown = edits.onkeydown = close;
   undo.onclick = () => undoEdit(page);
   redo.onclick = () => redoEdit(page);
   find(edits, ".as-text").onclick = () => {

@@ -16,7 +16,7 @@ import { shownSide } from "./shown_run.js";
 /** @import { ShownDrawing, ShownView } from "../../../ui/frontend/export/types.js" */
 /** @import { ExplorePage, FileRoute, Routes } from "../types.js" */
 
-const WORKSHEET_WIDTH = 85; // millimetres of its picture
+const WORKSHEET_SIZE = { width: 85 }; // millimetres of its picture
 const ANSWER = "the answer to the task";
 const PICTURE = "this picture";
 const MAP = "the map of the chosen heads";
@@ -98,7 +98,7 @@ function shownRequest(page) {
 /** A page for a class, to be changed and printed; its questions speak of rows and columns. @param {ExplorePage} page @param {PageExport} exported */
 async function saveWorksheet(page, exported) {
   const { menu, share } = exported;
-  const options = { width: WORKSHEET_WIDTH, title: menu.figureOptions.title, foot: false };
+  const options = { size: WORKSHEET_SIZE, title: menu.figureOptions.title, foot: false };
   const drawing = await headsDrawing(page, "heatmap");
   const { figure, metadata } = await exported.figure({ sides: [shownSide(page)] }, drawing, options);
   const { link, notes } = await share.link();

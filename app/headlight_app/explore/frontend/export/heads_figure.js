@@ -14,6 +14,7 @@ import {
   beginSheet,
   MARGIN,
 } from "../../../ui/frontend/charts/shapes.js";
+import { inlineText } from "../../../ui/frontend/dom/dom.js";
 import { formatBrief } from "../../../ui/frontend/heads/readout.js";
 import { attentionLines, lineHeads } from "../../../ui/frontend/plots/attention_lines.js";
 import { formatCellNumber } from "../../../ui/frontend/plots/number_table.js";
@@ -30,6 +31,7 @@ import { magnitude, matrixCodes, SHOWN, stateAt, valueAt } from "../../../ui/fro
 const MOST_CELLS = 1_024; // of a table
 const STRONGEST = 0.7; // of a colour beneath a number
 const PLANE = 0.7; // height of the plane, in its width
+const NARROWEST_PLANE = 340; // pixels before it is scaled: its words stand beside each other
 
 /**
  * What a figure of heads shows: their matrix, what they are called, the rows that stand out from the rest (none: all do
@@ -113,7 +115,7 @@ function addAttentionLines(figure, { matrix, heads, locked }, box) {
 /** @type {AddPicture} */
 function addText(figure, { page, matrix }, box) {
   const { rows, sums, shares } = textShades(page, matrix);
-  const asked = rows.map((row) => `“${matrix.rows.labels[row].trim()}”`).join(", ");
+  const asked = rows.map((row) => `“${inlineText(matrix.rows.labels[row])}”`).join(", ");
   const chips = matrix.columns.labels.map((text, column) => {
     const colour = matrix.signed && sums[column] < 0 ? NEGATIVE_COLOUR : PRINT_COLOURS.beam;
     const fill = hexColour(tint(colour, STRONGEST * shares[column]));
@@ -148,7 +150,7 @@ function addNumbers(figure, { matrix }, box) {
 /** @type {AddPicture} */
 function addPlanePicture(figure, { page, matrix, plane }, box) {
   if (!plane) return box.y;
-  const width = (box.width / LABEL_SIZE) * PRINT_SHEET.size;
+  const width = Math.max((box.width / LABEL_SIZE) * PRINT_SHEET.size, NARROWEST_PLANE);
   const sheet = { ...beginSheet(width, "", PRINT_SHEET), height: width * PLANE };
   addPlane(sheet, page, plane, matrix);
   return addDrawing(figure, sheet, box);

@@ -64,10 +64,12 @@ export function createOverview(heads, columns, { width, title }) {
   const rows = ["embedding", ...Array.from({ length: heads.layers }, (_, layer) => `layer ${layer}`)].map(
     (label, row) => ({
       label,
-      cells: columns.map(({ embedding, layers }) => ({ lines: [row ? layers[row - 1] : embedding] })),
+      cells: columns.map(({ embedding, layers }) =>
+        row || embedding ? { lines: [row ? layers[row - 1] : embedding] } : undefined,
+      ),
     }),
   );
-  const table = { columns: columns.map(({ title }) => title.replace("-\n", "").replace("\n", " ")), rows };
+  const table = { columns: columns.map(({ title }) => title), rows };
   return { figure, y: addTable(figure, table, { x: MARGIN, y: end + 1, width: figure.width - 2 * MARGIN }) };
 }
 

@@ -1,14 +1,16 @@
 // What a change did to the prediction, for those who hear the page.
 
+import { announce } from "../../../ui/frontend/dom/announce.js";
 import { formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
-import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { countChanges } from "../edits/edit_history.js";
 
 /** @import { Prediction } from "../../../ui/frontend/types.js" */
 /** @import { ExplorePage } from "../types.js" */
 
-const memory = remembered((/** @type {ExplorePage} */ _) => ({ changes: "" }));
+/** What an answer stands for. @typedef {{ model: string, masked: string, text: string, notes: readonly string[] }} Known */
+
+const memory = remembered((/** @type {ExplorePage} */ _) => ({ known: /** @type {Known | null} */ (null) }));
 
 /** The likeliest answer with its share, and what that was before. @param {Prediction} prediction @param {boolean} changed */
 export function announcedPrediction({ title, candidates }, changed) {
@@ -17,14 +19,30 @@ export function announcedPrediction({ title, candidates }, changed) {
   return `${title}: ${inlineText(likeliest.text)} ${formatPercent(likeliest.after)}${before}`;
 }
 
-/** Says it after each change of the model; while somebody types, the page is silent. @param {ExplorePage} page */
+/**
+ * What is said of an answer: the prediction and new warnings after a change of the model or its mask; nothing while
+ * somebody types.
+ * @param {Known | null} known @param {Known} now @param {Prediction | undefined} prediction @param {boolean} changed
+ */
+export function announcedChange(known, now, prediction, changed) {
+  const isMasked = known?.text === now.text && known.masked !== now.masked; // else the tokens went with their text
+  if (!known || (known.model === now.model && !isMasked)) return "";
+  const predicted = prediction?.candidates.length ? [announcedPrediction(prediction, changed)] : [];
+  const fresh = now.notes.filter((note) => !known.notes.includes(note));
+  return [...predicted, ...fresh].join(". ");
+}
+
+/** Says it once the answer is drawn. @param {ExplorePage} page */
 export function announcePrediction(page) {
   const { choice, answer } = page.state;
-  const changes = JSON.stringify([choice.edits, choice.variant]);
-  const { changes: known } = memory(page);
-  memory(page).changes = changes;
-  const [prediction] = answer.predictions;
-  if (!known || known === changes || !prediction?.candidates.length) return;
-  const words = announcedPrediction(prediction, countChanges(choice) > 0);
-  findByTestId(page.view.elements.board, "announced").textContent = words;
+  const { text, source, masked_positions } = answer.question;
+  const now = {
+    model: JSON.stringify([choice.edits, choice.variant]),
+    masked: JSON.stringify(masked_positions),
+    text: JSON.stringify([text, source]),
+    notes: answer.notes,
+  };
+  const words = announcedChange(memory(page).known, now, answer.predictions[0], countChanges(choice) > 0);
+  memory(page).known = now;
+  if (words) announce(page.view.elements.root, words);
 }

@@ -11,6 +11,7 @@ import { namedAxis, openStep, walkthroughMemory } from "./walkthrough.js";
 /** @typedef {StepValue & { axis: string }} StepRow a value with an axis */
 
 const [LOW, TALL] = [54, 124]; // pixels; tall are bars with labels
+const UNITS = /** @type {Record<string, string>} */ ({ d_ff: "neuron", expert: "expert" });
 const MAX_RATIO = 20; // of the longest bars of two vectors on one scale: shorter ones could not be seen
 
 /**
@@ -121,7 +122,7 @@ function describeValues(page, rows, shared) {
     return [`${scale}. Point at a bar to read it.`];
   }
   const token = namedAxis(page, axis)?.tokens[marked];
-  const place = token ? quotedToken(token) : [`channel ${marked}`];
+  const place = token ? quotedToken(token) : [`${UNITS[axis ?? ""] ?? "channel"} ${marked}`];
   const words = rows
     .filter((row) => row.axis === axis)
     .flatMap(({ symbol, numbers }) => [" · ", ...formulaNodes(symbol), ` ${formatNumber(numbers[marked])}`]);

@@ -109,6 +109,7 @@ function findElements(panel) {
     shapes: named("stair-shapes"),
     code: named("stair-code"),
     numbers: named("stair-numbers"),
-    keys: findByTestId(panel, "steps-keys", HTMLCanvasElement),
+    outcome: findByTestId(panel, "steps-outcome", HTMLCanvasElement),
+    outcomeTitle: named("steps-outcome-title"),
   };
 }

@@ -1,5 +1,5 @@
 // The tab "Step by step": one head, one query, one key, from the residual stream to what the head writes back to it;
-// then the prediction at the query, from the last layer to the probabilities.
+// then the network of its layer, and the prediction at the query, from the last layer to the probabilities.
 
 import { fillSelect, tokenOptions } from "../../../ui/frontend/charts/charts.js";
 import { formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
@@ -12,7 +12,7 @@ import {
   queryPosition,
   queryTokens,
 } from "../../../ui/frontend/state/token_selection.js";
-import { drawKeyWeights } from "./key_weights.js";
+import { drawOutcome } from "./outcome.js";
 import { drawStep } from "./step.js";
 import { drawStepList } from "./step_list.js";
 import { openStep, shownWalkthrough, splitValues, walkthroughMemory } from "./walkthrough.js";
@@ -47,7 +47,7 @@ function drawWalkthrough(page) {
   markTokens(page, { side: group.queries, position: found.meta.query }, { side: group.keys, position: key });
   drawStepList(page);
   drawStep(page);
-  drawKeyWeights(page, (previewed) => previewKey(page, previewed));
+  drawOutcome(page, (previewed) => previewKey(page, previewed));
 }
 
 /** Whether the open step is of the prediction, and of no head. @param {ExplorePage} page */

@@ -7,13 +7,13 @@ import { addWords, PRINT_COLOURS, textWidth } from "./figure_text.js";
 /** @import { Box, Figure } from "../export/types.js" */
 /** @typedef {{ lines: string[], fill?: number[], bold?: boolean }} PrintedCell lines below each other; red, green, blue of the ground */
 /** @typedef {{ label: string, cells: (PrintedCell | undefined)[] }} PrintedRow */
-/** @typedef {{ columns: string[], rows: PrintedRow[] }} PrintedTable */
+/** @typedef {{ columns: string[], rows: PrintedRow[] }} PrintedTable a column's name may have several lines */
 /** @typedef {{ size: number, label: number, widths: number[], height: number }} TableSizes of words, of names beside, of columns, of a row */
 
 const LINE = 1.3; // of the size of words
 const PADDING = 0.7; // of that size, on both sides of a cell's words together
 const MOST_CELL = 9; // of that size
-const NARROWEST = 0.8; // of the width that a column needs
+const [NARROWEST, WIDEST] = [0.8, 1.6]; // of the width that a column needs
 const MOST_LABEL = 0.3; // of the width
 const SMALL = 0.8; // of the size: the second line of a cell
 
@@ -32,7 +32,9 @@ export function addTable(figure, { columns, rows }, box) {
       x += sizes.widths[end];
     }
     const part = rows.map(({ label, cells }) => ({ label, cells: cells.slice(first, end) }));
-    y = addBlock(figure, { columns: columns.slice(first, end), rows: part }, sizes, places, { ...box, y });
+    const isWhole = end - first === columns.length;
+    const shown = part.filter(({ cells }) => isWhole || cells.some(Boolean)); // a mask leaves rows of a part empty
+    y = addBlock(figure, { columns: columns.slice(first, end), rows: shown }, sizes, places, { ...box, y });
   }
   return y - sizes.size;
 }
@@ -44,14 +46,31 @@ function sizesOf({ look: { size } }, { columns, rows }, box) {
   const cells = rows.flatMap((row) => row.cells);
   const lines = Math.max(...cells.map((cell) => cell?.lines.length ?? 0), 1);
   const widths = columns.map((name, column) => {
-    const words = [name, ...rows.flatMap((row) => row.cells[column]?.lines ?? [])];
+    const words = [...name.split("\n"), ...rows.flatMap((row) => row.cells[column]?.lines ?? [])];
     const needed = Math.max(...words.map((line) => textWidth(inlineText(line), size)), 1.5 * size) + PADDING * size;
     return Math.min(needed, MOST_CELL * size, box.width - label);
   });
-  // A table that is only a little too wide has narrower columns in place of a second part.
-  const share = (box.width - label) / widths.reduce((sum, width) => sum + width, 0);
-  if (share < 1 && share >= NARROWEST) for (const column of widths.keys()) widths[column] *= share;
-  return { size, label, widths, height: (1 + (lines - 1) * SMALL) * size * LINE + 0.2 * size };
+  return {
+    size,
+    label,
+    widths: fitted(widths, box.width - label),
+    height: (1 + (lines - 1) * SMALL) * size * LINE + 0.2 * size,
+  };
+}
+
+/**
+ * A narrow table has wider columns, and in one that is a little too wide the widest are narrower, in place of a second
+ * part.
+ * @param {number[]} widths @param {number} room
+ */
+function fitted(widths, room) {
+  const sum = (/** @type {number} */ most) => widths.reduce((total, width) => total + Math.min(width, most), 0);
+  const share = room / sum(Infinity);
+  if (share >= 1) return widths.map((width) => width * Math.min(share, WIDEST));
+  if (share < NARROWEST) return widths;
+  let most = Math.max(...widths);
+  while (sum(most) > room) most *= 0.97;
+  return widths.map((width) => Math.min(width, most));
 }
 
 /**
@@ -59,11 +78,14 @@ function sizesOf({ look: { size } }, { columns, rows }, box) {
  * @param {{ x: number, width: number }[]} places of its columns @param {Box} box
  */
 function addBlock(figure, { columns, rows }, { size, label: beside, height }, places, box) {
-  const top = box.y + size * LINE;
-  columns.forEach((name, column) => {
+  const names = columns.map((name) => name.split("\n"));
+  const top = box.y + size * LINE * Math.max(...names.map((lines) => lines.length));
+  names.forEach((lines, column) => {
     const { x, width } = places[column];
     const middle = { anchor: /** @type {const} */ ("middle"), room: width - 0.2 * size, fill: PRINT_COLOURS.quiet };
-    addWords(figure, inlineText(name), x + width / 2, top - 0.35 * size, middle);
+    lines.toReversed().forEach((words, up) => {
+      addWords(figure, inlineText(words), x + width / 2, top - (0.35 + up * LINE) * size, middle);
+    });
   });
   rows.forEach(({ label, cells }, row) => {
     const y = top + row * height;

@@ -7,10 +7,12 @@ import { addNames, longestName, nameSteps } from "./heatmap.js";
 
 /** @import { Box, Figure, Look, Shape } from "../export/types.js" */
 /** @typedef {{ down: string, across: string }} Axes what rows and columns are */
+/** @typedef {{ x: number, y: number }} Point */
 
 export const GAP = 5; // between two panels
 export const MARGIN = 2;
 const SCALE = 10.4; // of a scale, in the size of its words
+const LARGE_NAMES = 16; // columns; the names of fewer are larger in a wide figure
 const MIN_VECTOR_CELL = 1.3; // millimetres a side, from which on cells are drawn one by one
 
 /**
@@ -62,11 +64,16 @@ export function titled(figure, title, draw) {
  */
 export function addDrawing(figure, { width, height, shapes }, box) {
   const scale = Math.min(LABEL_SIZE / SCREEN_LOOK.size, box.width / width);
-  figure.shapes.push(...shapes.map((shape) => scaledShape(shape, scale, box)));
+  addScaled(figure, { shapes }, scale, box);
   return box.y + height * scale;
 }
 
-/** @param {Shape} shape @param {number} scale @param {Box} box where its origin lies @returns {Shape} */
+/** @param {Figure} figure @param {Pick<Figure, "shapes">} drawing @param {number} scale @param {Point} corner where its origin lies */
+export function addScaled(figure, { shapes }, scale, corner) {
+  figure.shapes.push(...shapes.map((shape) => scaledShape(shape, scale, corner)));
+}
+
+/** @param {Shape} shape @param {number} scale @param {Point} corner @returns {Shape} */
 function scaledShape(shape, scale, { x, y }) {
   if ("points" in shape) {
     const points = shape.points.map((value, place) => value * scale + (place % 2 ? y : x));
@@ -98,12 +105,13 @@ export function cellGap(cell) {
  */
 export function addHeatmap(figure, { rows, columns, axes, codes, signed = false, palette }, box) {
   const names = [rows, columns].map((tokens) => tokens.map(inlineText));
-  const left = Math.min(longestName(names[0], LABEL_SIZE) + 1.2, box.width * 0.3);
-  const top = Math.min(longestName(names[1], LABEL_SIZE) + 1.2, 22);
+  const most = (columns.length < LARGE_NAMES ? 1 + box.width / 450 : 1) * LABEL_SIZE;
+  const left = Math.min(longestName(names[0], most) + 1.2, box.width * 0.36);
+  const top = Math.min(longestName(names[1], most) + 1.2, 24);
   const largest = Math.max(7, box.width / 10); // a few tokens fill most of a wide figure
   const cell = Math.min((box.width - left) / columns.length, largest, 160 / rows.length);
   const counted = { rows: rows.length, columns: columns.length };
-  const size = Math.min(LABEL_SIZE, Math.max(cell * 0.9, 1.6));
+  const size = Math.min(most, Math.max(cell * 0.9, 1.6));
   const steps = nameSteps({ width: cell, height: cell, size }, names[1]);
   const titles = wrapText(axisTitles(axes, steps), LABEL_SIZE, box.width);
   const corner = { x: box.x + left, y: addLines(figure, titles, box.x, box.y, { fill: PRINT_COLOURS.quiet }) + top };
@@ -119,7 +127,7 @@ export function addHeatmap(figure, { rows, columns, axes, codes, signed = false,
 /** The names of rows and columns, and how many of them are labelled. @param {Axes} axes @param {number[]} steps */
 function axisTitles({ down, across }, steps) {
   const [rows, columns] = steps.map((step) => (step > 1 ? `, one in ${step} named` : ""));
-  return `down: ${down}${rows} · across: ${across}${columns}`;
+  return `down: ${down}${rows === columns ? "" : rows} · across: ${across}${columns}`;
 }
 
 /**

@@ -209,6 +209,14 @@ export function onHover(element, read, left = () => {}) {
   };
 }
 
+/**
+ * A button that does nothing for now and keeps the focus of the keyboard: what it calls has to see that itself.
+ * @param {HTMLElement} button @param {boolean} available
+ */
+export function setAvailable(button, available) {
+  button.ariaDisabled = String(!available);
+}
+
 /** @param {HTMLCanvasElement} canvas */
 export function context2d(canvas) {
   return /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));

@@ -2,10 +2,12 @@
 
 import { find, findByTestId } from "../dom/elements.js";
 import { failureText } from "../server.js";
+import { FIGURE_SIZES } from "./figure_size.js";
 
+/** @import { FigureSize } from "./figure_size.js" */
 /** @typedef {"svg" | "png" | "pdf"} FigureForm */
 /** @typedef {"csv" | "json" | "npz"} NumberForm */
-/** @typedef {{ width: number, title: string, foot: boolean }} FigureOptions millimetres; whether the origin is drawn below */
+/** @typedef {{ size: FigureSize, title: string, foot: boolean }} FigureOptions `foot`: whether the origin is drawn below */
 /** @typedef {() => void | Promise<void>} Take */
 
 export const FIGURE_FORMS = /** @type {const} */ (["svg", "png", "pdf"]);
@@ -31,7 +33,7 @@ export class ExportMenu {
       menu: findByTestId(place, "export-menu"),
       status: findByTestId(place, "export-status"),
       copied: findByTestId(place, "export-copied", HTMLTextAreaElement),
-      width: findByTestId(place, "figure-width", HTMLSelectElement),
+      size: findByTestId(place, "figure-size", HTMLSelectElement),
       title: findByTestId(place, "figure-title", HTMLInputElement),
       foot: findByTestId(place, "figure-foot", HTMLInputElement),
     };
@@ -53,8 +55,8 @@ export class ExportMenu {
 
   /** @returns {FigureOptions} */
   get figureOptions() {
-    const { width, title, foot } = this.#elements;
-    return { width: Number(width.value), title: title.value.trim(), foot: foot.checked };
+    const { size, title, foot } = this.#elements;
+    return { size: FIGURE_SIZES[size.value], title: title.value.trim(), foot: foot.checked };
   }
 
   /** The actions of buttons, by name. @param {Record<string, Take>} actions */

@@ -1,15 +1,15 @@
 // The menu Export of a page: figures and numbers, each with its origin, and what is handed on of the page.
 
-import { addFoot } from "../charts/figure_text.js";
 import { saveBlob } from "../dom/clipboard.js";
 import { findByTestId } from "../dom/elements.js";
 import { askRoute, fetchFile } from "../server.js";
 import { editsInWords } from "../state/provenance.js";
 import { saveFigure, toBase64 } from "./figure_files.js";
+import { layOutFigure } from "./figure_size.js";
 import { ExportMenu, FIGURE_FORMS, NUMBER_FORMS } from "./menu.js";
 import { describeSide, Share } from "./share.js";
 
-/** @import { FigureForm, NumberForm } from "./menu.js" */
+/** @import { FigureForm, FigureOptions, NumberForm } from "./menu.js" */
 /** @import { Shared } from "./share.js" */
 /** @import { Metadata, ShownFigure, ShownView, Table } from "./types.js" */
 
@@ -72,8 +72,7 @@ export class PageExport {
     const chosen = view.charts[this.#chart.value] ?? Object.values(view.charts)[0];
     if (!chosen) throw new Error("This page shows nothing now that could be drawn.");
     const drawing = await chosen();
-    const { width, title, foot } = this.menu.figureOptions;
-    const { figure, metadata } = await this.figure(view, drawing, { width, title, foot });
+    const { figure, metadata } = await this.figure(view, drawing, this.menu.figureOptions);
     const writePdf = (/** @type {Parameters<Parameters<typeof saveFigure>[4]>[0]} */ request) =>
       fetchFile(this.#api, "export_pdf", request);
     this.menu.say(await saveFigure(figure, metadata, drawing.name, form, writePdf));
@@ -82,13 +81,11 @@ export class PageExport {
   /**
    * A drawing as a figure, and what it says of itself.
    * @param {Pick<ShownView, "sides">} view @param {ShownFigure} drawing
-   * @param {{ width: number, title: string, foot: boolean }} options `foot`: whether its origin is drawn below
+   * @param {FigureOptions} options
    */
-  async figure(view, drawing, { width, title, foot }) {
+  async figure(view, drawing, { size, title, foot }) {
     const { metadata, address } = await this.#origin(view, drawing);
-    const { figure, y } = drawing.draw(width, title);
-    addFoot(figure, [drawing.shown], foot ? [metadata.line, address] : [], y);
-    return { figure, metadata };
+    return { figure: layOutFigure(drawing, title, foot ? [metadata.line, address] : [], size), metadata };
   }
 
   /** @param {NumberForm} format */

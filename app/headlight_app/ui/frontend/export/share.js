@@ -61,7 +61,8 @@ export class Share {
   /** The address for a figure: all of it for its file, and for its foot as much as can be typed. */
   async address() {
     const { link } = await this.link();
-    return { link, drawn: link.length <= LONGEST_DRAWN ? link : "" };
+    const drawn = decodeURI(link.replaceAll("%25", "%2525")); // letters of any script, not their bytes
+    return { link, drawn: drawn.length <= LONGEST_DRAWN ? drawn : "" };
   }
 
   async #copyLink() {

@@ -100,6 +100,8 @@ export interface ShownFigure {
   /** Of its file. */
   name: string;
   shown: string;
+  /** The same where less of it is to be drawn than its file says. */
+  brief?: string;
   /** The runs that it is from, where those are not the page's own. */
   sides?: ShownSide[];
   /** The figure without what stands at its foot, and where that would begin. */

@@ -106,7 +106,8 @@ function addAxes(figure, shares, { x0, y0 }) {
     opacity: 1,
     dashed: false,
   };
-  figure.shapes.push({ ...axis, points: [0, y0, width, y0] }, { ...axis, points: [x0, 0, x0, height] });
+  const bottom = height - 1.6 * look.size; // above the words
+  figure.shapes.push({ ...axis, points: [0, y0, width, y0] }, { ...axis, points: [x0, 0, x0, bottom] });
   const words = `across ${formatPercent(shares[0])}, up ${formatPercent(shares[1])} of the variance`;
   const below = { size: NAME_SIZE * look.size, fill: look.quiet, room: width };
   addWords(figure, words, 4, height - 4, { ...below, anchor: "start" });
@@ -159,20 +160,28 @@ function addPoint({ shapes, look }, { side, x, y }, hot) {
 function addPointNames(figure, page, { all }) {
   const { ink, quiet } = figure.look;
   const size = NAME_SIZE * figure.look.size;
-  /** @type {number[][]} */
-  const taken = [];
+  const taken = all.map(({ x, y }) => [x - 4, y - 4, x + 4, y + 4]);
   for (const point of [...all].sort((one, other) => Number(isActive(page, other)) - Number(isActive(page, one)))) {
     const hot = isActive(page, point);
     const name = fitText(inlineText(point.name), size, MOST_NAME);
     const wide = textWidth(name, size, hot);
-    const x = point.x + 8 + wide > figure.width ? point.x - 8 - wide : point.x + 8;
-    const box = [x - 2, point.y - 7, x + wide + 2, point.y + 7];
-    if (!hot && taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1]))
-      continue;
+    const sides = [point.x + 8, point.x - 8 - wide]; // first the one away from the lines in the middle
+    const places = (point.x < figure.width / 2 ? sides.reverse() : sides).filter(
+      (x) => x >= 0 && x + wide <= figure.width,
+    );
+    const boxes = places.map((x) => [x - 2, point.y - 7, x + wide + 2, point.y + 7]);
+    const box = boxes.find((one) => !taken.some((other) => overlaps(one, other))) ?? (hot ? boxes[0] : null);
+    if (!box) continue;
+    const x = box[0] + 2;
     taken.push(box);
     const look = { size, bold: hot, fill: hot ? ink : quiet };
     addWords(figure, name, x, point.y + 0.35 * size, { anchor: "start", room: wide + 1, ...look });
   }
+}
+
+/** Whether two boxes of left, top, right and bottom have room in common. @param {number[]} one @param {number[]} other */
+function overlaps(one, other) {
+  return one[0] < other[2] && one[2] > other[0] && one[1] < other[3] && one[3] > other[1];
 }
 
 /** @param {Page} page @param {MouseEvent} event */

@@ -1,0 +1,59 @@
+"""Connections that break off, or on which a browser says what no page says, end without a traceback in the log."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+
+from google.protobuf.message import DecodeError
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+PROTOCOL_ERROR = 1002  # of a WebSocket
+NO_MESSAGE = "This is no message of the page."
+
+
+class QuietConnections:
+    """Ends a request whose sender has gone, and a session whose browser sends anything but Streamlit's messages."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a connection on."""
+        if scope["type"] == "websocket":
+            await self._hold_session(scope, receive, send)
+            return
+        with suppress(ClientDisconnect):  # nobody is there to be answered
+            await self.app(scope, receive, send)
+
+    async def _hold_session(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_closed = False
+
+        async def checked() -> Message:
+            nonlocal is_closed
+            message = await receive()
+            if message["type"] != "websocket.receive" or _is_message(message.get("bytes")):
+                return message
+            is_closed = True
+            logging.getLogger(__name__).warning("A browser sent what is no message of the page; its session ended.")
+            await send({"type": "websocket.close", "code": PROTOCOL_ERROR, "reason": NO_MESSAGE})
+            return {"type": "websocket.disconnect", "code": PROTOCOL_ERROR, "reason": NO_MESSAGE}
+
+        async def send_while_open(message: Message) -> None:
+            if not is_closed:
+                await send(message)
+
+        await self.app(scope, checked, send_while_open)
+
+
+def _is_message(content: bytes | None) -> bool:
+    """Whether Streamlit can read it; texts, which have no bytes, come from no page."""
+    if content is None:
+        return False
+    try:
+        BackMsg().ParseFromString(content)
+    except DecodeError:
+        return False
+    return True

@@ -1,0 +1,71 @@
+// The size of a figure: on paper as wide as is asked for and as tall as it needs, on a slide within its frame.
+
+import { addFoot, PRINT_COLOURS } from "../charts/figure_text.js";
+import { addScaled, beginSheet } from "../charts/shapes.js";
+
+/** @import { Figure, ShownFigure } from "./types.js" */
+/** @typedef {{ width: number, height?: number }} FigureSize millimetres */
+
+/** @type {Readonly<Record<string, FigureSize>>} */
+export const FIGURE_SIZES = {
+  85: { width: 85 },
+  180: { width: 180 },
+  "16:9": { width: 162.56, height: 91.44 }, // 1920 × 1080 dots
+  "1:1": { width: 91.44, height: 91.44 },
+};
+const WIDTHS = Array.from({ length: 16 }, (_, step) => 50 * 1.14 ** step); // that a drawing is tried in, for a slide
+const LARGEST = 2.2; // times the size on paper
+const LEAST_SHARE = 0.8; // of the largest letters that a slide has room for
+const BESIDE = 0.27; // of a wide slide, for what is said beside the drawing
+
+/**
+ * A drawing with its title and, at its foot, what it shows and where it is from.
+ * @param {ShownFigure} drawing @param {string} title @param {string[]} origin @param {FigureSize} size @returns {Figure}
+ */
+export function layOutFigure(drawing, title, origin, { width, height }) {
+  if (height) return layOutSlide(drawing, title, origin, { width, height });
+  const { figure, y } = drawing.draw(width, title);
+  addFoot(figure, [drawing.brief ?? drawing.shown], origin, y);
+  return figure;
+}
+
+/**
+ * The same on a slide, with the words below the drawing or at its left, whichever leaves the drawing larger.
+ * @param {ShownFigure} drawing @param {string} title @param {string[]} origin @param {Required<FigureSize>} slide
+ */
+function layOutSlide(drawing, title, origin, slide) {
+  const drawn = WIDTHS.map((width) => drawing.draw(width, title));
+  const shares = slide.width > slide.height ? [1, BESIDE] : [1];
+  const arranged = shares.map((share) => arrange(drawn, footOf(drawing, origin, share * slide.width), slide));
+  const { foot, figure, y, area, scale } = arranged.reduce((one, other) => (other.scale > one.scale ? other : one));
+  /** @type {Figure} */
+  const sheet = { ...figure, ...slide, shapes: [] };
+  const corner = { x: area.x + (area.width - figure.width * scale) / 2, y: (area.height - y * scale) / 2 };
+  addScaled(sheet, figure, scale, corner);
+  addScaled(sheet, foot, 1, { x: 0, y: slide.height - foot.height });
+  return sheet;
+}
+
+/** @param {ShownFigure} drawing @param {string[]} origin @param {number} width */
+function footOf(drawing, origin, width) {
+  const foot = beginSheet(width, "", PRINT_COLOURS);
+  addFoot(foot, [drawing.brief ?? drawing.shown], origin, 0);
+  return foot;
+}
+
+/**
+ * Of the drawings the widest one whose letters are about as large as they can be.
+ * @param {{ figure: Figure, y: number }[]} drawn @param {Figure} foot as wide as the slide where it stands below
+ * @param {Required<FigureSize>} slide
+ */
+function arrange(drawn, foot, { width, height }) {
+  const isBelow = foot.width === width;
+  const area = isBelow
+    ? { x: 0, width, height: height - foot.height }
+    : { x: foot.width, width: width - foot.width, height };
+  const scaled = drawn.map(({ figure, y }) => {
+    return { figure, y, foot, area, scale: Math.min(area.width / figure.width, area.height / y, LARGEST) };
+  });
+  const best = Math.max(...scaled.map(({ scale }) => scale));
+  return scaled.findLast(({ scale }) => scale >= LEAST_SHARE * best) ?? scaled[0];
+}

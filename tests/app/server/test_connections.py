@@ -1,0 +1,79 @@
+"""What breaks off, or says what no page says, ends quietly."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from starlette.requests import Request
+from starlette.testclient import TestClient
+from starlette.types import Message
+from starlette.websockets import WebSocketDisconnect
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.web.server.starlette.starlette_websocket import create_websocket_routes
+
+from headlight_app.explore.contract import TraceRequest
+from headlight_app.server.connections import NO_MESSAGE, QuietConnections
+from headlight_app.server.images import receive_image
+from headlight_app.server.routes import respond
+
+TRACE: msgspec.json.Decoder[Any] = msgspec.json.Decoder(TraceRequest)
+
+
+class Runtime:
+    """Streamlit's runtime as its WebSocket knows it."""
+
+    def __init__(self) -> None:
+        self.messages: list[BackMsg] = []
+        self.sessions = 0
+
+    def connect_session(self, **_: Any) -> str:
+        self.sessions += 1
+        return "session"
+
+    def disconnect_session(self, *_: Any, **__: Any) -> None:
+        self.sessions -= 1
+
+    def handle_backmsg(self, _: str, message: BackMsg, **__: Any) -> None:
+        self.messages.append(message)
+
+
+@pytest.mark.parametrize("nonsense", [b"\xff\xfe\xfd", "a text", b"\x0a\xff"])
+def test_a_message_that_is_none_ends_its_session_with_one_line(
+    nonsense: bytes | str, caplog: pytest.LogCaptureFixture
+) -> None:
+    runtime = Runtime()
+    [stream] = create_websocket_routes(runtime, None)  # type: ignore[arg-type]
+    message = BackMsg(stop_script=True)
+    with TestClient(QuietConnections(stream)).websocket_connect("/_stcore/stream") as page:
+        page.send_bytes(message.SerializeToString())
+        page.send_text(nonsense) if isinstance(nonsense, str) else page.send_bytes(nonsense)
+        with pytest.raises(WebSocketDisconnect) as ended:
+            page.receive_bytes()
+    assert (ended.value.code, ended.value.reason) == (1002, NO_MESSAGE)
+    assert runtime.messages == [message] and not runtime.sessions
+    [line] = caplog.records
+    assert line.levelno == logging.WARNING and not line.exc_info
+
+
+@pytest.mark.parametrize("kind", ["application/json", "image/png"])
+def test_a_request_that_breaks_off_leaves_no_traceback(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    begun: Message = {"type": "http.request", "body": b"{", "more_body": True}
+    parts: Iterator[Message] = iter([begun, {"type": "http.disconnect"}])
+
+    async def receive() -> Message:
+        return next(parts)
+
+    async def send(message: Message) -> None:
+        raise AssertionError("there is nobody to answer")
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        request = Request(scope, receive)
+        answer = await (respond(request, TRACE) if kind == "application/json" else receive_image(request))
+        await answer(scope, receive, send)
+
+    scope = {"type": "http", "method": "POST", "headers": [(b"content-type", kind.encode())]}
+    asyncio.run(QuietConnections(app)(scope, receive, send))
+    assert not caplog.records

@@ -1,0 +1,144 @@
+"""How well each page is reached by hand and eye, as a table: `python -m tests.browser.reach`.
+
+Sizes are measured on a phone of 390 x 844 with a touch screen, tab stops on a screen of 1440 x 900, and the bytes that
+come before the first heads with an empty cache.
+"""
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.browser import chromium
+from tests.browser.conftest import BEEN_HERE
+from tests.browser.server import serve
+from tests.browser.visitor import Visitor
+
+PATHS = ("/", "/tasks", "/compare", "/generate", "/positions", "/course", "/course?chapter=attention", "/models")
+QUIET = 3_000  # milliseconds until all is drawn
+MOST_TABS = 120
+# Visible controls with their sides, and the sizes of visible text, in every shadow root.
+SIZES = """() => {
+  const controls = "button, a[href], input:not([type=hidden]), select, textarea, summary, "
+    + "[role=gridcell], [role=button], [role=tab], [role=switch]";
+  const sides = [], texts = [];
+  const seek = root => {
+    for (const element of root.querySelectorAll("*")) {
+      if (element.shadowRoot) seek(element.shadowRoot);
+      if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+      const { width, height } = element.getBoundingClientRect();
+      if (width < 2 || height < 2) continue;
+      if (element.matches(controls)) sides.push(Math.min(width, height));
+      const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+      const parent = element.ownerSVGElement;
+      if (own && !parent && !element.closest("style, script, [aria-hidden=true]"))
+        texts.push(parseFloat(getComputedStyle(element).fontSize));
+    }
+  };
+  seek(document);
+  return { sides, texts };
+}"""
+FOCUSED = """() => {
+  let element = document.activeElement;
+  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+  return element?.closest("[data-testid=grid]") ? "grid"
+    : element?.closest(".answers") ? "prediction"
+    : element?.dataset?.testid ?? element?.localName ?? "";
+}"""
+
+
+def sizes(page: Page) -> dict[str, list[float]]:
+    """The smaller sides of all controls, and the sizes of all texts, in pixels."""
+    found: dict[str, list[float]] = page.evaluate(SIZES)
+    return found
+
+
+def tabs(page: Page) -> list[str]:
+    """What the Tab key reaches, one after the other, from the page's load until it leaves the page."""
+    stops: list[str] = []
+    while len(stops) < MOST_TABS:
+        page.keyboard.press("Tab")
+        stop = str(page.evaluate(FOCUSED))
+        if stop == "body":
+            break
+        stops.append(stop)
+    return stops
+
+
+def print_sizes(context: BrowserContext, address: str) -> None:
+    """One line for each page."""
+    print("| page | controls | under 24 px | under 44 px | smallest | texts under 12 px | smallest |")
+    print("|---|---|---|---|---|---|---|")
+    for path in PATHS:
+        page = context.new_page()
+        Visitor(page, address).open(path=path)
+        page.wait_for_timeout(QUIET)
+        found = sizes(page)
+        sides, texts = found["sides"], found["texts"]
+        small = [sum(side < least - 0.5 for side in sides) for least in (24, 44)]
+        print(
+            f"| {path} | {len(sides)} | {small[0]} | {small[1]} | {min(sides):.0f} "
+            f"| {sum(text < 11.99 for text in texts)} of {len(texts)} | {min(texts):.1f} |"
+        )
+        page.close()
+
+
+def print_tabs(context: BrowserContext, address: str) -> None:
+    """How many tab stops each page has, and how many lead to the parts of Explore."""
+    for path in PATHS:
+        page = context.new_page()
+        Visitor(page, address).open(path=path)
+        page.wait_for_timeout(QUIET)
+        stops = tabs(page)
+        ways = {part: stops.index(part) + 1 for part in ("sentence", "grid", "prediction") if part in stops}
+        print(f"{path}: {len(stops)} tab stops {ways}")
+        page.close()
+
+
+def print_bytes(browser: Browser, address: str) -> None:
+    """What is received until the first heads are painted, as it comes over the network."""
+    page = browser.new_page()
+    client = page.context.new_cdp_session(page)
+    client.send("Network.enable")
+    names: dict[str, str] = {}
+    received: dict[str, int] = {}
+
+    def start(event: dict[str, Any]) -> None:
+        names[event["requestId"]] = event["request"]["url"].removeprefix(address)
+
+    def finish(event: dict[str, Any]) -> None:
+        received[names.get(event["requestId"], "?")] = int(event["encodedDataLength"])
+
+    client.on("Network.requestWillBeSent", start)
+    client.on("Network.loadingFinished", finish)
+    page.goto(address)
+    page.locator('[data-testid="instrument"][data-painted]').wait_for(timeout=120_000)
+    ours = {name: size for name, size in received.items() if "/frontend/" in name or "/api/" in name}
+    print(
+        f"before the first heads: {len(received)} files, {sum(received.values()) / 1e3:,.0f} kB; "
+        f"of these ours: {len(ours)} files, {sum(ours.values()) / 1e3:,.0f} kB"
+    )
+    for name, size in sorted(received.items(), key=lambda item: -item[1])[:25]:
+        print(f"  {size / 1e3:8.1f} kB {name[:110]}")
+
+
+def main() -> None:
+    """Print the tables."""
+    path = chromium.find()
+    if path is None:
+        sys.exit(chromium.MISSING)
+    with TemporaryDirectory() as folder, serve(Path(folder)) as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(chromium.ARGUMENTS))
+        print_bytes(browser, server.url)
+        phone = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+        screen = browser.new_context(viewport={"width": 1440, "height": 900})
+        for context, show in ((phone, print_sizes), (screen, print_tabs)):
+            context.add_init_script(BEEN_HERE)
+            show(context, server.url)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
