@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 from headlight.course.controls import ChoiceControl, SeedControl
@@ -185,12 +184,12 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
 
 
 def overview(subject: str, seed: int) -> Answer:
-    """The claims about one subject, and where to read on; one of the claims is asked about."""
+    """The claims about one subject, after a question on one of them, and where to read on."""
     claims = CLAIMS[subject]
-    return (replace(row(ClaimsPicture(claims=claims)), question=_ask_of_claim(claims, Random(seed))), *reading())
+    return (row(ClaimsPicture(claims=claims), question=_ask_of_one(claims, Random(seed))), *reading())
 
 
-def _ask_of_claim(claims: tuple[Claim, ...], draw: Random) -> Question:
+def _ask_of_one(claims: tuple[Claim, ...], draw: Random) -> Question:
     """Which is right: what is often said, or what stands beside it."""
     claim = draw.choice(claims)
     options = tuple(draw.sample((claim.said, claim.right), 2))
@@ -199,9 +198,9 @@ def _ask_of_claim(claims: tuple[Claim, ...], draw: Random) -> Question:
 
 OVERVIEW = Screen(
     title="What notes say, what is right, and where to read on",
-    lesson="All of these claims stand in notes that many people learn from, and none holds as it is written. Each has "
-    "a screen where you can check it with a number that is computed as you look. Below are the papers that the "
-    "chapters rest on, and explanations by others; these links need a network.",
+    lesson="All of these claims stand in notes that many people learn from, and none holds as it is written. "
+    "Each has a screen where you can check it with a number that is computed as you look. Below are the papers that "
+    "the chapters rest on, and explanations by others; these links need a network.",
     controls={
         "subject": ChoiceControl(title="About", default="Positions", options={name: name for name in CLAIMS}),
         "seed": SeedControl(title="Ask of another claim"),
