@@ -1,5 +1,6 @@
 """The programs that Compare, Generate and Positions copy are run as they stand, and find what the pages show."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,20 @@ OFF = "decoder.0.self.weights[2]=set:0"
 
 
 def executed(
-    toys: Path, question: Question, *more: Question, group: str = "decoder.self", **asked: Any
+    toys: Path,
+    question: Question,
+    *more: Question,
+    group: str = "decoder.self",
+    heads: Sequence[Sequence[int]] = ((1, 3),),
+    **asked: Any,
 ) -> dict[str, Any]:
-    """What the names of a program mean once it has run, in a place where its model is found."""
-    sides = [{"question": to_builtins(each), "attention_group": group, "heads": [[1, 3]]} for each in (question, *more)]
+    """What the names of a program mean once it has run where its model is found; `shown` is what it prints last."""
+    sides = [{"question": to_builtins(each), "attention_group": group, "heads": heads} for each in (question, *more)]
     meta, _ = ask_worker("export_program", sides=sides, **asked)
     here: dict[str, Any] = {}
-    exec(compile(meta["python"].replace(MODELS_PLACEHOLDER, str(toys)), "program", "exec"), here)
+    program = meta["python"].replace(MODELS_PLACEHOLDER, str(toys))
+    exec(compile(program, "program", "exec"), here)
+    here["shown"] = eval(program.strip().splitlines()[-1].removeprefix("print"), here)
     return here
 
 
@@ -45,6 +53,15 @@ def test_the_next_step_of_a_generation_draws_the_same_token(model: str, generate
     group = "encoder.self" if model == "masked" else "decoder.self"
     found = executed(toys, question, group=group, sampling=sampling, generated=generated)
     assert found["step"].chosen_token == meta["step"]["chosen"]
+
+
+@pytest.mark.parametrize("heads", [[[0, 1]], [[1, 0], [1, 3]], []])
+def test_a_program_of_a_step_prints_the_head_or_the_mean_that_is_shown(heads: list[list[int]], toys: Path) -> None:
+    question = make_question("next", TEXT)
+    found = executed(toys, question, heads=heads, sampling=to_builtins(Sampling()))
+    weights = np.stack([found["step"][f"decoder.{layer}.self.weights"] for layer in range(2)])
+    shown = [weights[layer, head] for layer, head in heads] or list(weights.reshape(-1, *weights.shape[2:]))
+    np.testing.assert_allclose(found["shown"], np.mean(shown, axis=0), atol=1e-6)
 
 
 def test_a_positional_encoding_is_read_as_the_page_reads_it(toys: Path) -> None:

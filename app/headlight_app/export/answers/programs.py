@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from string import ascii_lowercase
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
+from headlight.attention_groups import attention_groups
+from headlight.config import Config
 from headlight.errors import TextError
 from headlight.tasks import task_of
 from headlight.vision.shipped_images import shipped_image_names
@@ -47,10 +49,21 @@ def _side_lines(sides: tuple[Side, ...]) -> list[str]:
 
 
 def _weights(trace: str, side: Side) -> Iterator[str]:
-    """The weights of a side's first head, if it shows any."""
-    for layer, head in side.heads[:1]:
-        stack, _, kind = side.attention_group.partition(".")
-        yield f'{trace}["{stack}.{layer}.{kind}.weights"][{head}]'
+    """The weights of a side's heads, if it shows any: of one head, or the mean over several."""
+    stack, _, kind = side.attention_group.partition(".")
+    weights = [f'{trace}["{stack}.{layer}.{kind}.weights"][{head}]' for layer, head in side.heads]
+    if len(weights) > 1:
+        array = f'{trace}[f"{stack}.{{layer}}.{kind}.weights"][head]'
+        yield f"sum({array} for layer, head in {list(side.heads)}) / {len(weights)}"
+    else:
+        yield from weights
+
+
+def _of_all_heads(side: Side, config: Config) -> Side:
+    """The same side with each head of its attention named, where it names none."""
+    groups = [group for group in attention_groups(config) if group.name == side.attention_group and not side.heads]
+    heads = tuple((layer, head) for group in groups for layer in range(group.layers) for head in range(group.heads))
+    return replace(side, heads=side.heads or heads)
 
 
 def _only_side(request: ExportProgramRequest) -> Side:
@@ -81,7 +94,7 @@ def _generation_lines(request: ExportProgramRequest, sampling: Sampling) -> list
         f"sampling = {settings}",
         step,
         "print(step.chosen_token, loaded.tokenizer.token_text(step.chosen_token))",
-        *(f"print({weights})" for weights in _weights("step", side)),
+        *(f"print({weights})" for weights in _weights("step", _of_all_heads(side, resolved.config))),
     ]
 
 
