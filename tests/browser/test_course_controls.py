@@ -1,7 +1,8 @@
 """Each screen of the Course in a browser: one of its controls is changed, and its pictures with it.
 
-Every kind of control has its turn within a chapter. tests/model/course/test_screens.py shows without a browser that
-each control changes what is computed, also on screens that compute for seconds or read a file.
+Every kind of control has its turn within a chapter; one that only draws another question changes no picture.
+tests/model/course/test_screens.py shows without a browser that each control changes what is computed, also on screens
+that compute for seconds or read a file.
 """
 
 from collections import Counter
@@ -62,7 +63,7 @@ def change(path: str, changed: Counter[type]) -> list[tuple[str, list[tuple[str,
     found = {
         place: control
         for place, (_, name, control) in CONTROLS.items()
-        if place == f"{path}.{name}" and has_another_value(control)
+        if place == f"{path}.{name}" and has_another_value(control) and not control.title.startswith("Ask of another")
     }
     if not found:
         return []

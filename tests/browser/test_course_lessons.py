@@ -21,6 +21,8 @@ def test_tokens_are_looked_up_and_learned(visitor: Visitor) -> None:
     learned = page.get_by_test_id("screen-next-word")
     learned.get_by_role("button", name="Run").click()
     moving = learned.get_by_test_id("picture-moving_points")
+    expect(moving).to_contain_text("step 0")
+    moving.get_by_role("slider").press("End")
     expect(moving).to_contain_text("step 400")
     moving.get_by_label("Frame").fill("0")
     expect(moving).to_contain_text("step 0,")

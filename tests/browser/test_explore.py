@@ -30,12 +30,12 @@ SAMPLED = """(tile, tokens) => {
   const canvas = tile.closest('[data-testid="grid"]').querySelector(".thumbs");
   const [sheet, box] = [canvas, tile].map((element) => element.getBoundingClientRect());
   const scale = canvas.width / sheet.width;
+  const whole = (length) => Math.round(length * scale); // a thumbnail begins at a whole dot
   const places = Array.from({ length: tokens }, (_, token) => token);
   const atEdge = (place) => Math.min(place, tokens - 1 - place) < tokens / 6;
-  const at = (place, side) => ((place + 0.5) / tokens) * side;
-  const read = (row, column) => canvas.getContext("2d").getImageData(
-    (box.left - sheet.left + at(column, box.width)) * scale, (box.top - sheet.top + at(row, box.height)) * scale, 1, 1
-  ).data.join();
+  const at = (place) => ((place + 0.5) / tokens) * whole(box.width);
+  const [left, top] = [whole(box.left - sheet.left), whole(box.top - sheet.top)];
+  const read = (row, column) => canvas.getContext("2d").getImageData(left + at(column), top + at(row), 1, 1).data.join();
   const cells = places.flatMap((row) => places.map((column) => [row, column]));
   return cells.filter(([row, column]) => !(atEdge(row) && atEdge(column))).map((cell) => read(...cell)).join(" ");
 }"""

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from tests.browser.visitor import Visitor, wait_for_address, wait_until
 
 MODEL = "model=stories-causal"
-INSTRUMENTS = ("explore", "tasks")
+INSTRUMENTS = {"explore": MODEL, "tasks": "model=dates"}
 CHOICES = (("masks", "none"), ("positional_encoding", "alibi"), ("masks", "causal+window"))
 
 
@@ -31,7 +31,7 @@ def test_a_choice_before_the_instrument_is_there_leaves_one_instrument_that_show
 ) -> None:
     page = visitor.page
     held = hold(page, f"**/{name}/frontend/main.js*")
-    page.goto(f"{visitor.url}/{'' if name == 'explore' else name}?{MODEL}")
+    page.goto(f"{visitor.url}/{'' if name == 'explore' else name}?{INSTRUMENTS[name]}")
     wait_until(page, lambda: held, bool)
     for field, value in CHOICES:
         choose(page, field, value)

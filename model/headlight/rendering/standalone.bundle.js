@@ -258,7 +258,7 @@ textarea {
 }
 textarea::placeholder { color: var(--quiet); opacity: 1; }
 .examples {
-  display: flex; gap: 6px; overflow-x: auto; scrollbar-width: none; padding: 4px; margin: -2px; /* room for the ring of the focus */
+  display: flex; gap: 6px; overflow-x: auto; scrollbar-width: none; padding: 4px; margin: -2px 0 -2px -4px; /* room for the ring of the focus */
   mask-image: linear-gradient(to right, #000 calc(100% - 36px), transparent);
 }
 .example {
