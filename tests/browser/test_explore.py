@@ -35,7 +35,8 @@ SAMPLED = """(tile, tokens) => {
   const atEdge = (place) => Math.min(place, tokens - 1 - place) < tokens / 6;
   const at = (place) => ((place + 0.5) / tokens) * whole(box.width);
   const [left, top] = [whole(box.left - sheet.left), whole(box.top - sheet.top)];
-  const read = (row, column) => canvas.getContext("2d").getImageData(left + at(column), top + at(row), 1, 1).data.join();
+  const context = canvas.getContext("2d");
+  const read = (row, column) => context.getImageData(left + at(column), top + at(row), 1, 1).data.join();
   const cells = places.flatMap((row) => places.map((column) => [row, column]));
   return cells.filter(([row, column]) => !(atEdge(row) && atEdge(column))).map((cell) => read(...cell)).join(" ");
 }"""
