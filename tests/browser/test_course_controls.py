@@ -1,11 +1,8 @@
-"""Each screen of the Course in a browser: one of its controls is changed, and its pictures with it.
+"""Each screen of the Course in a browser: a control of each kind is changed, and its pictures or its question with it.
 
-Every kind of control has its turn within a chapter; one that only draws another question changes no picture.
 tests/model/course/test_screens.py shows without a browser that each control changes what is computed, also on screens
-that compute for seconds or read a file.
+that compute for seconds ("pretraining" labels 120 reviews twice for each change) or read a file.
 """
-
-from collections import Counter
 
 import pytest
 from playwright.sync_api import expect
@@ -36,7 +33,9 @@ CHANGE_CONTROLS = """async (screens, [name, changes]) => {
   const answered = async () => {
     while (screen.dataset.state !== "ready") await new Promise((go) => setTimeout(go, 5));
   };
-  const shown = () => rows.innerHTML + [...rows.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL());
+  const asked = () => screen.querySelector(".question")?.textContent;
+  const drawn = () => [...rows.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL());
+  const shown = () => rows.innerHTML + asked() + drawn();
   screen.scrollIntoView();
   await answered();
   const unchanged = [];
@@ -58,30 +57,24 @@ CHANGE_CONTROLS = """async (screens, [name, changes]) => {
 }"""
 
 
-def change(path: str, changed: Counter[type]) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
-    """The control whose kind was changed least, what is chosen before, and the values to try; nothing without one."""
-    found = {
-        place: control
-        for place, (_, name, control) in CONTROLS.items()
-        if place == f"{path}.{name}" and has_another_value(control) and not control.title.startswith("Ask of another")
-    }
-    if not found:
-        return []
-    place = min(found, key=lambda place: changed[type(found[place])])
-    control = found[place]
-    changed[type(control)] += 1
-    texts = [text for text in (*others(place, control), *ends(control)) if text != control.default]
-    return [(CONTROLS[place][1], [BEFORE[place]] if place in BEFORE else [], texts)]
+def changes(path: str) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
+    """A control of each kind of a screen, what is chosen before, and the values to try."""
+    found: dict[type, tuple[str, list[tuple[str, str]], list[str]]] = {}
+    for place, (_, name, control) in CONTROLS.items():
+        if place == f"{path}.{name}" and has_another_value(control):
+            texts = [text for text in (*others(place, control), *ends(control)) if text != control.default]
+            found.setdefault(type(control), (name, [BEFORE[place]] if place in BEFORE else [], texts))
+    return list(found.values())
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_control_changes_the_pictures_of_its_screen(visitor: Visitor, chapter: str) -> None:
+def test_a_control_of_each_kind_changes_the_pictures_of_its_screen(visitor: Visitor, chapter: str) -> None:
     page, row = course(visitor, chapter=chapter), CHAPTERS[chapter]
     expect(page.get_by_test_id("chapter-title")).to_have_text(row.title)
     screens = page.get_by_test_id("screens")
-    unchanged, changed = {}, Counter[type]()
+    unchanged = {}
     for name, screen in row.screens.items():
         if not screen.is_long and name != "pretraining":
             page.get_by_test_id(f"screen-{name}").wait_for()
-            unchanged[name] = screens.evaluate(CHANGE_CONTROLS, [name, change(f"{chapter}/{name}", changed)])
+            unchanged[name] = screens.evaluate(CHANGE_CONTROLS, [name, changes(f"{chapter}/{name}")])
     assert {name: controls for name, controls in unchanged.items() if controls} == {}
