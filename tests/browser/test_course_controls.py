@@ -1,4 +1,4 @@
-"""Each screen of the Course in a browser: a control of each kind is changed, and its pictures or its question with it.
+"""Each screen of the Course in a browser: a control of each kind is changed, and its pictures with it.
 
 tests/model/course/test_screens.py shows without a browser that each control changes what is computed, also on screens
 that compute for seconds ("pretraining" labels 120 reviews twice for each change) or read a file.
@@ -33,9 +33,7 @@ CHANGE_CONTROLS = """async (screens, [name, changes]) => {
   const answered = async () => {
     while (screen.dataset.state !== "ready") await new Promise((go) => setTimeout(go, 5));
   };
-  const asked = () => screen.querySelector(".question")?.textContent;
-  const drawn = () => [...rows.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL());
-  const shown = () => rows.innerHTML + asked() + drawn();
+  const shown = () => rows.innerHTML + [...rows.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL());
   screen.scrollIntoView();
   await answered();
   const unchanged = [];
@@ -61,7 +59,8 @@ def changes(path: str) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
     """A control of each kind of a screen, what is chosen before, and the values to try."""
     found: dict[type, tuple[str, list[tuple[str, str]], list[str]]] = {}
     for place, (_, name, control) in CONTROLS.items():
-        if place == f"{path}.{name}" and has_another_value(control):
+        draws_question_alone = control.title.startswith("Ask of another")
+        if place == f"{path}.{name}" and has_another_value(control) and not draws_question_alone:
             texts = [text for text in (*others(place, control), *ends(control)) if text != control.default]
             found.setdefault(type(control), (name, [BEFORE[place]] if place in BEFORE else [], texts))
     return list(found.values())
