@@ -188,7 +188,7 @@ class RayWorker:
                 deadline = min(deadline, monotonic() + 2 * CANCEL_SECONDS)
             if monotonic() > deadline:
                 self.stop()
-                raise EngineError(UNREACHABLE)
+                raise Superseded(SUPERSEDED) if job and job.cancelled.is_set() else EngineError(UNREACHABLE)
         return said.result()
 
     def _send_files(self, job: Job) -> EngineRequest:

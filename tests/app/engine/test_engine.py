@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
 
 import msgspec
 import psutil
@@ -18,7 +19,7 @@ from headlight_app.engine import worker_process
 from headlight_app.engine.engine import Engine, WorkerPool
 from headlight_app.engine.fair_queue import Superseded
 from headlight_app.engine.job import EngineError, Job, Stream, VisitorFolder
-from headlight_app.engine.worker_process import WorkerLimits, WorkerProcess
+from headlight_app.engine.worker_process import POLL_SECONDS, WorkerLimits, WorkerProcess
 from tests.app.asking import body, unpack
 from tests.app.engine.faulty_worker import request
 
@@ -98,7 +99,7 @@ def test_a_worker_that_is_stopped_is_replaced_and_its_question_answered(lane: Wo
             job = Job("anna", request("sleep", '{"seconds": 0.5}'), 60.0)
             lane.queue.put(job)
             while "anna" not in lane.queue.running:
-                pass
+                sleep(POLL_SECONDS)
         os.kill(stopped, signal.SIGSTOP)
         assert ask(lane, "echo", question, visitor="ben") == "x" * size
         assert not at_work or job.future.result(timeout=PATIENCE) == b"slept"
@@ -115,7 +116,7 @@ def test_a_question_that_is_replaced_is_stopped_at_work(lane: WorkerPool) -> Non
     new = Job("anna", request("process"), 60.0, Stream("page", 2))
     lane.queue.put(old)
     while "anna" not in lane.queue.running:
-        pass
+        sleep(POLL_SECONDS)
     lane.queue.put(new)
     with pytest.raises(Superseded):
         old.future.result(timeout=PATIENCE)
@@ -126,7 +127,7 @@ def test_what_does_not_let_go_is_ended(lane: WorkerPool) -> None:
     job = Job("anna", request("hang"), 2_000.0)
     lane.queue.put(job)
     while "anna" not in lane.queue.running:
-        pass
+        sleep(POLL_SECONDS)
     job.cancel()
     with pytest.raises(Superseded):
         job.future.result(timeout=PATIENCE)

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -20,7 +20,7 @@ from headlight_app.engine import engine as subject
 from headlight_app.engine.engine import Engine, WorkerPool
 from headlight_app.engine.fair_queue import Superseded
 from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
-from headlight_app.engine.worker_process import WorkerLimits
+from headlight_app.engine.worker_process import CANCEL_SECONDS, POLL_SECONDS, WorkerLimits
 from headlight_app.models.upload import upload_folder
 from headlight_app.worker.serve import outcome
 from tests.app.asking import body, make_request, unpack
@@ -31,6 +31,7 @@ ray = pytest.importorskip("ray")
 
 from ray.cluster_utils import Cluster  # noqa: E402
 
+from headlight_app.engine import ray_worker  # noqa: E402
 from headlight_app.engine.ray_worker import FOLDER_PREFIX, RayCluster, RayWorker, gpu_share  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # Ray's own logs
@@ -100,10 +101,14 @@ def test_a_crash_is_a_sentence_and_the_next_question_is_answered(lane: WorkerPoo
         answered(put(lane, "refuse"))
 
 
-def test_a_question_that_is_replaced_is_stopped(lane: WorkerPool) -> None:
+@pytest.mark.parametrize("patience", [CANCEL_SECONDS, 0], ids=["in time", "by a machine that does not answer in time"])
+def test_a_question_that_is_replaced_is_stopped(
+    lane: WorkerPool, monkeypatch: pytest.MonkeyPatch, patience: float
+) -> None:
+    monkeypatch.setattr(ray_worker, "CANCEL_SECONDS", patience)
     old = put(lane, "sleep", '{"seconds": 50}', stream=Stream("page", 1))
     while "anna" not in lane.queue.running:
-        pass
+        sleep(POLL_SECONDS)
     new = put(lane, "echo", '{"text": "new"}', stream=Stream("page", 2))
     with pytest.raises(Superseded):
         answered(old)
@@ -119,7 +124,7 @@ def test_no_answer_is_lost_with_a_node(lane: WorkerPool, nodes: Cluster) -> None
             answered(job)
     asked = {name: put(lane, "sleep", '{"seconds": 1}', name) for name in ("anna", "ben", "cleo", "dan", "eva")}
     while len(lane.queue.running) < 2:
-        pass
+        sleep(POLL_SECONDS)
     nodes.remove_node(node, allow_graceful=False)
     assert [answered(job) for job in asked.values()] == ["slept"] * 5
 
@@ -129,7 +134,7 @@ def test_closing_does_not_wait_for_what_hangs(cluster: RayCluster, monkeypatch: 
     lane = WorkerPool("short", WorkerLimits(module="tests.app.engine.faulty_worker"), 1, employ=cluster.worker)
     job = put(lane, "hang")
     while "anna" not in lane.queue.running:
-        pass
+        sleep(POLL_SECONDS)
     lane.close()
     assert not any(thread.is_alive() for thread in lane.threads)
     with pytest.raises(EngineError):
