@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from headlight.errors import HeadlightError, unforeseen
+from headlight.errors import HeadlightError
 from headlight_app.access.settings import settings
 from headlight_app.access.uploads import MAX_PER_VISITOR, VisitorCheckpoint, is_upload, upload_store
 from headlight_app.access.visitor import current_visitor
@@ -23,6 +21,7 @@ from headlight_app.engine.contract import ListedModel
 from headlight_app.engine.models import AvailableModel, listed_models, own_models
 from headlight_app.models.cards import card_html
 from headlight_app.models.contract import ModelCardRequest, WeightReportRequest
+from headlight_app.models.opening import Opening
 from headlight_app.models.upload import open_path, upload_file, upload_folder
 from headlight_app.state.session import select_model
 from headlight_app.ui.markdown import escape_markdown, escaped_lines, safe_markdown
@@ -32,7 +31,8 @@ STYLESHEET = Path(__file__).parent / "models.css"
 FIRST_CARDS = 48  # cards on the page before all are asked for
 SEARCH_FROM = 6  # with more models than this there is a search
 UPLOAD_METHODS = {"file": "Zip or GGUF", "folder": "Folder", "path": "Path or id"}
-UPLOAD_RESULT, UPLOADER_ROUND, SHOW_ALL = "_upload_result", "_uploader_round", "_show_all_models"
+OPENING, UPLOAD_RESULT, UPLOADER_ROUND, SHOW_ALL = "_opening", "_upload_result", "_uploader_round", "_show_all_models"
+POLL_SECONDS = 0.3  # between two looks at whether a checkpoint is open
 
 
 def show(state: State, entry: AvailableModel | None = None) -> None:
@@ -76,6 +76,7 @@ def _upload_form() -> None:
     ]
     if not methods:
         return
+    _finish_opening()
     with st.container(border=True, key="upload"):
         left, right = st.columns([2, 3], gap="medium", vertical_alignment="center")
         with left:
@@ -95,22 +96,31 @@ def _upload_form() -> None:
                 label_visibility="collapsed",
             )
             {"file": _file_uploader, "folder": _folder_uploader, "path": _path_form}[method or methods[0]]()
-        _show_upload_result()
+        if _is_opening():
+            _show_opening()
+        else:
+            _show_upload_result()
 
 
 def _file_uploader() -> None:
     uploaded = st.file_uploader(
-        "A .zip of the checkpoint, or a .gguf", type=["zip", "gguf"], key=f"file_{_uploader_round()}"
+        "A .zip of the checkpoint, or a .gguf",
+        type=["zip", "gguf"],
+        key=f"file_{_uploader_round()}",
+        disabled=_is_opening(),
     )
-    if uploaded is not None:
+    if uploaded is not None and not _is_opening():
         _open_upload([uploaded], lambda: upload_file(uploaded.name, uploaded))
 
 
 def _folder_uploader() -> None:
     uploaded = st.file_uploader(
-        "The checkpoint's folder", accept_multiple_files="directory", key=f"folder_{_uploader_round()}"
+        "The checkpoint's folder",
+        accept_multiple_files="directory",
+        key=f"folder_{_uploader_round()}",
+        disabled=_is_opening(),
     )
-    if uploaded:
+    if uploaded and not _is_opening():
         _open_upload(uploaded, lambda: upload_folder({file.name: file for file in uploaded}))
 
 
@@ -120,26 +130,34 @@ def _path_form() -> None:
             "Folder on this machine, or the id of a model on the Hugging Face Hub",
             placeholder=f"{Path.home() / 'my-model'}, or gpt2",
         )
-        if st.form_submit_button("Open"):
+        if st.form_submit_button("Open", disabled=_is_opening()):
             _open_upload([], lambda: open_path(text))
 
 
 def _open_upload(files: Sequence[UploadedFile], open_checkpoint: Callable[[], VisitorCheckpoint]) -> None:
-    """Open a visitor's checkpoint and run the page again, which then says what became of it."""
-    outcome: tuple[str, str]
-    with st.spinner("Checking and opening ...", show_time=True):
-        try:
-            checkpoint = open_checkpoint()
-            outcome = (checkpoint.name, "")
-        except HeadlightError as error:
-            outcome = ("", str(error))
-        except Exception as error:  # a file may cause any error; the page goes on
-            logging.getLogger(__name__).error("".join(traceback.format_tb(error.__traceback__)))
-            outcome = ("", unforeseen(error, "The checkpoint is not open."))
-    _release_memory(files)
-    st.session_state[UPLOAD_RESULT] = outcome
-    st.session_state[UPLOADER_ROUND] = _uploader_round() + 1  # an uploader of another key is empty
+    """Begin to open a visitor's checkpoint, and run the page again, which takes nothing else until that is done."""
+    st.session_state[OPENING] = Opening(files, open_checkpoint)
     st.rerun()
+
+
+def _finish_opening() -> None:
+    """Once a checkpoint is open, or cannot be: keep what became of it, and give the next one an empty form."""
+    opening = st.session_state.get(OPENING)
+    if opening is None or not opening.is_done:
+        return
+    _release_memory(opening.files)
+    st.session_state[UPLOAD_RESULT] = (opening.name, opening.problem)
+    st.session_state[UPLOADER_ROUND] = _uploader_round() + 1  # an uploader of another key is empty
+    del st.session_state[OPENING]
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def _show_opening() -> None:
+    """Say that a checkpoint is being opened, until it is."""
+    opening = st.session_state.get(OPENING)
+    if opening is None or opening.is_done:
+        st.rerun()
+    st.info("Checking and opening ...", icon="spinner")
 
 
 def _release_memory(files: Sequence[UploadedFile]) -> None:
@@ -176,6 +194,10 @@ def _show_success(listed: ListedModel) -> None:
         _open_button(listed.name, "Open in Explore", key="open_upload")
     if report.warning:
         st.warning(escape_markdown(report.warning), icon=":material/warning:")
+
+
+def _is_opening() -> bool:
+    return OPENING in st.session_state
 
 
 def _uploader_round() -> int:

@@ -2,13 +2,16 @@
 
 import tempfile
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from headlight_app.access.uploads import UploadStore
+from headlight_app.access.settings import settings
+from headlight_app.access.uploads import UploadStore, VisitorCheckpoint
 from headlight_app.contract.reply import Reply
 from headlight_app.contract.request import Request
 from headlight_app.engine import client, models
@@ -42,6 +45,29 @@ def test_the_message_of_success_opens_the_model() -> None:
     at.run()
     at.button("open_upload").click().run()
     assert at.session_state[OPEN_EXPLORE] and at.query_params["model"] == "next"
+
+
+def test_a_checkpoint_is_opened_once_however_often_the_page_runs_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed, may_go_on, asked = listed_models()[0], Event(), []
+
+    def open_path(text: str) -> VisitorCheckpoint:
+        asked.append(text)
+        may_go_on.wait()
+        return VisitorCheckpoint(listed.name, listed.title, Path(text))
+
+    monkeypatch.setattr(subject, "open_path", open_path)
+    monkeypatch.setattr(subject, "settings", lambda: replace(settings(), shared=False))
+    at = alone("models", model=listed.name)
+    at.button_group("upload_method").set_value("path").run()
+    at.text_input[0].set_value("/my/model")
+    next(button for button in at.button if button.label == "Open").click().run()
+    for query in ("sto", "stories"):
+        at.text_input("model_search").set_value(query).run()
+        assert _words(at.info) == ["Checking and opening ..."] and not at.success
+    may_go_on.set()
+    while not at.success:
+        at.run()
+    assert f"{listed.title} can be opened now." in _words(at.success)[0] and asked == ["/my/model"]
 
 
 def test_a_folder_of_ones_own_is_closed_and_an_upload_removed(
