@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from threading import Thread
+from threading import Lock, Thread
 from time import monotonic
 from typing import Protocol
 
@@ -26,6 +26,10 @@ VISITOR_MEMORY_BYTES = 2 << 30  # of such a worker on a shared server, beside tw
 
 class Worker(Protocol):
     """A worker that answers one job at a time, on this machine or another, and can be stopped."""
+
+    def start(self) -> None:
+        """Have it ready before it is asked, where this machine starts it. Raises HeadlightError where that fails."""
+        ...
 
     def answer(self, job: Job) -> bytes:
         """The answer to a job. Raises HeadlightError with the sentence for the person where there is none."""
@@ -81,11 +85,17 @@ class WorkerThread(Thread):
         """
         return self is self.lane.threads[-1] or monotonic() - self.last_used > KEEP_SECONDS
 
+    def _change_owner(self, visitor: str) -> None:
+        """Begin anew for a visitor, because the process holds another's models."""
+        self.worker.stop()
+        self.owner = visitor
+        with self.lane.starting:
+            self.worker.start()
+
     def _answer(self, job: Job) -> bytes | Exception:
-        if self.lane.is_private and job.visitor != self.owner:
-            self.worker.stop()  # it holds another visitor's models
-            self.owner = job.visitor
         try:
+            if self.lane.is_private and job.visitor != self.owner:
+                self._change_owner(job.visitor)
             return self.worker.answer(job)
         except HeadlightError as error:
             return error
@@ -108,6 +118,7 @@ class WorkerPool:
     ) -> None:
         self.name, self.is_private = name, is_private
         self.queue = FairQueue()
+        self.starting = Lock()  # a start takes seconds of a processor; several at once would slow everybody's letters
         self.threads = [WorkerThread(self, employ(limits)) for _ in range(workers)]
         for thread in self.threads:
             thread.start()

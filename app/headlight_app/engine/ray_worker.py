@@ -108,6 +108,9 @@ class RayWorker:
         self.node = self.lost_node = ""
         self.has_ended = False
 
+    def start(self) -> None:
+        """Nothing: a question has its actor started on another machine, and on a third where that one is lost."""
+
     def answer(self, job: Job) -> bytes:
         """The answer to a job. Raises HeadlightError with the sentence for the person where there is none."""
         if job.request.is_local:

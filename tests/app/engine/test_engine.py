@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from time import sleep
+from typing import ClassVar
 
 import msgspec
 import psutil
@@ -218,12 +219,38 @@ def test_newcomers_share_one_private_worker_while_the_others_are_in_use(
         lane.close()
 
 
+class CountedStart(WorkerProcess):
+    """Notes how many processes start at the same time."""
+
+    counts: ClassVar[list[int]] = [0]
+
+    def start(self) -> None:
+        if self.process is not None:
+            return
+        self.counts.append(self.counts[-1] + 1)
+        sleep(0.2)
+        super().start()
+        self.counts.append(self.counts[-1] - 1)
+
+
+def test_the_processes_of_new_visitors_start_one_after_the_other() -> None:
+    lane = WorkerPool("private", LIMITS, 3, is_private=True, employ=CountedStart)
+    try:
+        jobs = [Job(visitor, request("echo", '{"text": "here"}'), 60.0) for visitor in ("anna", "ben", "cleo")]
+        for job in jobs:
+            lane.queue.put(job)
+        assert [job.future.result(timeout=PATIENCE) for job in jobs] == [b"here"] * 3
+        assert CountedStart.counts == [0, 1] * 3 + [0], "each takes the processors that others' letters need"
+    finally:
+        lane.close()
+
+
 def process_of(lane: WorkerPool) -> psutil.Process:
     """The process of a lane's one worker, once there is one."""
     worker = lane.threads[0].worker
     assert isinstance(worker, WorkerProcess)
     while (process := worker.process) is None:
-        pass
+        sleep(POLL_SECONDS)
     return psutil.Process(process.pid)
 
 
