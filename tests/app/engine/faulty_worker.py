@@ -10,13 +10,12 @@ from headlight.cancellation import check_cancelled
 from headlight.errors import TextError
 from headlight_app.engine.job import EngineRequest
 from headlight_app.inference.context import current_request
-from headlight_app.worker import serve as real
+from headlight_app.worker import loop
 
 
 def serve(connection: Connection) -> None:
     """The real loop, with handlers of these tests."""
-    real.answer = answer
-    real.serve(connection)
+    loop.run(connection, answer)
 
 
 def answer(request: EngineRequest) -> bytes:
