@@ -29,7 +29,6 @@ export function drawPredictions(panel, predictions) {
 
 /** @param {ComparedPrediction} prediction */
 function createPrediction({ titles, places, positions, distance, candidates }) {
-  const section = createElement("section", "prediction");
   const title = createElement("h3", "", titles[0] === titles[1] ? titles[0] : titles.join(" / "));
   const where = createElement("p", "quiet");
   places.forEach(([preposition, text], side) => {
@@ -40,8 +39,7 @@ function createPrediction({ titles, places, positions, distance, candidates }) {
   const list = createElement("ol", "bars changed pairs");
   list.dataset.testid = `prediction-${positions[0]}`;
   list.append(...candidates.map(createCandidate));
-  section.append(title, where, list);
-  return section;
+  return createElement("section", "prediction", [title, where, list]);
 }
 
 /** @param {ComparedCandidate} candidate */

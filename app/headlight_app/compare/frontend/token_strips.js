@@ -29,8 +29,7 @@ export class TokenStrips {
     this.#strips.forEach((strip, side) => {
       const tokens = comparison.tokens(side, "text");
       strip.classList.toggle("many", tokens.length > MANY);
-      const letter = createElement("b", "letter", "AB"[side]);
-      letter.setAttribute("aria-hidden", "true");
+      const letter = createElement("b", "letter", "AB"[side], { ariaHidden: "true" });
       const chips = tokens.map((token, position) => {
         const alone = comparison.partner(side, "text", position) === null;
         return this.#createChip(token, { side, query: position, key: null }, position === focusable[side], alone);

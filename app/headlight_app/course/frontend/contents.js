@@ -12,15 +12,13 @@ import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
  */
 export function drawContents(nav, contents, chapter, screen, progress, open) {
   const list = createElement("ol", "chapters");
-  const start = createElement("li");
-  start.append(link("Map of the course", !chapter, "map", () => open("", "")));
+  const start = createElement("li", "", [link("Map of the course", !chapter, "map", () => open("", ""))]);
   list.append(
     start,
     ...contents.map((entry) => {
-      const item = createElement("li");
-      item.append(
+      const item = createElement("li", "", [
         link(entry.title, entry.name === chapter && !screen, `chapter-${entry.name}`, () => open(entry.name, "")),
-      );
+      ]);
       if (entry.name === chapter) item.append(screenList(entry, screen, progress, open));
       return item;
     }),
@@ -30,22 +28,19 @@ export function drawContents(nav, contents, chapter, screen, progress, open) {
 
 /** @param {ContentsEntry} entry @param {string} chosen @param {Progress} progress @param {Open} open */
 function screenList(entry, chosen, progress, open) {
-  const list = createElement("ul");
-  list.append(
+  return createElement("ul", "", [
     ...entry.screens.map(({ name, title, core }) => {
       const isDone = progress.isDone(`${entry.name}/${name}`);
       const item = createElement("li", `${core ? "core" : ""}${isDone ? " done" : ""}`.trim());
       item.append(link(title, name === chosen, `contents-${name}`, () => open(entry.name, name)));
       return item;
     }),
-  );
-  return list;
+  ]);
 }
 
 /** @param {string} title @param {boolean} isCurrent @param {string} testId @param {() => void} follow */
 function link(title, isCurrent, testId, follow) {
-  const button = createElement("button", "", title);
-  button.dataset.testid = testId;
+  const button = createElement("button", "", title, { testid: testId });
   if (isCurrent) button.setAttribute("aria-current", "true");
   button.onclick = follow;
   return button;

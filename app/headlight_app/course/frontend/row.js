@@ -11,8 +11,7 @@ import { createPicture } from "./pictures/pictures.js";
 export function createRow(row, surroundings) {
   const element = createElement("div", "row");
   if (row.title) {
-    const title = createElement("h3");
-    title.append(...titleNodes(row.title));
+    const title = createElement("h3", "", titleNodes(row.title));
     element.append(title);
   }
   if (row.text) element.append(createElement("p", "quiet", row.text));

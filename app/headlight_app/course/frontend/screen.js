@@ -203,23 +203,16 @@ function createParts(row, linkTo) {
   element.dataset.state = "new";
   const title = createElement("h2", "", row.title);
   const lesson = createElement("p", "lesson", row.lesson);
-  const formulas = createElement("div", "formulas");
-  formulas.append(...row.formulas.flatMap(splitFormula).map(createFormula));
+  const formulas = createElement("div", "formulas", row.formulas.flatMap(splitFormula).map(createFormula));
   fitFormulas(formulas);
   const controls = createElement("div");
-  const run = createElement("button", "act run", "Run");
-  run.title = "Runs for some seconds";
-  run.hidden = !row.is_long;
-  const problem = createElement("p", "problem");
-  problem.setAttribute("role", "alert");
-  problem.dataset.testid = "screen-problem";
-  problem.hidden = true;
+  const run = createElement("button", "act run", "Run", { title: "Runs for some seconds", hidden: !row.is_long });
+  const problem = createElement("p", "problem", [], { role: "alert", testid: "screen-problem", hidden: true });
   const rows = createElement("div", "rows");
   const ways = createElement("span", "onward");
   const others = createElement("span", "onward", row.see_also.length ? "See also " : "");
   others.append(...row.see_also.map(linkTo));
-  const footer = createElement("footer", "screen-foot");
-  footer.append(ways, others, createCode(row));
+  const footer = createElement("footer", "screen-foot", [ways, others, createCode(row)]);
   element.append(title, lesson, formulas, controls, run, problem, rows, footer);
   return { element, controls, run, problem, rows, ways };
 }
@@ -231,14 +224,7 @@ function createCode(row) {
   details.append(createElement("summary", "", "The code that computes this"));
   details.addEventListener(
     "toggle",
-    () =>
-      details.append(
-        ...row.code.map(({ code }) => {
-          const text = createElement("pre", "", code);
-          text.tabIndex = 0;
-          return text;
-        }),
-      ),
+    () => details.append(...row.code.map(({ code }) => createElement("pre", "", code, { tabIndex: 0 }))),
     { once: true },
   );
   return details;

@@ -10,8 +10,7 @@ import { corePath, describeProgress } from "./path.js";
 
 /** @param {ContentsEntry[]} contents @param {Progress} progress @param {Open} open @param {() => void} redraw */
 export function createStart(contents, progress, open, redraw) {
-  const element = createElement("div", "start");
-  element.dataset.testid = "start";
+  const element = createElement("div", "start", [], { testid: "start" });
   const core = corePath(contents);
   const next = core.find(({ path }) => !progress.isDone(path));
   element.append(createWelcome(contents, progress, next, open, redraw), createMap(core, progress, next, open));
@@ -27,11 +26,8 @@ function createWelcome(contents, progress, next, open, redraw) {
   const element = createElement("div", "welcome panel");
   const core = corePath(contents);
   const done = core.filter(({ path }) => progress.isDone(path)).length;
-  const bar = createElement("progress");
-  Object.assign(bar, { max: core.length, value: done });
-  bar.setAttribute("aria-label", "Core path");
-  const told = createElement("p", "told", describeProgress(contents, progress));
-  told.dataset.testid = "progress";
+  const bar = createElement("progress", "", [], { max: core.length, value: done, ariaLabel: "Core path" });
+  const told = createElement("p", "told", describeProgress(contents, progress), { testid: "progress" });
   const buttons = createElement("div", "options");
   if (next) {
     const button = createElement("button", "act primary", `${done ? "Go on" : "Start"}: ${next.title}`);
@@ -74,8 +70,7 @@ function createForget(progress, redraw) {
 
 /** @param {Station[]} core @param {Progress} progress @param {Station | undefined} next @param {Open} open */
 function createMap(core, progress, next, open) {
-  const map = createElement("ol", "map");
-  map.append(
+  return createElement("ol", "map", [
     ...core.map((station) => {
       const isDone = progress.isDone(station.path);
       const item = createElement("li", isDone ? "done" : station === next ? "next" : "");
@@ -91,18 +86,14 @@ function createMap(core, progress, next, open) {
       item.append(button);
       return item;
     }),
-  );
-  return map;
+  ]);
 }
 
 /** @param {ContentsEntry[]} contents @param {Progress} progress @param {Open} open */
 function createChapters(contents, progress, open) {
-  const list = createElement("ol", "chapter-cards");
-  list.append(
+  return createElement("ol", "chapter-cards", [
     ...contents.map(({ name, title, summary, screens }, number) => {
-      const item = createElement("li", "panel");
-      const button = createElement("button", "chapter-card");
-      button.onclick = () => open(name, "");
+      const button = createElement("button", "chapter-card", [], { onclick: () => open(name, "") });
       const done = screens.filter((screen) => progress.isDone(`${name}/${screen.name}`)).length;
       const minutes = screens.reduce((sum, screen) => sum + screen.minutes, 0);
       button.append(
@@ -110,9 +101,7 @@ function createChapters(contents, progress, open) {
         createElement("span", "about", summary),
         createElement("span", "quiet", `${done} of ${screens.length} screens done · ${minutes} min`),
       );
-      item.append(button);
-      return item;
+      return createElement("li", "panel", [button]);
     }),
-  );
-  return list;
+  ]);
 }

@@ -45,8 +45,7 @@ export function drawGallery(page) {
 
 /** @param {ExplorePage} page @param {string} name */
 function createImageButton(page, name) {
-  const button = createElement("button", "frame");
-  button.dataset.name = name;
+  const button = createElement("button", "frame", [], { dataset: { name } });
   const mine = name.startsWith(UPLOAD_PREFIX);
   button.dataset.testid = `picture-${mine ? "own" : name}`;
   const image = createElement("img");

@@ -53,9 +53,7 @@ class ModelPicker {
 
 /** The element that shows the chosen model where the browser lets a list be styled. */
 function createFace() {
-  const button = createElement("button");
-  button.append(document.createElement("selectedcontent"));
-  return button;
+  return createElement("button", "", [document.createElement("selectedcontent")]);
 }
 
 export default defineComponent({

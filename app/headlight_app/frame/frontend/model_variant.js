@@ -19,10 +19,7 @@ const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "",
 
 /** @param {string} title @param {HTMLOptionElement[]} options */
 function group(title, options) {
-  const element = createElement("optgroup");
-  element.label = title;
-  element.append(...options);
-  return element;
+  return createElement("optgroup", "", options, { label: title });
 }
 
 class ModelVariant {
@@ -97,8 +94,7 @@ class ModelVariant {
   /** @param {VariantField} part @param {string} chosen */
   #createSelect({ field, title, options }, chosen) {
     const label = createElement("label", field === FULL_ONLY ? "part full-only" : "part");
-    const select = createElement("select");
-    select.dataset.testid = `variant-${field}`;
+    const select = createElement("select", "", [], { testid: `variant-${field}` });
     const known = options.some(([value]) => value === chosen);
     const [asTrained, ...others] = options.map(
       ([value, name]) => new Option(name, value, false, value === (known ? chosen : "")),
@@ -144,8 +140,7 @@ class ModelVariant {
     note.dataset.testid = "rewired";
     const model = this.#data.trained_models[chosen];
     if (model) {
-      const open = createElement("button", "link", `Open the model trained with ${title}`);
-      open.dataset.testid = "open-trained";
+      const open = createElement("button", "link", `Open the model trained with ${title}`, { testid: "open-trained" });
       open.onclick = () => this.#open(model);
       note.append(open);
     }

@@ -74,9 +74,7 @@ function drawCandidates(list, generator, record, taken) {
       generator.take(step, { position: record.position, id: candidate.id, text: candidate.text });
     };
     button.onkeydown = (event) => moveFocus(list, button, event);
-    const row = createElement("li", "candidate");
-    row.append(button);
-    return row;
+    return createElement("li", "candidate", [button]);
   });
   updateChildren(list, ...rows);
 }

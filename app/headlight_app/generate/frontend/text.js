@@ -105,8 +105,7 @@ export class TextView {
 
   /** @param {PageToken} token @param {string} className @param {string} title @param {() => void} click */
   #createButton(token, className, title, click) {
-    const button = createElement("button", className, flowingText(token.text));
-    button.title = title;
+    const button = createElement("button", className, flowingText(token.text), { title });
     button.classList.toggle("gap", token.space_before);
     button.onclick = click;
     button.onkeydown = (event) => this.#moveFocus(button, event);

@@ -83,20 +83,16 @@ function rowsOf(place) {
 
 /** @param {ExplorePage} page @param {HTMLElement} place @param {Alignment} alignment @param {boolean} withLines */
 function build(page, place, alignment, withLines) {
-  const [inputs, outputs] = ["inputs", "outputs"].map((side) => {
-    const row = createElement("div", `side ${side}`);
-    row.setAttribute("role", "group");
-    return row;
-  });
+  const [inputs, outputs] = ["inputs", "outputs"].map((side) =>
+    createElement("div", `side ${side}`, [], { role: "group" }),
+  );
   inputs.ariaLabel = "What was read";
   outputs.ariaLabel = "The answer";
   inputs.append(...alignment.inputs.map((token, input) => inputChip(page, place, token, input)));
   outputs.append(...alignment.outputs.map((token, output) => outputChip(page, place, token, output)));
   const lines = svg("svg", { "aria-hidden": "true", class: "lines" });
-  const board = createElement("div", "two-sides");
-  board.append(inputs, ...(withLines ? [lines] : []), outputs);
-  const reading = createElement("p", "reading");
-  reading.setAttribute("aria-live", "off");
+  const board = createElement("div", "two-sides", [inputs, ...(withLines ? [lines] : []), outputs]);
+  const reading = createElement("p", "reading", [], { ariaLive: "off" });
   updateChildren(place, board, reading);
 }
 

@@ -54,20 +54,15 @@ function createTree(page, { steps }) {
   const label = "The tree of beams; the list below has those that are left, the best first.";
   const figure = beginSheet(0, label, lookOf(currentStyle(page)));
   addTree(figure, steps);
-  const frame = createElement("div", "tree");
-  frame.tabIndex = 0;
   const sheet = figureSheet(figure);
   sheet.setAttribute("width", String(figure.width));
-  frame.append(sheet);
-  return frame;
+  return createElement("div", "tree", [sheet], { tabIndex: 0 });
 }
 
 /** The beams that are left: a click makes one the target. @param {ExplorePage} page @param {BeamSearchAnswer} meta */
 function createRanking(page, { steps, texts }) {
-  const list = createElement("ol", "ranking");
-  list.append(
+  return createElement("ol", "ranking", [
     ...(steps.at(-1) ?? []).map((beam, rank) => {
-      const row = createElement("li");
       const text = createElement("button", "beam-text", texts[rank] || "(nothing)");
       text.dataset.testid = `beam-${rank}`;
       text.dir = "auto";
@@ -76,11 +71,9 @@ function createRanking(page, { steps, texts }) {
       text.onclick = () => take(page, texts[rank]);
       const ending = beam.finished ? "" : ", not ended";
       const numbers = `score ${beam.score.toFixed(2)} · log probability ${beam.log_probability.toFixed(2)}${ending}`;
-      row.append(text, createElement("span", "quiet", numbers.replace(/-/g, "−")));
-      return row;
+      return createElement("li", "", [text, createElement("span", "quiet", numbers.replace(/-/g, "−"))]);
     }),
-  );
-  return list;
+  ]);
 }
 
 /** @param {ExplorePage} page @param {string} text */

@@ -85,7 +85,6 @@ export function readEffects({ text, positions, layers, heads }, numbers) {
 
 /** @param {ExplorePage} page @param {Candidate} label @param {boolean} changed */
 function createLabel(page, { id, text, before, after }, changed) {
-  const row = createElement("li", "candidate");
   const name = createElement("button", "ask-about", inlineText(text));
   const chosen = page.state.choice.target_token;
   const isShown = chosen === id || (chosen < 0 && page.state.answer.predictions[0].candidates[0].id === id);
@@ -94,9 +93,9 @@ function createLabel(page, { id, text, before, after }, changed) {
   name.title = `What “${text}” rests on`;
   name.onclick = () => page.change({ target_token: id });
   const track = createTrack(after, changed ? before : undefined);
-  row.append(name, track, createElement("span", "number", formatPercent(after)));
-  row.title = changed ? `before ${formatPercent(before)}` : "";
-  return row;
+  return createElement("li", "candidate", [name, track, createElement("span", "number", formatPercent(after))], {
+    title: changed ? `before ${formatPercent(before)}` : "",
+  });
 }
 
 /** @param {ExplorePage} page @param {Effects} effects */

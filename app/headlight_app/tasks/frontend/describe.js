@@ -67,8 +67,7 @@ export default {
 /** @param {ExplorePage} page @param {number} query */
 function createWord(page, query) {
   const button = createElement("button", "look");
-  const canvas = createElement("canvas");
-  canvas.ariaHidden = "true";
+  const canvas = createElement("canvas", "", [], { ariaHidden: "true" });
   button.append(canvas, createElement("bdi"));
   button.onclick = () => lockQuery(page, query);
   onHover(

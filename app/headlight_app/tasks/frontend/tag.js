@@ -102,8 +102,7 @@ function createTagged(page, { labels, as_trained, changed }, kinds, place, first
     chip.style.setProperty("--tint", colour);
   }
   const was = changed && as_trained[place] !== best.text ? `was ${as_trained[place]}` : formatPercent(best.after);
-  const output = createElement("span", "output");
-  output.append(createElement("b", "", best.text), createElement("small", "", was));
+  const output = createElement("span", "output", [createElement("b", "", best.text), createElement("small", "", was)]);
   chip.append(output);
   chip.onclick = () => chooseQuery(page, place);
   const point = (/** @type {number | null} */ query) => () => {

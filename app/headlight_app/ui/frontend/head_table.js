@@ -34,12 +34,9 @@ export class HeadTable {
     this.#shape = shape;
     this.#element.style.setProperty("--heads", String(heads));
     this.#cells = range(layers).map((layer) => range(heads).map((head) => this.#createCell(layer, head, content())));
-    const rows = this.#cells.map((cells, layer) => {
-      const row = createElement("div", "row");
-      row.setAttribute("role", "row");
-      row.append(createElement("span", "", String(layer)), ...cells);
-      return row;
-    });
+    const rows = this.#cells.map((cells, layer) =>
+      createElement("div", "row", [createElement("span", "", String(layer)), ...cells], { role: "row" }),
+    );
     updateChildren(this.#element, headerRow(heads), ...rows);
   }
 
@@ -94,13 +91,12 @@ export function labelCell(cell, label, chosen, focusable = chosen) {
 
 /** @param {number} heads */
 function headerRow(heads) {
-  const row = createElement("div", "row");
-  row.setAttribute("aria-hidden", "true");
-  row.append(
-    createElement("span", "corner", "L\\H"),
-    ...range(heads).map((head) => createElement("span", "", String(head))),
+  return createElement(
+    "div",
+    "row",
+    [createElement("span", "corner", "L\\H"), ...range(heads).map((head) => createElement("span", "", String(head)))],
+    { ariaHidden: "true" },
   );
-  return row;
 }
 
 /** @param {number} count */

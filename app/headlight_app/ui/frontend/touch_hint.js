@@ -51,9 +51,7 @@ export function listenToTouch(place) {
 
 /** @param {HTMLElement} place */
 function createHint(place) {
-  const hint = createElement("div", "touch-hint");
-  hint.setAttribute("role", "tooltip");
-  hint.dataset.testid = "touch-hint";
+  const hint = createElement("div", "touch-hint", [], { role: "tooltip", testid: "touch-hint" });
   place.append(hint);
   return hint;
 }

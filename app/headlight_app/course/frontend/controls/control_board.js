@@ -98,9 +98,7 @@ function isNumber(control) {
 
 /** @param {Control} control @param {HTMLElement[]} fields */
 function labelled(control, ...fields) {
-  const label = createElement("label", `control ${control.kind}`);
-  label.append(createTitle(control.title), ...fields);
-  return label;
+  return createElement("label", `control ${control.kind}`, [createTitle(control.title), ...fields]);
 }
 
 /**
@@ -159,7 +157,6 @@ function createText(control, change) {
 
 /** @param {Control} control @param {[string, string][]} options @param {Change} change @returns {Drawn} */
 function createSelect(control, options, change) {
-  const select = createElement("select");
-  select.dataset.testid = `input-${control.name}`;
+  const select = createElement("select", "", [], { testid: `input-${control.name}` });
   return { element: labelled(control, select), draw: (text) => fillSelect(select, options, text, change) };
 }

@@ -52,11 +52,10 @@ export class MatrixTable {
 
   #build() {
     const { rows, columns } = this.#control;
-    const head = createElement("tr");
-    head.append(
+    const head = createElement("tr", "", [
       createElement("td"),
       ...(this.#cells[0] ?? []).map((_, column) => createHeading(labelOf(columns, column), "col")),
-    );
+    ]);
     const lines = this.#cells.map((cells, row) => {
       const line = createElement("tr");
       line.append(createHeading(labelOf(rows, row), "row"), ...cells.map((_, column) => this.#createCell(row, column)));
@@ -75,8 +74,7 @@ export class MatrixTable {
   #createCell(row, column) {
     const { title, rows, columns, switches } = this.#control;
     const cell = createElement("td");
-    const field = createElement("input");
-    field.type = switches ? "checkbox" : "text";
+    const field = createElement("input", "", [], { type: switches ? "checkbox" : "text" });
     if (!switches) field.inputMode = "decimal";
     field.autocomplete = "off";
     field.setAttribute("aria-label", `${title}, row ${labelOf(rows, row)}, column ${labelOf(columns, column)}`);
@@ -104,9 +102,7 @@ export class MatrixTable {
       button.onclick = () => this.#resize(axis, by);
       return button;
     });
-    const group = createElement("span", "size");
-    group.append(createElement("span", "", axis.name), ...buttons);
-    return group;
+    return createElement("span", "size", [createElement("span", "", axis.name), ...buttons]);
   }
 
   /** Arrow keys go from cell to cell: up and down always, sideways from the ends of a text. @param {KeyboardEvent} event */
@@ -167,9 +163,7 @@ function labelOf({ labels }, index) {
 
 /** The title of a control. @param {string} title */
 export function createTitle(title) {
-  const element = createElement("span", "control-title");
-  element.append(...titleNodes(title));
-  return element;
+  return createElement("span", "control-title", titleNodes(title));
 }
 
 /**

@@ -12,22 +12,16 @@ export function createBars({ labels, series, high, digits }) {
   const named = Object.entries(series);
   const largest = high ?? largestSize(named.flatMap(([, values]) => values));
   const signed = named.some(([, values]) => values.some((value) => Number(value) < 0));
-  const list = createElement("ul", "bar-list");
-  list.append(
+  return createElement("ul", "bar-list", [
     ...labels.map((label, index) => {
-      const item = createElement("li");
-      item.append(createElement("span", "bar-label", label));
-      const bars = createElement("div", "bar-stack");
-      bars.append(
+      const bars = createElement("div", "bar-stack", [
         ...named.map(([name, values], place) =>
           createLine(named.length > 1 ? name : "", Number(values[index]), largest, HEAD_COLOURS[place], signed, digits),
         ),
-      );
-      item.append(bars);
-      return item;
+      ]);
+      return createElement("li", "", [createElement("span", "bar-label", label), bars]);
     }),
-  );
-  return list;
+  ]);
 }
 
 /**

@@ -7,11 +7,7 @@ import { createElement } from "../../../ui/frontend/dom/dom.js";
 
 /** @param {SoundPicture} picture */
 export function createSound({ title, source }) {
-  const player = createElement("audio", "sound");
-  player.controls = true;
-  player.src = source;
-  player.setAttribute("aria-label", title);
-  return player;
+  return createElement("audio", "sound", [], { controls: true, src: source, ariaLabel: title });
 }
 
 /** @param {FilePicture} picture */

@@ -13,8 +13,7 @@ export function createMatrix(picture) {
   if (picture.title) table.setAttribute("aria-label", picture.title);
   const head = createHead(picture);
   if (head) table.append(head);
-  const body = createElement("tbody");
-  body.append(...picture.values.map((_, row) => createLine(picture, row)));
+  const body = createElement("tbody", "", [...picture.values.map((_, row) => createLine(picture, row))]);
   table.append(body);
   box.append(table);
   return box;
@@ -31,9 +30,7 @@ function createHead({ values, rows, columns, row_axis, column_axis, row_sums }) 
     ),
   );
   if (row_sums) line.append(createHeading("sum", "col"));
-  const head = createElement("thead");
-  head.append(line);
-  return head;
+  return createElement("thead", "", [line]);
 }
 
 /** @param {string} row @param {string} column */

@@ -61,12 +61,9 @@ export function createMovingPoints({ labels, frames, names, groups, group_titles
     show(Number(slider.value));
   };
   play.onclick = () => player.toggle();
-  const controls = createElement("div", "player");
-  controls.append(play, slider, caption);
-  const box = createElement("div", "chart plane large");
-  box.append(controls, sheet, createLegend(group_titles));
+  const controls = createElement("div", "player", [play, slider, caption]);
   show(0);
-  return box;
+  return createElement("div", "chart plane large", [controls, sheet, createLegend(group_titles)]);
 }
 
 /**

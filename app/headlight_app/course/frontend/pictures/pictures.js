@@ -21,19 +21,15 @@ import { createEquations, createTable, createTokens, createVerdict } from "./tex
 
 /** @param {Picture} picture @param {Surroundings} surroundings */
 export function createPicture(picture, surroundings) {
-  const figure = createElement("figure", `picture-${picture.kind}`);
-  figure.dataset.testid = `picture-${picture.kind}`;
+  const figure = createElement("figure", `picture-${picture.kind}`, [], { testid: `picture-${picture.kind}` });
   if (picture.title) {
-    const caption = createElement("figcaption");
-    caption.append(...titleNodes(picture.title));
+    const caption = createElement("figcaption", "", titleNodes(picture.title));
     figure.append(caption);
   }
   figure.append(draw(picture, surroundings));
   if (picture.note) figure.append(createElement("p", "quiet note", picture.note));
   if (!picture.before) return figure;
-  const joined = createElement("div", "joined");
-  joined.append(createElement("span", "before", picture.before), figure);
-  return joined;
+  return createElement("div", "joined", [createElement("span", "before", picture.before), figure]);
 }
 
 /** @param {Picture} picture @param {Surroundings} surroundings @returns {Element} */

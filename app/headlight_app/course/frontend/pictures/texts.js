@@ -11,8 +11,7 @@ const LONG_WORD = /\S{20,}/; // may be broken anywhere, or it would leave no roo
 
 /** @param {TokensPicture} picture */
 export function createTokens({ tokens, shades, below }) {
-  const list = createElement("ol", "token-list");
-  list.append(
+  return createElement("ol", "token-list", [
     ...tokens.map((token, index) => {
       const item = createElement("li");
       const chip = createElement("bdi", "chip", visibleText(token));
@@ -21,21 +20,17 @@ export function createTokens({ tokens, shades, below }) {
       if (below.length) item.append(createElement("span", "quiet", below[index]));
       return item;
     }),
-  );
-  return list;
+  ]);
 }
 
 /** @param {TablePicture} picture */
 export function createTable({ columns, rows, digits, addresses }) {
-  const box = createElement("div", "scroll");
   const table = createElement("table", "facts");
-  const head = createElement("tr");
-  head.append(...columns.map((title) => createHeading(title, "col")));
+  const head = createElement("tr", "", [...columns.map((title) => createHeading(title, "col"))]);
   table.append(
     head,
     ...rows.map(([name, ...cells], index) => {
-      const line = createElement("tr");
-      line.append(
+      const line = createElement("tr", "", [
         createHeading(String(name), "row"),
         ...cells.map((cell) => {
           const number = typeof cell === "number" || /^(NaN|-?Infinity)$/.test(cell);
@@ -46,13 +41,12 @@ export function createTable({ columns, rows, digits, addresses }) {
             number ? formatNumber(Number(cell), digits) : cell && inlineText(String(cell)),
           );
         }),
-      );
+      ]);
       if (addresses[index]) linkCell(line.lastElementChild, addresses[index]);
       return line;
     }),
   );
-  box.append(table);
-  return box;
+  return createElement("div", "scroll", [table]);
 }
 
 /** What stands in a cell becomes a link out of this page, in a new tab. @param {Element | null} cell @param {string} address */
@@ -66,13 +60,7 @@ function linkCell(cell, address) {
 /** @param {EquationsPicture} picture */
 export function createEquations({ lines }) {
   const box = createElement("div", "equations scroll");
-  box.append(
-    ...lines.map((line) => {
-      const paragraph = createElement("p");
-      paragraph.append(createFormula(line));
-      return paragraph;
-    }),
-  );
+  box.append(...lines.map((line) => createElement("p", "", [createFormula(line)])));
   fitFormulas(box);
   return box;
 }

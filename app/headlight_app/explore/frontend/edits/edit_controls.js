@@ -48,27 +48,18 @@ function headsInScope(page) {
 
 /** @param {string} title @param {string} testid @param {string} about @param {(event: MouseEvent) => void} press */
 export function createButton(title, testid, about, press) {
-  const button = createElement("button", "press", title);
-  button.dataset.testid = testid;
-  button.title = about;
-  button.onclick = press;
-  return button;
+  return createElement("button", "press", title, { testid, title: about, onclick: press });
 }
 
 /** @param {string} name @param {...(Node | string)} children */
 export function labelledRow(name, ...children) {
-  const element = createElement("div", "line");
-  const controls = createElement("div", "");
-  controls.append(...children);
-  element.append(createElement("span", "quiet", name), controls);
-  return element;
+  const controls = createElement("div", "", children);
+  return createElement("div", "line", [createElement("span", "quiet", name), controls]);
 }
 
 /** For which heads the next controls are meant. @param {ExplorePage} page @returns {Control} */
 export function scopeControl(page) {
-  const group = createElement("div", "choices");
-  group.setAttribute("role", "group");
-  group.setAttribute("aria-label", "Which heads");
+  const group = createElement("div", "choices", [], { role: "group", ariaLabel: "Which heads" });
   const buttons = Object.keys(SCOPES).map((name) => {
     const button = createButton("", `scope-${name}`, "", () => {
       memory(page).scope = name;
@@ -145,8 +136,7 @@ function temperatureControl(page, starts) {
     reading.textContent = slider.disabled ? "the softmax has one" : `× ${formatFigure(heat)}`;
     slider.setAttribute("aria-valuetext", reading.textContent);
   };
-  const label = createElement("label", "heat");
-  label.append("temperature ", slider, reading);
+  const label = createElement("label", "heat", ["temperature ", slider, reading]);
   return { element: label, update };
 }
 

@@ -110,15 +110,13 @@ function replacedParts(page) {
 
 /** @param {ExplorePage} page @param {PartDifference} part */
 function partRow(page, { field, title, was, now }) {
-  const row = createElement("li");
   const words = `${title}: ${now} instead of ${was}`;
   const description = createElement("span", "description", words);
   const drop = createElement("button", "drop", "×");
   drop.setAttribute("aria-label", `Take back: ${words}`);
   drop.dataset.testid = `part-drop-${field}`;
   drop.onclick = () => takeBackPart(page, field);
-  row.append(createElement("i"), description, drop);
-  return row;
+  return createElement("li", "", [createElement("i"), description, drop]);
 }
 
 /** @param {ExplorePage} page @param {string} edit @param {boolean} on */
@@ -134,9 +132,7 @@ function editRow(page, edit, on) {
   toggle.title = on ? "Disable, and keep it in the list" : "Enable again";
   toggle.dataset.testid = `edit-switch-${edit}`;
   toggle.onclick = () => toggleEdit(page, edit);
-  const description = createElement("span", "description");
-  description.append(...wordNodes(words));
-  description.title = edit;
+  const description = createElement("span", "description", wordNodes(words), { title: edit });
   const drop = createElement("button", "drop", "×");
   drop.setAttribute("aria-label", `Take back: ${wordText(words)}`);
   drop.dataset.testid = `edit-drop-${edit}`;

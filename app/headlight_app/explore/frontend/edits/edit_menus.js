@@ -127,8 +127,7 @@ function openMenu(page, event, { title, controls }) {
   menu.setAttribute("aria-label", wordText(title));
   menu.dataset.testid = "menu";
   menu.popover = "manual";
-  const name = createElement("h3", "");
-  name.append(...wordNodes(title));
+  const name = createElement("h3", "", wordNodes(title));
   menu.append(name, ...controls.map(({ element }) => element));
   page.view.elements.root.append(menu);
   const back = activeElement(page.view.elements.root);

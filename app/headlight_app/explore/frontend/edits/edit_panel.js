@@ -132,12 +132,9 @@ function chosenOperation(page, value, operation) {
  */
 function valueControl(page) {
   const titles = { "hook-point": "Value", operation: "What becomes of it", place: "At which token" };
-  const [hookPoint, operation, token] = Object.entries(titles).map(([name, title]) => {
-    const select = createElement("select", "");
-    select.dataset.testid = `make-${name}`;
-    select.setAttribute("aria-label", title);
-    return select;
-  });
+  const [hookPoint, operation, token] = Object.entries(titles).map(([name, title]) =>
+    createElement("select", "", [], { testid: `make-${name}`, ariaLabel: title }),
+  );
   const number = createElement("input", "factor");
   Object.assign(number, { type: "number", step: "any", value: 0 });
   number.setAttribute("aria-label", "Number");

@@ -110,9 +110,7 @@ function keyTokenOf(page, { kind }, key) {
 /** @param {ExplorePage} page @param {Story} story */
 function showTour(page, story) {
   const { edits } = page.state.choice;
-  const card = createElement("aside", "tour");
-  card.dataset.testid = "tour";
-  card.setAttribute("aria-label", "A first look");
+  const card = createElement("aside", "tour", [], { testid: "tour", ariaLabel: "A first look" });
   const end = () => {
     card.remove();
     try {
@@ -142,18 +140,14 @@ function bringIntoSight(part) {
 /** @param {HTMLElement} card @param {Step[]} steps @param {number} place @param {(place: number) => void} show @param {() => void} end */
 function drawStep(card, steps, place, show, end) {
   const { words, next, act } = steps[place];
-  const sentence = createElement("p");
-  sentence.setAttribute("role", "status");
-  sentence.append(...words);
+  const sentence = createElement("p", "", words, { role: "status" });
   const onward = createElement("button", "onward", next);
   onward.dataset.testid = "tour-next";
   onward.onclick = () => {
     act();
     if (place + 1 < steps.length) show(place + 1);
   };
-  const skip = createElement("button", "skip", "Skip");
-  skip.dataset.testid = "tour-skip";
-  skip.onclick = end;
+  const skip = createElement("button", "skip", "Skip", { testid: "tour-skip", onclick: end });
   const foot = createElement("footer");
   foot.append(createElement("span", "quiet", `${place + 1} of ${steps.length}`), skip, onward);
   updateChildren(card, createElement("h2", "", "A first look"), sentence, foot);

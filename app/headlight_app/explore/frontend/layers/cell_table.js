@@ -13,11 +13,9 @@ import { GRID_STEPS } from "../../../ui/frontend/dom/keyboard.js";
 export function drawCellTable(table, columns, rows, actions) {
   const heading = createElement("tr");
   heading.append(createElement("td"), ...columns.map((column) => createHeading(column, "col")));
-  const lines = rows.map(({ label, cells }) => {
-    const line = createElement("tr");
-    line.append(createHeading(label, "row"), ...cells.map((cell) => createCell(cell, actions)));
-    return line;
-  });
+  const lines = rows.map(({ label, cells }) =>
+    createElement("tr", "", [createHeading(label, "row"), ...cells.map((cell) => createCell(cell, actions))]),
+  );
   updateChildren(table, heading, ...lines);
   const buttons = [...table.querySelectorAll("button")];
   const first = buttons.find((button) => button.classList.contains("chosen")) || buttons[0];
@@ -30,8 +28,7 @@ function createCell(cell, { most, read, pick }) {
   const place = createElement("td");
   if (!cell) return place;
   const short = cell.value === null ? "" : formatShort(cell.value);
-  const button = createElement("button", cell.chosen ? "chosen" : "", short);
-  button.tabIndex = -1;
+  const button = createElement("button", cell.chosen ? "chosen" : "", short, { tabIndex: -1 });
   button.style.background = cell.value === null ? "" : divergingColour(cell.value / most);
   const exactly =
     cell.value === null || formatSigned(cell.value) === short ? "" : `, exactly ${formatSigned(cell.value)}`;

@@ -200,14 +200,12 @@ function drawPromoted(page, meta) {
   const heading = createElement("tr");
   heading.append(...["Layer", "Promoted", "Suppressed"].map((text) => createHeading(text, "col")));
   const rows = meta.promoted.map(({ layer, promoted, suppressed }) => {
-    const line = createElement("tr");
     const name = createHeading("", "row");
     const button = createElement("button", "", layer);
     button.title = `The neurons of layer ${layer}’s feed-forward`;
     button.onclick = () => openNeurons(page, layer);
     name.append(button);
-    line.append(name, createPromotedCell(promoted), createPromotedCell(suppressed));
-    return line;
+    return createElement("tr", "", [name, createPromotedCell(promoted), createPromotedCell(suppressed)]);
   });
   layerElement(page, "promoted-part").hidden = !rows.length;
   updateChildren(layerElement(page, "promoted"), heading, ...rows);

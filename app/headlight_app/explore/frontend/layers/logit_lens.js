@@ -199,15 +199,13 @@ function truthName(page) {
 
 /** @param {ExplorePage} page @param {LogitLensAnswer} meta */
 function createTokenRow(page, meta) {
-  const row = createElement("tr");
   const headings = Array.from({ length: meta.columns }, (_, column) => {
     const cell = createHeading("", "col");
     cell.classList.toggle("asked", isAsked(page, meta, column));
     cell.append(createElement("bdi", "", inlineText(columnName(page, meta, column))));
     return cell;
   });
-  row.append(createElement("th", "", "after reading"), ...headings);
-  return row;
+  return createElement("tr", "", [createElement("th", "", "after reading"), ...headings]);
 }
 
 /** @param {ExplorePage} page @param {LogitLensAnswer} meta @param {number} column */
@@ -217,23 +215,17 @@ function isAsked(page, meta, column) {
 
 /** @param {ExplorePage} page @param {LensFound} found @param {number} depth */
 function createRow(page, found, depth) {
-  const row = createElement("tr");
   const cells = Array.from({ length: found.meta.columns }, (_, column) => createCell(page, found, depth, column));
   const { depths, columns, count } = found.meta;
-  row.append(createHeading(depthName(depth, depths, columns === count), "row"), ...cells);
-  return row;
+  return createElement("tr", "", [createHeading(depthName(depth, depths, columns === count), "row"), ...cells]);
 }
 
 /** @param {ExplorePage} page @param {LogitLensAnswer} meta */
 function createTruthRow(page, { targets, answer_texts }) {
-  const row = createElement("tr", "truth");
-  const cells = targets.map((token) => {
-    const cell = createElement("td");
-    cell.append(createElement("bdi", "", token < 0 ? "?" : inlineText(answer_texts[token])));
-    return cell;
-  });
-  row.append(createHeading(truthName(page), "row"), ...cells);
-  return row;
+  const cells = targets.map((token) =>
+    createElement("td", "", [createElement("bdi", "", token < 0 ? "?" : inlineText(answer_texts[token]))]),
+  );
+  return createElement("tr", "truth", [createHeading(truthName(page), "row"), ...cells]);
 }
 
 /**

@@ -136,11 +136,7 @@ function drawNeuron(page, { path, text, layer }, { meta, numbers }) {
   const rows = [
     { name: "Promotes", tokens: promoted },
     { name: "Suppresses", tokens: suppressed },
-  ].map(({ name, tokens }) => {
-    const line = createElement("tr");
-    line.append(createHeading(name, "row"), createPromotedCell(tokens));
-    return line;
-  });
+  ].map(({ name, tokens }) => createElement("tr", "", [createHeading(name, "row"), createPromotedCell(tokens)]));
   updateChildren(layerElement(page, "neuron-promoted"), ...rows);
   drawTokens(page, numbers);
 }

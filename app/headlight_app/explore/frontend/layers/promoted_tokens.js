@@ -7,15 +7,12 @@ import { createElement, inlineText } from "../../../ui/frontend/dom/dom.js";
 
 /** @param {PromotedToken[]} tokens */
 export function createPromotedCell(tokens) {
-  const cell = createElement("td");
   const entries = tokens.flatMap(({ text, logit }, place) => {
-    const entry = createElement("span");
-    entry.append(
+    const entry = createElement("span", "", [
       createElement("bdi", "token", inlineText(text)),
       createElement("small", "", ` ${formatSigned(logit)}`),
-    );
+    ]);
     return place ? [" ", entry] : [entry];
   });
-  cell.append(...entries);
-  return cell;
+  return createElement("td", "", entries);
 }

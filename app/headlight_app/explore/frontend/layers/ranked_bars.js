@@ -30,7 +30,5 @@ function createItem({ title, value, pick, total, chosen }, range) {
 
 /** @param {string} title @param {() => void} pick */
 function createNameButton(title, pick) {
-  const button = createElement("button", "name", title);
-  button.onclick = pick;
-  return button;
+  return createElement("button", "name", title, { onclick: pick });
 }

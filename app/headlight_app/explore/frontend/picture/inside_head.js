@@ -18,9 +18,7 @@ export function createWayIntoHead(page) {
   const way = createElement("p", "inside");
   const first = createButton(page, "input", "Step by step");
   way.append(first, ...STEPS.flatMap(([step, title]) => ["→", createButton(page, step, title)]));
-  const ledger = createElement("section", "why");
-  ledger.dataset.testid = "ledger";
-  ledger.hidden = true;
+  const ledger = createElement("section", "why", [], { testid: "ledger", hidden: true });
   page.view.elements.reading.after(way, ledger);
 }
 

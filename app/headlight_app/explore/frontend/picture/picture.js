@@ -81,8 +81,7 @@ function buildPicture(page, rows) {
   memory(page).drawn = [];
   const lines = rows.map((row) => {
     const line = createElement("div", "flow");
-    const layers = createElement("div", "layers");
-    layers.append(...row.blocks.map((block) => createBlock(page, block)));
+    const layers = createElement("div", "layers", [...row.blocks.map((block) => createBlock(page, block))]);
     const input = createPart(page, row.input, createElement("canvas"));
     line.append(input, layers);
     if (row.prediction) line.append(createPart(page, row.prediction, null));
@@ -103,8 +102,7 @@ function createBlock(page, { first, last, parts }) {
 
 /** @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement | null} canvas */
 function createPart(page, part, canvas) {
-  const button = createElement("button", `part ${part.kind}`);
-  button.dataset.testid = partName(part);
+  const button = createElement("button", `part ${part.kind}`, [], { testid: partName(part) });
   const name = NAMES[part.kind];
   if (name) button.append(createElement("span", "name", name));
   if (canvas) button.append(canvas);

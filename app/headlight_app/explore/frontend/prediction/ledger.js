@@ -73,8 +73,7 @@ function ledgerParts(page, { meta, numbers }) {
     "quiet",
     `The score ${formatNumber(meta.score, 3)} is a sum over who wrote the query (left) and who wrote the key.`,
   );
-  const list = createElement("ol", "reasons");
-  list.append(...pairs.map((pair) => createPair(page, pair)));
+  const list = createElement("ol", "reasons", [...pairs.map((pair) => createPair(page, pair))]);
   const count = meta.query_writers.length * meta.key_writers.length - pairs.length;
   const terms = meta.terms
     .filter(({ name, value }) => name !== "rounding" && value)
@@ -87,11 +86,8 @@ function ledgerParts(page, { meta, numbers }) {
 
 /** @param {ExplorePage} page @param {Pair} pair */
 function createPair(page, { query, key, value }) {
-  const row = createElement("li");
-  const words = createElement("span");
-  words.append(createWriter(page, query), " × ", createWriter(page, key));
-  row.append(words, createElement("b", value > 0 ? "for" : "against", formatShort(value)));
-  return row;
+  const words = createElement("span", "", [createWriter(page, query), " × ", createWriter(page, key)]);
+  return createElement("li", "", [words, createElement("b", value > 0 ? "for" : "against", formatShort(value))]);
 }
 
 /** A head or a network leads to itself. @param {ExplorePage} page @param {string} path */
@@ -99,7 +95,5 @@ function createWriter(page, path) {
   const part = writerOf(path);
   const name = partName(part).replace("the network", "network");
   if (part.head < 0 && part.kind !== "feed_forward") return createElement("span", "", name.toLowerCase());
-  const button = createElement("button", "name", name);
-  button.onclick = () => page.change(partChoice(page, part));
-  return button;
+  return createElement("button", "name", name, { onclick: () => page.change(partChoice(page, part)) });
 }

@@ -29,9 +29,7 @@ export function drawStep(page) {
 
 /** @param {string} text */
 function createEquation(text) {
-  const line = createElement("span", "equation");
-  line.append(...formulaNodes(text));
-  return line;
+  return createElement("span", "equation", formulaNodes(text));
 }
 
 /** The buttons and keys that lead to the other steps. @param {ExplorePage} page */
@@ -69,17 +67,13 @@ function drawCode(page, { name, values }) {
     ...pieces.flatMap(({ location, code: lines }) => [createElement("p", "where", location), createCode(lines)]),
   );
   const rows = values.map((value) => {
-    const row = createElement("p");
     const words = Array.from(value.numbers, (number) => formatNumber(number)).join("  ");
-    row.append(...formulaNodes(value.symbol), createElement("span", "", ` = ${words}`));
-    return row;
+    return createElement("p", "", [...formulaNodes(value.symbol), createElement("span", "", ` = ${words}`)]);
   });
   updateChildren(numbers, ...rows);
 }
 
 /** @param {string} lines */
 function createCode(lines) {
-  const code = createElement("pre", "", lines);
-  code.tabIndex = 0;
-  return code;
+  return createElement("pre", "", lines, { tabIndex: 0 });
 }

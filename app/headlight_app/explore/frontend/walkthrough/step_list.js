@@ -33,9 +33,7 @@ export function drawStepList(page) {
 }
 
 function createButton() {
-  const button = createElement("button");
-  button.setAttribute("role", "tab");
-  return button;
+  return createElement("button", "", [], { role: "tab" });
 }
 
 /** The last value of a step where it is one number, or has one for the key or the answer. @param {ExplorePage} page @param {Step} step */

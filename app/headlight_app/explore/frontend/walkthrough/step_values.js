@@ -20,14 +20,11 @@ const MAX_RATIO = 20; // of the longest bars of two vectors on one scale: shorte
  */
 export function createValues(page, { values }) {
   return values.map((value) => {
-    const row = createElement("div", isRow(value) ? "value" : "value single");
-    const sign = createElement("span", "sign");
-    sign.append(...formulaNodes(value.symbol));
-    row.append(
+    const sign = createElement("span", "sign", formulaNodes(value.symbol));
+    return createElement("div", isRow(value) ? "value" : "value single", [
       sign,
       isRow(value) ? createBars(page, value) : createElement("output", "", formatNumber(value.numbers[0])),
-    );
-    return row;
+    ]);
   });
 }
 
@@ -39,13 +36,11 @@ function isRow(value) {
 /** @param {ExplorePage} page @param {StepRow} value */
 function createBars(page, { axis, count, numbers, symbol }) {
   const { low, high } = extentOf([numbers]);
-  const canvas = createElement("canvas");
-  canvas.tabIndex = 0;
-  canvas.setAttribute("role", "img");
-  canvas.setAttribute(
-    "aria-label",
-    `${symbol.replace(/[_{}]/g, "")}: ${count} numbers from ${formatNumber(low)} to ${formatNumber(high)}`,
-  );
+  const canvas = createElement("canvas", "", [], {
+    tabIndex: 0,
+    role: "img",
+    ariaLabel: `${symbol.replace(/[_{}]/g, "")}: ${count} numbers from ${formatNumber(low)} to ${formatNumber(high)}`,
+  });
   canvas.onmousemove = (event) => pointAt(page, axis, barAtPointer(canvas, event, count));
   canvas.onmouseleave = () => pointAt(page, axis, -1);
   canvas.onclick = () => {
@@ -58,9 +53,7 @@ function createBars(page, { axis, count, numbers, symbol }) {
     event.preventDefault();
     pointAt(page, axis, Math.min(Math.max((walkthroughMemory(page).pointer?.index ?? -1) + by, 0), count - 1));
   };
-  const frame = createElement("div", "bars-of");
-  frame.append(canvas);
-  return frame;
+  return createElement("div", "bars-of", [canvas]);
 }
 
 /** @param {ExplorePage} page @param {string} axis @param {number} index */

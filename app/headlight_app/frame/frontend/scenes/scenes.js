@@ -260,8 +260,7 @@ class Scenes {
 
   /** @param {string} sign @param {string} words @param {boolean} can @param {() => SceneList} change */
   #createTool(sign, words, can, change) {
-    const tool = createElement("button", "tool", sign);
-    tool.disabled = !can;
+    const tool = createElement("button", "tool", sign, { disabled: !can });
     tool.title = tool.ariaLabel = words;
     tool.onclick = () => {
       this.#edit(change());

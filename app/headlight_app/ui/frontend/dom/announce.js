@@ -34,9 +34,7 @@ export function announce(near, words) {
 
 /** @param {Node} root @returns {HTMLElement} */
 function createLine(root) {
-  const line = createElement("p", "unseen");
-  line.setAttribute("role", "status");
-  line.dataset.testid = "announced";
+  const line = createElement("p", "unseen", [], { role: "status", testid: "announced" });
   const parent = root instanceof Document || root instanceof ShadowRoot ? root.querySelector(".instrument") : null;
   (parent ?? root).appendChild(line);
   return line;

@@ -7,16 +7,26 @@ import { HORIZONTAL_STEPS } from "./keyboard.js";
 const LISTED = 3; // tokens that words name
 
 /**
- * An element; buttons are of the type that submits no form.
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag @param {string} [className] @param {string | number} [text] @returns {HTMLElementTagNameMap[Tag]}
+ * What an element is given besides its class and its content; `testid` is the name by which tests find it.
+ * @template {keyof HTMLElementTagNameMap} Tag @typedef {Partial<HTMLElementTagNameMap[Tag]> & { testid?: string }} Properties
  */
-export function createElement(tag, className, text) {
+
+/**
+ * An element with its text or its children; buttons are of the type that submits no form.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag @param {string} [className] @param {string | number | (Node | string)[]} [content]
+ * @param {Properties<Tag>} [properties] @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function createElement(tag, className, content, properties) {
   const element = document.createElement(tag);
   if (element instanceof HTMLButtonElement) element.type = "button";
   if (className) element.className = className;
-  if (text !== undefined) element.textContent = String(text);
-  return element;
+  if (Array.isArray(content)) element.append(...content);
+  else if (content !== undefined) element.textContent = String(content);
+  if (!properties) return element;
+  const { testid, dataset, ...others } = properties;
+  Object.assign(element.dataset, dataset, testid && { testid });
+  return Object.assign(element, others);
 }
 
 /**
@@ -130,11 +140,12 @@ export function moveChipFocus(button, event) {
   return true;
 }
 
-/** The heading of a row or a column of a table. @param {string | number} text @param {"row" | "col"} scope */
-export function createHeading(text, scope) {
-  const cell = createElement("th", "", text);
-  cell.scope = scope;
-  return cell;
+/**
+ * The heading of a row or a column of a table.
+ * @param {string | number | (Node | string)[]} content @param {"row" | "col"} scope
+ */
+export function createHeading(content, scope) {
+  return createElement("th", "", content, { scope });
 }
 
 /** A token in running text, kept apart from the direction of the words around it. @param {Pick<Token, "text">} token */
@@ -185,11 +196,9 @@ export function drawChoices(group, field, options, chosen, choose) {
  * @param {(example: Example) => void} choose
  */
 export function drawExampleButtons(element, examples, titleOf, choose) {
-  const buttons = examples.map((example) => {
-    const button = createElement("button", "example", titleOf(example));
-    button.onclick = () => choose(example);
-    return button;
-  });
+  const buttons = examples.map((example) =>
+    createElement("button", "example", titleOf(example), { onclick: () => choose(example) }),
+  );
   updateChildren(element, ...buttons);
 }
 

@@ -39,8 +39,7 @@ const memory = remembered(() => ({
 
 /** @returns {Thumbnail} */
 function createThumbnail() {
-  const cell = createElement("div", "thumb");
-  cell.setAttribute("role", "gridcell");
+  const cell = createElement("div", "thumb", [], { role: "gridcell" });
   const tile = createElement("div", "tile");
   const off = createSwitch();
   const rank = createElement("span", "rank");
@@ -50,15 +49,11 @@ function createThumbnail() {
 }
 
 function createSwitch() {
-  const button = createElement("button", "dot");
-  button.tabIndex = -1;
-  return button;
+  return createElement("button", "dot", [], { tabIndex: -1 });
 }
 
 /** A layer's number selects its heads, the dot beside it switches them. @param {number} layer */
 function createLayerLabel(layer) {
-  const label = createElement("div", "label");
-  label.setAttribute("role", "rowheader");
   const name = createElement("button", "name", layer);
   name.tabIndex = -1;
   name.title = `Select all heads of layer ${layer}`;
@@ -67,16 +62,12 @@ function createLayerLabel(layer) {
   const off = createSwitch();
   off.dataset.layer = String(layer);
   off.dataset.testid = `switch-layer-${layer}`;
-  label.append(name, off);
-  return label;
+  return createElement("div", "label", [name, off], { role: "rowheader" });
 }
 
 /** @param {...Node} children */
 function createRow(...children) {
-  const element = createElement("div", "row");
-  element.setAttribute("role", "row");
-  element.append(...children);
-  return element;
+  return createElement("div", "row", children, { role: "row" });
 }
 
 /**
@@ -96,8 +87,7 @@ function layoutGrid(page, group, ranked) {
   if (drawn.shape === shape) return;
   drawn.shape = shape;
   clearTiles(page);
-  const canvas = createElement("canvas", "thumbs");
-  canvas.setAttribute("aria-hidden", "true");
+  const canvas = createElement("canvas", "thumbs", [], { ariaHidden: "true" });
   keepOutOfMeasuring(page, canvas);
   drawn.canvas = canvas;
   drawn.thumbnails = Array.from({ length: group.layers * group.heads }, createThumbnail);

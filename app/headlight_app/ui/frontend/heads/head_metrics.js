@@ -20,8 +20,7 @@ export function drawHeadMetrics(page) {
   const known = metricRows(page).filter(({ name }) => values[name]);
   const lines = known.map((metric) => metricRow(page, metric, values[metric.name], place));
   const title = createElement("h4", "", `What layer ${layer}, head ${head} looks at`);
-  const list = createElement("div", "metric-list");
-  list.append(...lines);
+  const list = createElement("div", "metric-list", lines);
   updateChildren(page.view.elements.metrics, title, list);
 }
 

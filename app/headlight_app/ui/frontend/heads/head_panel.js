@@ -133,8 +133,7 @@ function drawTitle(page) {
 
 /** @param {Page} page @param {Head} pair @param {number} place */
 function headPill(page, [layer, head], place) {
-  const pill = createElement("button", "pill", `L${layer} H${head}`);
-  pill.title = "Remove this head from the selection";
+  const pill = createElement("button", "pill", `L${layer} H${head}`, { title: "Remove this head from the selection" });
   const mark = createElement("i", `swatch${place >= HEAD_COLOURS.length ? " broken" : ""}`);
   mark.style.setProperty("--mine", HEAD_COLOURS[place % HEAD_COLOURS.length]);
   pill.prepend(mark);

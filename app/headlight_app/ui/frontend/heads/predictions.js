@@ -70,15 +70,13 @@ export function changeLabel(change) {
 }
 
 function barsLegend() {
-  const key = createElement("p", "quiet key-line");
-  key.append(
+  return createElement("p", "quiet key-line", [
     createElement("i", "swatch before"),
     "as trained",
     createElement("i", "swatch after"),
     "with your changes",
     createElement("span", "points", "▲▼ in percentage points"),
-  );
-  return key;
+  ]);
 }
 
 /** Marks the candidate that is asked about, where one was chosen. @param {Page} page */

@@ -80,17 +80,16 @@ function createPager(page, matrix, side, title) {
   if (count <= PAGE_SIZE) return box;
   const from = memory(page).corner[side];
   /** @param {string} sign @param {number} step */
-  const turn = (sign, step) => {
-    const button = createElement("button", "small", sign);
-    button.disabled = step < 0 ? from === 0 : from + PAGE_SIZE >= count;
-    button.setAttribute("aria-label", `${step < 0 ? "Earlier" : "Later"} ${title}`);
-    button.onclick = () => {
-      memory(page).corner[side] = Math.max(from + step, 0);
-      memory(page).turned = true;
-      drawTable(page, matrix);
-    };
-    return button;
-  };
+  const turn = (sign, step) =>
+    createElement("button", "small", sign, {
+      disabled: step < 0 ? from === 0 : from + PAGE_SIZE >= count,
+      ariaLabel: `${step < 0 ? "Earlier" : "Later"} ${title}`,
+      onclick: () => {
+        memory(page).corner[side] = Math.max(from + step, 0);
+        memory(page).turned = true;
+        drawTable(page, matrix);
+      },
+    });
   box.append(
     turn("‹", -PAGE_SIZE),
     `${title} ${from}–${Math.min(from + PAGE_SIZE, count) - 1} of ${count}`,
@@ -104,19 +103,16 @@ function createTable(page, matrix) {
   /** @param {"rows" | "columns"} side */
   const lines = (side) =>
     matrix[side].labels.map((_, line) => line).slice(memory(page).corner[side], memory(page).corner[side] + PAGE_SIZE);
-  const table = createElement("table");
   const top = createElement("tr");
   const power = sharedExponent(matrix);
   top.append(
     createElement("td", "corner", power ? `times 10${raised(power)}` : "query ↓ key →"),
     ...lines("columns").map((column) => headingCell("col", matrix.columns.labels[column], column)),
   );
-  const head = createElement("thead");
-  head.append(top);
+  const head = createElement("thead", "", [top]);
   const body = createElement("tbody");
   body.append(...lines("rows").map((row) => createTableRow(matrix, row, lines("columns"))));
-  table.append(head, body);
-  return table;
+  return createElement("table", "", [head, body]);
 }
 
 /** @param {"row" | "col"} scope @param {string} name @param {number} line */

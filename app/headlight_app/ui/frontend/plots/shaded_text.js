@@ -57,13 +57,10 @@ function sectionTitle(title) {
 
 /** @param {Page} page @param {MatrixAxis} axis @param {Side} which @param {"query" | "key" | "both"} side */
 function createParagraph(page, axis, which, side) {
-  const text = createElement("p", "running");
-  text.dir = "auto";
+  const text = createElement("p", "running", [], { dir: "auto" });
   axis.labels.forEach((name, line) => {
     const word = name.replace(/^ +(?=[^ ])/, "");
-    const token = createElement("span", "word", visibleText(word));
-    token.dataset.side = side;
-    token.dataset.line = String(line);
+    const token = createElement("span", "word", visibleText(word), { dataset: { side, line: String(line) } });
     text.append(
       ...(line && hasSpaceBefore(page, axis, line, which) ? [" "] : []),
       token,

@@ -119,8 +119,7 @@ function quoted(text) {
 /** A row for all heads, and one for each head that is switched off. @param {ExplorePage} page @param {HeadSearchAnswer} meta */
 function createRows(page, { search, text }) {
   const shares = search.leads.map(({ log_probability }) => Math.exp(log_probability));
-  const start = createElement("span", "name");
-  start.append(quoted(text), " with all of these on");
+  const start = createElement("span", "name", [quoted(text), " with all of these on"]);
   const names = [start, ...search.heads.map((head) => createHeadButton(page, head))];
   return shares.map((share, place) => createRow(names[place], share, shares[place - 1]));
 }
