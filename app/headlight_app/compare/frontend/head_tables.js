@@ -112,7 +112,7 @@ export class HeadTables {
     const buttons = ranked.map(({ layer, head, distance: number }) => {
       const button = createElement("button", "pill", `layer ${layer}, head ${head}`);
       button.append(" ", createElement("i", "", number.toFixed(2)));
-      button.setAttribute("aria-pressed", String(layer === chosen.layer && head === chosen.head));
+      button.ariaPressed = String(layer === chosen.layer && head === chosen.head);
       button.onclick = () => this.#actions.chooseHead(null, { layer, head });
       return button;
     });

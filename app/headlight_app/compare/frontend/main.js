@@ -297,8 +297,8 @@ class ComparePage {
     const button = this.#elements.switches[side];
     const { edits } = this.#state.questions[side];
     const off = isOff(edits, group, head.layer, head.head);
-    button.setAttribute("aria-checked", String(!off));
-    button.setAttribute("aria-label", `Head ${head.head} of layer ${head.layer} on side ${"AB"[side]}`);
+    button.ariaChecked = String(!off);
+    button.ariaLabel = `Head ${head.head} of layer ${head.layer} on side ${"AB"[side]}`;
     /** @type {Element} */ (button.lastElementChild).textContent = off ? "off" : "on";
     button.onclick = () => {
       const changed = switchHeads(edits, group, [[head.layer, head.head]], !off);

@@ -57,7 +57,7 @@ function createCandidate({ text, left, right }) {
   const words = [left, right].map(
     (share, side) => `${"AB"[side]} ${share === null ? "cannot predict it" : formatPercent(share)}`,
   );
-  row.setAttribute("aria-label", `${inlineText(text)}: ${words.join(", ")}`);
+  row.ariaLabel = `${inlineText(text)}: ${words.join(", ")}`;
   row.title = `${visibleText(text)}  ${words.join(", ")}`;
   return row;
 }

@@ -63,11 +63,7 @@ export class TokenStrips {
     const chip = createChip(token, focusable);
     chip.classList.toggle("alone", alone);
     chip.title = alone ? "The other side has no such token" : "Click to ask what both sides make of this token";
-    listenToChip(
-      chip,
-      () => this.#actions.point(cell),
-      () => this.#actions.point(null),
-    );
+    listenToChip(chip, { read: () => this.#actions.point(cell), left: () => this.#actions.point(null) });
     chip.onclick = () => this.#actions.choose(cell);
     return chip;
   }

@@ -41,7 +41,7 @@ function screenList(entry, chosen, progress, open) {
 /** @param {string} title @param {boolean} isCurrent @param {string} testId @param {() => void} follow */
 function link(title, isCurrent, testId, follow) {
   const button = createElement("button", "", title, { testid: testId });
-  if (isCurrent) button.setAttribute("aria-current", "true");
+  if (isCurrent) button.ariaCurrent = "true";
   button.onclick = follow;
   return button;
 }

@@ -37,7 +37,7 @@ function options({ text, options, ruled_out }, answer) {
 function field(answer) {
   const input = createElement("input", "figure");
   input.inputMode = "decimal";
-  input.setAttribute("aria-label", "Your answer");
+  input.ariaLabel = "Your answer";
   input.dataset.testid = "answer";
   const button = createElement("button", "small", "Check", { type: "submit" });
   return createElement("form", "options", [input, button], {

@@ -126,7 +126,7 @@ export class ScreenView {
     this.#running = running;
     this.#showElapsed(running);
     this.element.dataset.state = running ? "asking" : "ready";
-    this.element.setAttribute("aria-busy", String(running));
+    this.element.ariaBusy = String(running);
   }
 
   /** What the button of long work says: what it does, and for how long the work has been going on. @param {boolean} running */

@@ -40,7 +40,7 @@ export function drawGallery(page) {
     find(gallery, ".frames").replaceChildren(...names.map((name) => createImageButton(page, name)));
   }
   for (const button of gallery.querySelectorAll(".frame"))
-    button.setAttribute("aria-pressed", String(button.getAttribute("data-name") === chosen));
+    button.ariaPressed = String(button.getAttribute("data-name") === chosen);
 }
 
 /** @param {ExplorePage} page @param {string} name */

@@ -30,7 +30,7 @@ export function listenToPresenter(page, place) {
   /** @param {boolean} open */
   const show = (open) => {
     menu.hidden = !open;
-    button.setAttribute("aria-expanded", String(open));
+    button.ariaExpanded = String(open);
   };
   button.onclick = () => show(Boolean(menu.hidden));
   menu.onclick = ({ target }) => {

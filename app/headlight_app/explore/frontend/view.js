@@ -128,7 +128,7 @@ export function drawChoice(page) {
 function drawTokenIds(page) {
   const { tokenIds, tokens, sourceTokens } = page.view.elements;
   const shown = page.state.choice.token_ids === "1";
-  tokenIds.setAttribute("aria-pressed", String(shown));
+  tokenIds.ariaPressed = String(shown);
   tokenIds.onclick = () => page.change({ token_ids: shown ? "" : "1" });
   for (const strip of [tokens, sourceTokens]) strip.classList.toggle("with-ids", shown);
 }

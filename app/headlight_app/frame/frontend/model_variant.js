@@ -183,7 +183,7 @@ class ModelVariant {
     const { scale } = this.#variant;
     const button = findByTestId(this.#root, "variant-scale");
     const on = scale ? scale === "on" : trained;
-    button.setAttribute("aria-checked", String(on));
+    button.ariaChecked = String(on);
     button.onclick = () => this.#change({ scale: !on === trained ? "" : on ? "off" : "on" });
   }
 }

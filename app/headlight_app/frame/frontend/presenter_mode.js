@@ -15,7 +15,7 @@ class PresenterMode {
     this.#leave = findByTestId(place, "leave-presenter");
     this.#leave.onclick = () => this.#switch();
     document.addEventListener("keydown", this.#pressed);
-    this.#leave.setAttribute("aria-keyshortcuts", "p"); // from now on
+    this.#leave.ariaKeyShortcuts = "p"; // from now on
   }
 
   /** @param {{ presenter: boolean }} data @param {(name: string, value: unknown) => void} tell */

@@ -96,7 +96,7 @@ function createCandidate({ id, text, before, after }, chosen, taken) {
   button.classList.toggle("cut", !after);
   button.classList.toggle("chosen", id === (taken?.id ?? chosen));
   const words = `after sampling settings, ${formatPercent(before)} by the model${id === chosen ? ", sampled" : ""}`;
-  button.setAttribute("aria-label", `Take ${seen.join(" ").trim()}: ${words}`);
+  button.ariaLabel = `Take ${seen.join(" ").trim()}: ${words}`;
   button.title = `${visibleText(text)}  probability ${before.toPrecision(4)}, after sampling settings ${after.toPrecision(4)}. Click to take it`;
   return button;
 }
@@ -139,7 +139,7 @@ function drawRandomNumber({ root, sample, sampleStrip, sampleWords }, record) {
     ...quotedToken(sampled),
     ` (rank ${record.rank}). The sampling settings leave ${count}.`,
   );
-  sampleStrip.setAttribute("aria-label", `The random number ${number} falls on ${inlineText(sampled.text)}`);
+  sampleStrip.ariaLabel = `The random number ${number} falls on ${inlineText(sampled.text)}`;
 }
 
 /**

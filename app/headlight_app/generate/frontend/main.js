@@ -295,7 +295,7 @@ class GeneratePage {
     setAvailable(step, !endReason);
     setAvailable(play, !endReason || playing);
     play.textContent = playing ? "Pause" : "Play";
-    play.setAttribute("aria-pressed", String(playing));
+    play.ariaPressed = String(playing);
     for (const button of [back, restart]) setAvailable(button, generated.length > 0);
     if (newest && !newest.done)
       status.textContent = `${newest.length} of ${newest.context} tokens · ${Math.round(newest.milliseconds)} ms`;

@@ -77,10 +77,7 @@ export class StepAttention {
     const keys = group.keys === "source" ? (source ?? []) : tokens;
     this.#rows = stepRows(this.#generator, mode);
     this.#paintMap(group, choice, keys, key);
-    this.#elements.map.setAttribute(
-      "aria-label",
-      `${blendTitle(choice)}: a row for each token generated, a column for each token read`,
-    );
+    this.#elements.map.ariaLabel = `${blendTitle(choice)}: a row for each token generated, a column for each token read`;
     const words = this.#describe(attentionRow(record, group, choice), keys, key);
     this.#elements.readout.replaceChildren(
       ...this.#describeStep(record, mode),

@@ -73,11 +73,7 @@ export class TextView {
           : createWord(token, "word")
         : this.#createWritten(token, step);
     word.dataset.place = String(position);
-    onHover(
-      word,
-      () => this.#actions.point(position),
-      () => this.#actions.point(null),
-    );
+    onHover(word, { read: () => this.#actions.point(position), left: () => this.#actions.point(null) });
     return word;
   }
 
@@ -98,7 +94,7 @@ export class TextView {
       this.#actions.view(viewed === step ? null : step),
     );
     button.dataset.step = String(step);
-    button.setAttribute("aria-pressed", String(viewed === step));
+    button.ariaPressed = String(viewed === step);
     button.tabIndex = step === (viewed ?? generated.length - 1) ? 0 : -1;
     return button;
   }
@@ -118,7 +114,7 @@ export class TextView {
     const button = createElement("button", "word ahead", flowingText(text));
     button.dataset.testid = "ahead";
     button.title = "The sampled token: click to take it";
-    button.setAttribute("aria-label", record ? `Take ${inlineText(text)}` : "The next token is on its way");
+    button.ariaLabel = record ? `Take ${inlineText(text)}` : "The next token is on its way";
     button.onclick = () => this.#generator.takeSampled();
     return button;
   }

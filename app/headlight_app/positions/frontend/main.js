@@ -114,8 +114,8 @@ class PositionsPage {
 
   /** @param {HTMLElement} box @param {NonNullable<Chart["control"]>} control */
   #drawControl(box, { kind, options }) {
-    box.setAttribute("role", "group");
-    box.setAttribute("aria-label", CONTROL_NAMES[kind]);
+    box.role = "group";
+    box.ariaLabel = CONTROL_NAMES[kind];
     if (kind !== "position") updateChildren(box, ...options.map((option) => this.#createChoice(kind, option)));
     else if (!box.firstChild) box.append(this.#createSlider(options.length)); // it is not replaced while it is dragged
   }
@@ -125,7 +125,7 @@ class PositionsPage {
     const slider = createElement("input");
     Object.assign(slider, { type: "range", min: "0", max: String(count - 1), value: String(this.#chosen.position) });
     slider.dataset.testid = "choose-position";
-    slider.setAttribute("aria-label", CONTROL_NAMES.position);
+    slider.ariaLabel = CONTROL_NAMES.position;
     slider.oninput = () => this.#choose({ position: Number(slider.value) });
     return slider;
   }
@@ -136,7 +136,7 @@ class PositionsPage {
     const isChosen = Array.isArray(chosen) ? chosen.includes(option) : chosen === option;
     const button = createElement("button", "", option);
     button.dataset.testid = `choose-${kind}-${option}`;
-    button.setAttribute("aria-pressed", String(isChosen));
+    button.ariaPressed = String(isChosen);
     button.onclick = () => {
       if (!Array.isArray(chosen)) return this.#choose({ [kind]: option });
       const others = chosen.filter((one) => one !== option);

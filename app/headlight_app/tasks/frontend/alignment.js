@@ -119,7 +119,7 @@ function outputChip(page, place, token, output) {
 function listen(page, place, chip, pointed) {
   const point = () => hover(page, place, pointed);
   const leave = () => hover(page, place, null);
-  listenToChip(chip, point, leave);
+  listenToChip(chip, { read: point, left: leave });
 }
 
 /** Points at the same cell in the instrument, where that shows the same attention.

@@ -66,7 +66,7 @@ function createRanking(page, { steps, texts }) {
       const text = createElement("button", "beam-text", texts[rank] || "(nothing)");
       text.dataset.testid = `beam-${rank}`;
       text.dir = "auto";
-      text.setAttribute("aria-pressed", String(texts[rank] === page.state.answer.question.text));
+      text.ariaPressed = String(texts[rank] === page.state.answer.question.text);
       text.title = "Take it as the target";
       text.onclick = () => take(page, texts[rank]);
       const ending = beam.finished ? "" : ", not ended";

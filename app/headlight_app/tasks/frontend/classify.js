@@ -89,7 +89,7 @@ function createLabel(page, { id, text, before, after }, changed) {
   const chosen = page.state.choice.target_token;
   const isShown = chosen === id || (chosen < 0 && page.state.answer.predictions[0].candidates[0].id === id);
   name.dataset.testid = `class-label-${id}`;
-  name.setAttribute("aria-pressed", String(isShown));
+  name.ariaPressed = String(isShown);
   name.title = `What “${text}” rests on`;
   name.onclick = () => page.change({ target_token: id });
   const track = createTrack(after, changed ? before : undefined);
@@ -108,7 +108,7 @@ function drawTokens(page, effects) {
     chip.style.background = divergingColour((all - number) / most);
     chip.append(createElement("small", "", formatSigned(Number((all - number).toFixed(1)))));
     const read = () => say(page, effects, [...quotedToken(page.state.answer.tokens[position])], number);
-    listenToChip(chip, read, () => rest(page, effects));
+    listenToChip(chip, { read, left: () => rest(page, effects) });
     return chip;
   });
   updateChildren(part(page, "class-tokens"), ...chips);

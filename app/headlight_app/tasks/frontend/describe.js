@@ -70,11 +70,7 @@ function createWord(page, query) {
   const canvas = createElement("canvas", "", [], { ariaHidden: "true" });
   button.append(canvas, createElement("bdi"));
   button.onclick = () => lockQuery(page, query);
-  onHover(
-    button,
-    () => setHover(page, { query, key: null }),
-    () => setHover(page, null),
-  );
+  onHover(button, { read: () => setHover(page, { query, key: null }), left: () => setHover(page, null) });
   return button;
 }
 
@@ -82,7 +78,7 @@ function createWord(page, query) {
 function mark(page) {
   const hot = activeQueries(page);
   for (const [query, button] of [...part(page, "described").children].entries())
-    button.setAttribute("aria-pressed", String(hot.includes(query)));
+    button.ariaPressed = String(hot.includes(query));
 }
 
 /**

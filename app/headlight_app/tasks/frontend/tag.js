@@ -110,7 +110,7 @@ function createTagged(page, { labels, as_trained, changed }, kinds, place, first
     if (currentGroup(page)) setHover(page, query === null ? null : { query, key: null });
     mark(page);
   };
-  listenToChip(chip, point(place), point(null));
+  listenToChip(chip, { read: point(place), left: point(null) });
   return chip;
 }
 

@@ -52,7 +52,7 @@ export class HeadTable {
   /** @param {number} layer @param {number} head @param {Node[]} content */
   #createCell(layer, head, content) {
     const cell = createElement("div", "head-cell");
-    cell.setAttribute("role", "gridcell");
+    cell.role = "gridcell";
     cell.dataset.testid = `${this.#element.dataset.testid}-${layer}-${head}`;
     cell.append(...content);
     for (const picture of cell.children) picture.ariaHidden = "true"; // the cell's name says what it shows
@@ -83,8 +83,8 @@ export class HeadTable {
  */
 export function labelCell(cell, label, chosen, focusable = chosen) {
   cell.classList.toggle("chosen", chosen);
-  cell.setAttribute("aria-selected", String(chosen));
-  cell.setAttribute("aria-label", label);
+  cell.ariaSelected = String(chosen);
+  cell.ariaLabel = label;
   cell.title = label;
   cell.tabIndex = focusable ? 0 : -1;
 }

@@ -111,8 +111,8 @@ function createNumber(control, change, most) {
   field.type = "text";
   field.inputMode = "decimal";
   field.dataset.testid = `input-${control.name}`;
-  field.setAttribute("aria-label", control.title);
-  slider.setAttribute("aria-label", `${control.title}, slider`);
+  field.ariaLabel = control.title;
+  slider.ariaLabel = `${control.title}, slider`;
   Object.assign(slider, { min: String(control.low), max: String(control.high), step: String(control.step) });
   slider.oninput = () => change(slider.value);
   field.oninput = () => change(field.value);
@@ -125,7 +125,7 @@ function createNumber(control, change, most) {
       slider.max = String(most() ?? control.high);
       setValue(slider, text);
       setValue(field, text);
-      field.setAttribute("aria-invalid", String(isInvalid(text, control)));
+      field.ariaInvalid = String(isInvalid(text, control));
     },
   };
 }

@@ -30,7 +30,7 @@ export class MatrixTable {
     this.#change = change;
     this.#resize = resize;
     this.#table.dataset.testid = `input-${control.name}`;
-    this.#table.setAttribute("aria-label", control.title);
+    this.#table.ariaLabel = control.title;
     this.#table.onkeydown = (event) => this.#move(event);
     this.element.append(createTitle(control.title), this.#table, this.#sizes);
   }
@@ -46,7 +46,7 @@ export class MatrixTable {
       const field = fields[index];
       if (field.value !== value) field.value = value;
       if (this.#control.switches) field.checked = value === "1";
-      else field.setAttribute("aria-invalid", String(isInvalid(value)));
+      else field.ariaInvalid = String(isInvalid(value));
     });
   }
 
@@ -77,7 +77,7 @@ export class MatrixTable {
     const field = createElement("input", "", [], { type: switches ? "checkbox" : "text" });
     if (!switches) field.inputMode = "decimal";
     field.autocomplete = "off";
-    field.setAttribute("aria-label", `${title}, row ${labelOf(rows, row)}, column ${labelOf(columns, column)}`);
+    field.ariaLabel = `${title}, row ${labelOf(rows, row)}, column ${labelOf(columns, column)}`;
     const changed = () => this.#set(row, column, switches ? (field.checked ? "1" : "0") : field.value);
     if (switches) field.onchange = changed;
     else field.oninput = changed;
@@ -96,7 +96,7 @@ export class MatrixTable {
   #sizeButtons(axis, count) {
     const buttons = [-1, 1].map((by) => {
       const button = createElement("button", "small", by < 0 ? "−" : "+");
-      button.setAttribute("aria-label", `${by < 0 ? "Fewer" : "More"} ${axis.name}`);
+      button.ariaLabel = `${by < 0 ? "Fewer" : "More"} ${axis.name}`;
       button.title = `${by < 0 ? "Fewer" : "More"} ${axis.name}`;
       button.disabled = by < 0 ? count <= axis.least : count >= axis.most;
       button.onclick = () => this.#resize(axis, by);

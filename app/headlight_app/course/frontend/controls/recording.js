@@ -19,8 +19,8 @@ export function createRecording(control, api, change) {
   const [clear, said] = [createElement("button", "small", "Back to the tones"), createElement("span", "quiet")];
   Object.assign(file, { type: "file", accept: ".wav,audio/wav" });
   file.dataset.testid = `input-${control.name}`;
-  file.setAttribute("aria-label", control.title);
-  said.setAttribute("role", "status");
+  file.ariaLabel = control.title;
+  said.role = "status";
   clear.dataset.testid = `clear-${control.name}`;
   clear.onclick = () => change("");
   file.onchange = async () => {

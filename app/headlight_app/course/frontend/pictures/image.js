@@ -2,7 +2,7 @@
 
 import { shadePatch } from "../../../ui/frontend/charts/colours.js";
 import { cellAtPointer } from "../../../ui/frontend/charts/heatmap.js";
-import { createElement, formatPercent, hidpiContext, onHover } from "../../../ui/frontend/dom/dom.js";
+import { createElement, formatPercent, hidpiContext } from "../../../ui/frontend/dom/dom.js";
 
 /** @import { ImagePicture } from "../types.d.ts" */
 
@@ -37,13 +37,9 @@ function createDrawing(picture, image, name, numbers, longest) {
   canvas.addEventListener("mousemove", (event) => {
     readout.textContent = tell(picture, numbers, patchAt(canvas, event, rows, columns)) || name || "\u00a0";
   });
-  onHover(
-    canvas,
-    () => {},
-    () => {
-      readout.textContent = name || "\u00a0";
-    },
-  );
+  canvas.onmouseleave = () => {
+    readout.textContent = name || "\u00a0";
+  };
   element.append(canvas, readout);
   return { element, draw: () => drawPatches(canvas, image, picture, numbers, side) };
 }

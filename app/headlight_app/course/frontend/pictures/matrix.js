@@ -10,7 +10,7 @@ import { formatFixed, largestSize } from "./drawing/numbers.js";
 export function createMatrix(picture) {
   const box = createElement("div", "scroll");
   const table = createElement("table", "heat");
-  if (picture.title) table.setAttribute("aria-label", picture.title);
+  if (picture.title) table.ariaLabel = picture.title;
   const head = createHead(picture);
   if (head) table.append(head);
   const body = createElement("tbody", "", [...picture.values.map((_, row) => createLine(picture, row))]);

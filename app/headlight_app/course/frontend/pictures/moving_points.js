@@ -45,7 +45,7 @@ export function createMovingPoints({ labels, frames, names, groups, group_titles
   };
   const slider = createElement("input");
   Object.assign(slider, { type: "range", min: "0", max: String(frames.length - 1), step: "1" });
-  slider.setAttribute("aria-label", "Frame");
+  slider.ariaLabel = "Frame";
   const caption = createElement("output", "quiet");
   const play = createElement("button", "small", "Play");
   const player = new Player(

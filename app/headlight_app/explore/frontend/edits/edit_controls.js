@@ -71,7 +71,7 @@ export function scopeControl(page) {
   const update = () => {
     for (const { name, button } of buttons) {
       button.textContent = SCOPES[name](page);
-      button.setAttribute("aria-pressed", String(memory(page).scope === name));
+      button.ariaPressed = String(memory(page).scope === name);
     }
   };
   return { element: labelledRow("In", group), update };
@@ -93,12 +93,11 @@ export function headControl(page) {
     editTargets(page).map(({ path, head }) => editText(`${path}.scores`, [head], "")),
   );
   const update = () => {
-    off.setAttribute(
-      "aria-pressed",
-      String(headsInScope(page).every((one) => isOff(page.state.choice.edits, currentGroup(page), ...one))),
+    off.ariaPressed = String(
+      headsInScope(page).every((one) => isOff(page.state.choice.edits, currentGroup(page), ...one)),
     );
-    even.setAttribute("aria-pressed", String(hasEdits(page, edits("weights", "uniform"))));
-    plain.setAttribute("aria-pressed", String(hasEdits(page, edits("scale", "set:1"))));
+    even.ariaPressed = String(hasEdits(page, edits("weights", "uniform")));
+    plain.ariaPressed = String(hasEdits(page, edits("scale", "set:1")));
     heat.update();
   };
   return { element: labelledRow("Heads", off, even, plain, heat.element), update };
@@ -112,7 +111,7 @@ function temperatureControl(page, starts) {
   const slider = createElement("input", "heat");
   Object.assign(slider, { type: "range", min: -3, max: 3, step: 0.25 });
   slider.dataset.testid = "make-heat";
-  slider.setAttribute("aria-label", "Temperature of the softmax");
+  slider.ariaLabel = "Temperature of the softmax";
   const reading = createElement("output", "");
   /** @param {string} edit */
   const mine = (edit) => starts().some((start) => edit.startsWith(`${start}scale:`));
@@ -134,7 +133,7 @@ function temperatureControl(page, starts) {
     );
     slider.disabled = attentionFunction?.has_temperature === false;
     reading.textContent = slider.disabled ? "the softmax has one" : `× ${formatFigure(heat)}`;
-    slider.setAttribute("aria-valuetext", reading.textContent);
+    slider.ariaValueText = reading.textContent;
   };
   const label = createElement("label", "heat", ["temperature ", slider, reading]);
   return { element: label, update };
@@ -165,8 +164,8 @@ export function visibilityControl(page, pair) {
     hide.title = closed
       ? "The mask forbids this cell; allow it"
       : "The mask forbids this cell; the row's other tokens share its weight";
-    hide.setAttribute("aria-pressed", String(made));
-    none.setAttribute("aria-pressed", String(hasEdits(page, edits("weights", "set:0"))));
+    hide.ariaPressed = String(made);
+    none.ariaPressed = String(hasEdits(page, edits("weights", "set:0")));
     none.disabled = closed && !made;
   };
   return { elements: [hide, none], update };
@@ -194,7 +193,7 @@ export function positionControl(page, which, place) {
   const box = createElement("input", "stand");
   Object.assign(box, { type: "number", step: 1 });
   box.dataset.testid = "make-stand";
-  box.setAttribute("aria-label", "Position of the token");
+  box.ariaLabel = "Position of the token";
   /** @param {string} edit */
   const mine = (edit) => edit.startsWith(start());
   box.oninput = () => {

@@ -63,7 +63,7 @@ export function drawEdits(page) {
     ? `${count} ${count === 1 ? "change" : "changes"}`
     : "No changes";
   changes.classList.toggle("some", count > 0);
-  changes.setAttribute("aria-expanded", String(open.panel));
+  changes.ariaExpanded = String(open.panel);
   undo.disabled = !history.canUndo({ edits, disabled_edits, variant });
   redo.disabled = !history.canRedo;
   undo.hidden = redo.hidden = undo.disabled && redo.disabled;
@@ -76,7 +76,7 @@ export function drawEdits(page) {
   find(panel, ".none").hidden = count + disabled_edits.length > 0;
   const [asText, box] = [find(panel, ".as-text"), find(panel, "textarea", HTMLTextAreaElement)];
   find(panel, ".clear").hidden = !(count + disabled_edits.length);
-  asText.setAttribute("aria-pressed", String(open.text));
+  asText.ariaPressed = String(open.text);
   box.hidden = !open.text;
   list.hidden = open.text;
   if (activeElement(box) !== box) box.value = formatEditList(page.state.choice);
@@ -113,7 +113,7 @@ function partRow(page, { field, title, was, now }) {
   const words = `${title}: ${now} instead of ${was}`;
   const description = createElement("span", "description", words);
   const drop = createElement("button", "drop", "×");
-  drop.setAttribute("aria-label", `Take back: ${words}`);
+  drop.ariaLabel = `Take back: ${words}`;
   drop.dataset.testid = `part-drop-${field}`;
   drop.onclick = () => takeBackPart(page, field);
   return createElement("li", "", [createElement("i"), description, drop]);
@@ -126,15 +126,15 @@ function editRow(page, edit, on) {
   row.classList.toggle("wrong", on && Boolean(page.state.problem) && page.state.problem.includes(edit));
   const toggle = createElement("button", "switch");
   toggle.append(createElement("i"));
-  toggle.setAttribute("role", "switch");
-  toggle.setAttribute("aria-checked", String(on));
-  toggle.setAttribute("aria-label", wordText(words));
+  toggle.role = "switch";
+  toggle.ariaChecked = String(on);
+  toggle.ariaLabel = wordText(words);
   toggle.title = on ? "Disable, and keep it in the list" : "Enable again";
   toggle.dataset.testid = `edit-switch-${edit}`;
   toggle.onclick = () => toggleEdit(page, edit);
   const description = createElement("span", "description", wordNodes(words), { title: edit });
   const drop = createElement("button", "drop", "×");
-  drop.setAttribute("aria-label", `Take back: ${wordText(words)}`);
+  drop.ariaLabel = `Take back: ${wordText(words)}`;
   drop.dataset.testid = `edit-drop-${edit}`;
   drop.onclick = () => removeEdit(page, edit);
   row.append(toggle, description, drop);

@@ -107,7 +107,7 @@ function tokenMenu(page, which, place) {
   );
   const update = () => {
     stand.update();
-    hide.setAttribute("aria-pressed", String(hasEdits(page, unseen)));
+    hide.ariaPressed = String(hasEdits(page, unseen));
   };
   const [body, standing] = [createElement("div", "stacked"), createElement("div", "standing")];
   standing.append(...stand.elements);
@@ -123,8 +123,8 @@ function openMenu(page, event, { title, controls }) {
   event.preventDefault();
   closeMenu(page);
   const menu = createElement("div", "menu");
-  menu.setAttribute("role", "dialog");
-  menu.setAttribute("aria-label", wordText(title));
+  menu.role = "dialog";
+  menu.ariaLabel = wordText(title);
   menu.dataset.testid = "menu";
   menu.popover = "manual";
   const name = createElement("h3", "", wordNodes(title));

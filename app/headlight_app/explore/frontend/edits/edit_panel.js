@@ -38,12 +38,12 @@ export function createEditPanel(page) {
   const tokens = ["query", "key"].map((name) => {
     const select = createElement("select", "token-choice");
     select.dataset.testid = `make-${name}`;
-    select.setAttribute("aria-label", name === "query" ? "The token that looks" : "The token that is looked at");
+    select.ariaLabel = name === "query" ? "The token that looks" : "The token that is looked at";
     return select;
   });
   const visibility = visibilityControl(page, pair);
   const stands = createElement("select", "token-choice");
-  stands.setAttribute("aria-label", "The token that is moved");
+  stands.ariaLabel = "The token that is moved";
   stands.dataset.testid = "make-token";
   const stand = positionControl(
     page,
@@ -137,7 +137,7 @@ function valueControl(page) {
   );
   const number = createElement("input", "factor");
   Object.assign(number, { type: "number", step: "any", value: 0 });
-  number.setAttribute("aria-label", "Number");
+  number.ariaLabel = "Number";
   number.dataset.testid = "make-number";
   const add = createButton("Add", "make-value", "", () => addEdits(page, written()));
   const values = editableValues(page);

@@ -32,14 +32,10 @@ function createCell(cell, { most, read, pick }) {
   button.style.background = cell.value === null ? "" : divergingColour(cell.value / most);
   const exactly =
     cell.value === null || formatSigned(cell.value) === short ? "" : `, exactly ${formatSigned(cell.value)}`;
-  button.setAttribute("aria-label", `${cell.title}${short && `: ${short}`}${exactly}`);
+  button.ariaLabel = `${cell.title}${short && `: ${short}`}${exactly}`;
   if (cell.testid) button.dataset.testid = cell.testid;
   button.onfocus = () => read(cell);
-  onHover(
-    button,
-    () => read(cell),
-    () => read(null),
-  );
+  onHover(button, { read: () => read(cell), left: () => read(null) });
   if (cell.head >= 0 || cell.kind === "feed_forward") button.onclick = () => pick(cell);
   place.append(button);
   return place;

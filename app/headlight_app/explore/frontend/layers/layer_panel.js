@@ -1,8 +1,11 @@
 // What the panels of the tab "Layers" have in common: their elements, the position asked about, and the selected head.
 
+import { createElement, onHover, visibleText } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 
+/** @import { Hovered } from "../../../ui/frontend/dom/dom.js" */
+/** @import { Token } from "../../../ui/frontend/types.js" */
 /** @import { ExplorePage } from "../types.js" */
 
 /**
@@ -42,6 +45,17 @@ export function answerPosition(page) {
   if (query >= 0 && query < tokens.length) return query;
   const masked = maskable ? tokens.findIndex((token) => token.masked) : -1;
   return masked >= 0 ? masked : tokens.length - 1;
+}
+
+/**
+ * A token of the running text, shaded by a share; it is read under the pointer.
+ * @param {Pick<Token, "text">} token @param {number} share @param {string} title @param {Hovered} hovered
+ */
+export function createLitToken({ text }, share, title, hovered) {
+  const span = createElement("bdi", "", visibleText(text).replace(/^·(?=.)/, " "), { title });
+  span.style.setProperty("--shade", `${Math.round(share * 100)}%`);
+  onHover(span, hovered);
+  return span;
 }
 
 /** A depth of the residual stream on an axis: the layer that it comes after, by its number. @param {number} depth */

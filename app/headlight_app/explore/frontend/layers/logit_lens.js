@@ -270,7 +270,7 @@ function createCell(page, found, depth, column) {
   button.append(createElement("bdi", "", inlineText(answers[0])), createElement("small", "", figure));
   const read = () => drawReadout(page, found, depth, column);
   button.onfocus = read;
-  onHover(button, read);
+  onHover(button, { read });
   if (position !== null)
     button.onclick = () =>
       page.change({ query: position === page.state.answer.tokens.length - 1 ? -1 : position, target_token: -1 });

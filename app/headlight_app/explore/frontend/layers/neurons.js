@@ -2,26 +2,18 @@
 
 import { formatNumber, formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { saveBlob } from "../../../ui/frontend/dom/clipboard.js";
-import {
-  createElement,
-  createHeading,
-  inlineText,
-  onHover,
-  quotedToken,
-  updateChildren,
-  visibleText,
-} from "../../../ui/frontend/dom/dom.js";
+import { createElement, createHeading, inlineText, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { failureText } from "../../../ui/frontend/server.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { hasEdits, toggleEdits } from "../edits/edit_actions.js";
 import { editText } from "../edits/edit_text.js";
 import { fetchFile } from "../server.js";
-import { answerPosition, layerElement } from "./layer_panel.js";
+import { answerPosition, createLitToken, layerElement } from "./layer_panel.js";
 import { createPromotedCell } from "./promoted_tokens.js";
 import { drawRankedBars } from "./ranked_bars.js";
 
 /** @import { ExplorePage, ExportNeuronsRequest, NeuronAnswer, NeuronsAnswer, RankedEntry } from "../types.js" */
-/** @import { Details, Found, Token } from "../../../ui/frontend/types.js" */
+/** @import { Details, Found } from "../../../ui/frontend/types.js" */
 
 const COLUMNS = 3; // numbers of each neuron: which it is, its activation, what it adds
 const NAMED = 3; // tokens that are named as the strongest
@@ -146,7 +138,7 @@ function drawSwitch(page, edit, choose) {
   const button = layerElement(page, "neuron-switch", HTMLButtonElement);
   const off = hasEdits(page, [edit]);
   button.textContent = off ? "Switch on" : "Switch off";
-  button.setAttribute("aria-pressed", String(off));
+  button.ariaPressed = String(off);
   button.onclick = () => {
     choose(); // without it, it would no longer be the largest, and another would be looked at
     toggleEdits(page, [edit]);
@@ -159,24 +151,16 @@ function drawTokens(page, activations) {
   const reading = layerElement(page, "neuron-reading");
   const most = activations.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
   const spans = tokens.map((token, position) => {
-    const span = createLitToken(token, activations[position], most);
-    onHover(
-      span,
-      () => reading.replaceChildren(...quotedToken(token), `: ${formatNumber(activations[position], 3)}`),
-      () => describeStrongest(page, activations),
-    );
+    const words = formatNumber(activations[position], 3);
+    const span = createLitToken(token, Math.abs(activations[position]) / (most || 1), words, {
+      read: () => reading.replaceChildren(...quotedToken(token), `: ${words}`),
+      left: () => describeStrongest(page, activations),
+    });
+    span.classList.toggle("minus", activations[position] < 0);
     return span;
   });
   layerElement(page, "neuron-tokens").replaceChildren(...spans);
   describeStrongest(page, activations);
-}
-
-/** @param {Pick<Token, "text">} token @param {number} activation @param {number} most */
-function createLitToken({ text }, activation, most) {
-  const span = createElement("bdi", activation < 0 ? "minus" : "", visibleText(text).replace(/^·(?=.)/, " "));
-  span.style.setProperty("--shade", `${Math.round((100 * Math.abs(activation)) / (most || 1))}%`);
-  span.title = formatNumber(activation, 3);
-  return span;
 }
 
 /** @param {ExplorePage} page @param {Float32Array} activations */

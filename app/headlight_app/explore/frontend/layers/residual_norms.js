@@ -33,10 +33,7 @@ export function drawResidualNorms(page) {
   const token = page.state.answer.tokens[answerPosition(page)];
   const words = Array.from(chart.series.at(-1)?.values ?? [], (length) => formatNumber(length, 3));
   layerElement(page, "lengths-reading").replaceChildren(...quotedToken(token), `: ${words.join(" → ")}`);
-  canvas.setAttribute(
-    "aria-label",
-    `Norm of the residual stream after each layer, at ${inlineText(token.text)}: ${words.join(", ")}`,
-  );
+  canvas.ariaLabel = `Norm of the residual stream after each layer, at ${inlineText(token.text)}: ${words.join(", ")}`;
 }
 
 /** All tokens, the one at hand last. @param {ExplorePage} page @param {Found<ResidualNormsAnswer>} found @returns {LineChart} */

@@ -162,13 +162,13 @@ function movePart(page, event) {
 function drawPart(page, { part, button, canvas }) {
   const { choice } = page.state;
   const open = isOpen(part, choice, currentGroup(page).name);
-  if (open) button.setAttribute("aria-current", "true");
-  else button.removeAttribute("aria-current");
+  if (open) button.ariaCurrent = "true";
+  else button.ariaCurrent = null;
   button.closest(".block")?.classList.toggle("open", part.kind === "heads" && part.layer === choice.layer);
   button.disabled = !choiceOf(page, part);
   const words = partWords(page, part);
   const name = NAMES[part.kind];
-  button.setAttribute("aria-label", name ? `${name}: ${words}` : words);
+  button.ariaLabel = name ? `${name}: ${words}` : words;
   button.title = words;
   if (part.kind === "input" && canvas) drawInput(page, part, canvas);
   if (part.kind === "heads" && canvas) drawHeads(page, part, canvas);

@@ -36,7 +36,7 @@ export function drawOutcome(page, previewKey) {
   drawBars(canvas, numbers, { style: currentStyle(page), height: HEIGHT, hot: named.chosen, reach, labels });
   const largest = numbers.indexOf(Math.max(...numbers));
   const most = `the largest is ${formatPercent(numbers[largest])}, of ${labels[largest]}`;
-  canvas.setAttribute("aria-label", `${title}${unit}; ${most}`);
+  canvas.ariaLabel = `${title}${unit}; ${most}`;
   const preview = axis === "key" ? previewKey : () => {};
   const choose = (/** @type {number} */ index) => {
     walkthroughMemory(page).previewedKey = null;

@@ -19,7 +19,7 @@ export function drawStepList(page) {
     const button = buttons[index];
     button.dataset.testid = `stair-${step.name}`;
     button.classList.toggle("first-of-part", index > 0 && step.part !== steps[index - 1].part);
-    button.setAttribute("aria-selected", String(index === open));
+    button.ariaSelected = String(index === open);
     button.tabIndex = index === open ? 0 : -1;
     button.replaceChildren(
       createElement("i", "", index + 1),

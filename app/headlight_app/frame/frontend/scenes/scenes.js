@@ -239,7 +239,7 @@ class Scenes {
     const go = createElement("button", "go", String(place + 1));
     go.title = `Show “${name}”`;
     go.ariaLabel = `Show scene ${place + 1}: ${name}`;
-    if (isShown) go.setAttribute("aria-current", "true");
+    if (isShown) go.ariaCurrent = "true";
     go.onclick = () => this.#show(place);
     const box = createElement("input");
     Object.assign(box, { type: "text", value: name, maxLength: 120, ariaLabel: `Name of scene ${place + 1}` });

@@ -115,12 +115,12 @@ export function createChip(token, first) {
 
 /**
  * Reads a chip that the pointer or the keyboard is on; the arrow keys go from chip to chip.
- * @param {HTMLElement} chip @param {() => void} read @param {() => void} left
+ * @param {HTMLElement} chip @param {Required<Hovered>} hovered
  */
-export function listenToChip(chip, read, left) {
-  onHover(chip, read, left);
-  chip.onfocus = () => chip.matches(":focus-visible") && read();
-  chip.onblur = left;
+export function listenToChip(chip, hovered) {
+  onHover(chip, hovered);
+  chip.onfocus = () => chip.matches(":focus-visible") && hovered.read();
+  chip.onblur = hovered.left;
   chip.onkeydown = (event) => {
     if (moveChipFocus(chip, event)) event.preventDefault();
   };
@@ -183,7 +183,7 @@ export function drawChoices(group, field, options, chosen, choose) {
   const buttons = options.map(([value, title]) => {
     const button = createElement("button", "", title);
     button.dataset.testid = `${field}-${value}`;
-    button.setAttribute("aria-pressed", String(chosen === value));
+    button.ariaPressed = String(chosen === value);
     button.onclick = () => choose(value);
     return button;
   });
@@ -202,11 +202,13 @@ export function drawExampleButtons(element, examples, titleOf, choose) {
   updateChildren(element, ...buttons);
 }
 
+/** What is done while the pointer is on an element, and once it has left. @typedef {{ read: () => void, left?: () => void }} Hovered */
+
 /**
  * Calls back for the element that the pointer moves onto. Elements redrawn under a resting pointer do not count.
- * @param {HTMLElement} element @param {() => void} read @param {() => void} [left]
+ * @param {HTMLElement} element @param {Hovered} hovered
  */
-export function onHover(element, read, left = () => {}) {
+export function onHover(element, { read, left = () => {} }) {
   let over = false;
   element.onmousemove = () => {
     if (!over) read();

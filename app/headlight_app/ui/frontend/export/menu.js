@@ -76,7 +76,7 @@ export class ExportMenu {
   show(open) {
     const { button, menu, copied } = this.#elements;
     menu.hidden = !open;
-    button.setAttribute("aria-expanded", String(open));
+    button.ariaExpanded = String(open);
     if (!open) return;
     copied.hidden = true;
     this.say("");

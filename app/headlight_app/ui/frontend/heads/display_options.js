@@ -63,7 +63,7 @@ export function listenToOptions(page) {
 /** @param {Page} page @param {boolean} open */
 function showOptions(page, open) {
   page.view.elements.options.hidden = !open;
-  page.view.elements.optionsButton.setAttribute("aria-expanded", String(open));
+  page.view.elements.optionsButton.ariaExpanded = String(open);
   if (open) find(page.view.elements.options, "select, input").focus();
 }
 
@@ -112,7 +112,7 @@ export function drawOptions(page) {
   show("head_reduction", choice.heads.length > 1);
   show("other_head", choice.quantity === "minus_head");
   show("other_text", choice.quantity === "minus_text");
-  elements.grow.setAttribute("aria-pressed", String(choice.panel_size === "large"));
+  elements.grow.ariaPressed = String(choice.panel_size === "large");
   elements.optionsButton.classList.toggle("in-use", hasActiveOptions(page, group));
 }
 

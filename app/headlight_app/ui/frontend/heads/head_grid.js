@@ -99,7 +99,7 @@ function layoutGrid(page, group, ranked) {
 /** A row with the heads' numbers, and one for each layer. @param {AttentionGroup} group @param {HTMLElement[]} cells */
 function layerRows(group, cells) {
   const top = createElement("div", "row top");
-  top.setAttribute("aria-hidden", "true");
+  top.ariaHidden = "true";
   top.append(
     createElement("span", "corner", "layer"),
     ...Array.from({ length: group.heads }, (_, head) => createElement("span", "", head)),
@@ -207,8 +207,8 @@ function markHead(page, group, { layer, head, cell, off: button }) {
   cell.classList.toggle("chosen", current);
   cell.classList.toggle("selected", selected);
   cell.classList.toggle("off", off);
-  cell.setAttribute("aria-selected", String(current || selected));
-  cell.setAttribute("aria-label", `Layer ${layer}, head ${head}${selected ? ", selected" : ""}${off ? ", off" : ""}`);
+  cell.ariaSelected = String(current || selected);
+  cell.ariaLabel = `Layer ${layer}, head ${head}${selected ? ", selected" : ""}${off ? ", off" : ""}`;
   cell.title = `Layer ${layer}, head ${head}${off ? " (off)" : ""}`;
   cell.tabIndex = layer === focusLayer && head === focusHead ? 0 : -1;
   labelSwitch(button, off, `head ${head} of layer ${layer}`);
@@ -217,7 +217,7 @@ function markHead(page, group, { layer, head, cell, off: button }) {
 
 /** @param {HTMLElement} button @param {boolean} off @param {string} what */
 function labelSwitch(button, off, what) {
-  button.setAttribute("aria-label", `Switch ${what} ${off ? "on" : "off"}`);
+  button.ariaLabel = `Switch ${what} ${off ? "on" : "off"}`;
   button.title = `Switch ${what} ${off ? "on" : "off"}`;
 }
 

@@ -32,7 +32,7 @@ function metricRow(page, { name, title, description, unit }, values, place) {
   const before = numbers.filter((number) => value !== null && number > value).length;
   const line = createElement("button", "metric");
   line.dataset.testid = `metric-${name}`;
-  line.setAttribute("aria-pressed", String(page.state.choice.sort === name));
+  line.ariaPressed = String(page.state.choice.sort === name);
   line.append(
     createElement("span", "metric-name", title),
     createTrack((value ?? 0) / most),

@@ -109,11 +109,8 @@ function drawTitle(page) {
   const off = heads.every((one) => isOff(page.state.choice.edits, group, ...one));
   const several = heads.length > 1;
   elements.title.textContent = several ? `${heads.length} heads` : `Layer ${layer} · Head ${head}`;
-  elements.off.setAttribute("aria-checked", String(!off));
-  elements.off.setAttribute(
-    "aria-label",
-    several ? `The ${heads.length} selected heads` : `Head ${head} of layer ${layer}`,
-  );
+  elements.off.ariaChecked = String(!off);
+  elements.off.ariaLabel = several ? `The ${heads.length} selected heads` : `Head ${head} of layer ${layer}`;
   const word = elements.off.lastElementChild;
   if (word) word.textContent = off ? "off" : "on";
   const plots = availablePlots(page);

@@ -45,14 +45,14 @@ function drawCandidate(page, item, changed) {
   const name = createElement("button", "ask-about");
   name.append(createElement("bdi", "token", visibleText(item.text)));
   name.dataset.target = String(item.id);
-  name.setAttribute("aria-pressed", String(page.state.choice.target_token === item.id));
+  name.ariaPressed = String(page.state.choice.target_token === item.id);
   name.title = `Ask about ${visibleText(item.text)} wherever one token is asked about: gradients, contributions`;
   name.onclick = () => page.change({ target_token: page.state.choice.target_token === item.id ? -1 : item.id });
   const track = createTrack(item.after, changed ? item.before : undefined);
   row.append(name, track, createElement("span", "number", formatPercent(item.after)));
   if (changed) row.append(changeLabel(item.after - item.before));
   const was = changed ? `, before ${formatPercent(item.before)}` : "";
-  row.setAttribute("aria-label", `${item.text}: ${formatPercent(item.after)}${was}`);
+  row.ariaLabel = `${item.text}: ${formatPercent(item.after)}${was}`;
   row.title = `${visibleText(item.text)}  ${item.after.toPrecision(4)}${changed ? `  (before ${item.before.toPrecision(4)})` : ""}`;
   return row;
 }
@@ -82,9 +82,6 @@ function barsLegend() {
 /** Marks the candidate that is asked about, where one was chosen. @param {Page} page */
 export function markTarget(page) {
   for (const name of page.view.elements.predictions.querySelectorAll("[data-target]")) {
-    name.setAttribute(
-      "aria-pressed",
-      String(Number(name.getAttribute("data-target")) === page.state.choice.target_token),
-    );
+    name.ariaPressed = String(Number(name.getAttribute("data-target")) === page.state.choice.target_token);
   }
 }

@@ -28,7 +28,7 @@ export function drawReadout(page, matrix) {
   const rows = activeRows(page, matrix);
   const column = activeColumn(page, matrix);
   const alone = page.state.pointer?.query === null && column !== undefined && !page.state.choice.pinned.length;
-  canvas.setAttribute("aria-label", `${page.view.elements.title.textContent}: ${matrix.rules.join(", ")}`);
+  canvas.ariaLabel = `${page.view.elements.title.textContent}: ${matrix.rules.join(", ")}`;
   const heads = selectedHeads(page);
   const group = currentGroup(page);
   if (matrix.quantity.name === "weights" && heads.every((one) => isOff(page.state.choice.edits, group, ...one))) {

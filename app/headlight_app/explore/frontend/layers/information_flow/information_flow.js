@@ -113,7 +113,7 @@ function drawThreshold(page) {
   const words = formatPercent(THRESHOLDS[step - 1]);
   slider.value = String(step);
   if (slider.nextElementSibling) slider.nextElementSibling.textContent = words;
-  slider.setAttribute("aria-valuetext", words);
+  slider.ariaValueText = words;
   slider.oninput = () => {
     memory(page).step = Number(slider.value);
     drawFlow(page);
@@ -172,10 +172,7 @@ function markEdge(page, graph, index) {
   addFlow(figure, graph, flowPrediction(page, graph));
   paintShapes(hidpiContext(canvas, graph.width, graph.height), figure.shapes, style.font);
   const label = graph.columns.find(({ position, side }) => position === graph.position && side === "text")?.label;
-  canvas.setAttribute(
-    "aria-label",
-    `Flow graph to ${label}: ${graph.edges.length} shares from ${formatPercent(graph.threshold)} on. Arrow keys go through them, the largest first; Enter chooses the head.`,
-  );
+  canvas.ariaLabel = `Flow graph to ${label}: ${graph.edges.length} shares from ${formatPercent(graph.threshold)} on. Arrow keys go through them, the largest first; Enter chooses the head.`;
   markFlow(page, graph, edge);
   canvas.style.cursor = edge?.heads.length ? "pointer" : "default";
   layerElement(page, "flow-reading").replaceChildren(...(edge ? describeEdge(page, edge) : [describeGraph(graph)]));
