@@ -33,7 +33,7 @@ function createPrediction({ titles, places, positions, distance, candidates }) {
   const where = createElement("p", "quiet");
   places.forEach(([preposition, text], side) => {
     where.append(`${side ? " · " : ""}${"AB"[side]}: ${preposition}`);
-    if (text !== null) where.append(...quotedToken({ text }), ` (position ${positions[side]})`);
+    if (text !== null) where.append(quotedToken({ text }), ` (position ${positions[side]})`);
   });
   where.append(` · Jensen–Shannon distance ${distance.toFixed(3)}`);
   const list = createElement("ol", "bars changed pairs");

@@ -56,7 +56,7 @@ export function drawNext(elements, generator, mode) {
 function positionWords({ tokens }, { position }, mode) {
   return mode === "fill"
     ? [`at position ${position}`]
-    : ["after ", ...quotedToken(tokens[position - 1]), ` (position ${position - 1})`];
+    : ["after ", quotedToken(tokens[position - 1]), ` (position ${position - 1})`];
 }
 
 /**
@@ -136,7 +136,7 @@ function drawRandomNumber({ root, sample, sampleStrip, sampleWords }, record) {
   const number = record.random_number.toFixed(3);
   sampleWords.replaceChildren(
     `Random number ${number}: `,
-    ...quotedToken(sampled),
+    quotedToken(sampled),
     ` (rank ${record.rank}). The sampling settings leave ${count}.`,
   );
   sampleStrip.ariaLabel = `The random number ${number} falls on ${inlineText(sampled.text)}`;

@@ -128,14 +128,14 @@ export class StepAttention {
   /** @param {StepRecord} record @param {GenerateState["mode"]} mode */
   #describeStep({ position }, mode) {
     const { viewed, generated } = this.#generator;
-    if (viewed !== null) return ["Before ", ...quotedToken(generated[viewed]), " was generated"];
+    if (viewed !== null) return ["Before ", quotedToken(generated[viewed]), " was generated"];
     return [mode === "fill" ? `For the mask at position ${position}` : "For the next token"];
   }
 
   /** @param {ArrayLike<number>} row @param {{ text: string }[]} keys @param {number | null} key */
   #describe(row, keys, key) {
     if (key !== null && keys[key] && key < row.length)
-      return [" to ", ...quotedToken(keys[key]), ` with a weight of ${row[key].toFixed(5)}`];
+      return [" to ", quotedToken(keys[key]), ` with a weight of ${row[key].toFixed(5)}`];
     const largest = largestShares(row, keys, " to ");
     return largest.length ? largest : [" to nothing"];
   }

@@ -2,8 +2,7 @@
 
 import { defineComponent } from "../../ui/frontend/bridge.js";
 import { HEAD_COLOURS } from "../../ui/frontend/charts/colours.js";
-import { lookOf } from "../../ui/frontend/charts/heatmap.js";
-import { beginSheet } from "../../ui/frontend/charts/shapes.js";
+import { beginSheet, lookOf } from "../../ui/frontend/charts/figure_text.js";
 import { figureSheet } from "../../ui/frontend/charts/svg.js";
 import { canvasStyle, createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";

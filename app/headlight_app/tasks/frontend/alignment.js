@@ -217,7 +217,7 @@ function words({ inputs, outputs, verb }, weights, { output, input }) {
   const best = [...shares.keys()].sort((one, other) => shares[other] - shares[one]).slice(0, NAMED);
   const named = best
     .filter((place, rank) => rank === 0 || shares[place] >= 0.01)
-    .flatMap((place, rank) => [rank ? ", " : "", ...quotedToken(others[place]), ` ${formatPercent(shares[place])}`]);
-  if (output !== null) return [...quotedToken(outputs[output]), ` ${verb} `, ...named, "."];
-  return [...quotedToken(inputs[input ?? 0]), " was looked at for ", ...named, "."];
+    .flatMap((place, rank) => [rank ? ", " : "", quotedToken(others[place]), ` ${formatPercent(shares[place])}`]);
+  if (output !== null) return [quotedToken(outputs[output]), ` ${verb} `, ...named, "."];
+  return [quotedToken(inputs[input ?? 0]), " was looked at for ", ...named, "."];
 }

@@ -1,7 +1,6 @@
 // The beams of a search as a tree: what was kept after each step, and which beam it continues.
 
-import { lookOf } from "../../ui/frontend/charts/heatmap.js";
-import { beginSheet } from "../../ui/frontend/charts/shapes.js";
+import { beginSheet, lookOf } from "../../ui/frontend/charts/figure_text.js";
 import { figureSheet } from "../../ui/frontend/charts/svg.js";
 import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { currentStyle } from "../../ui/frontend/heads/measurements.js";

@@ -107,7 +107,7 @@ function drawTokens(page, effects) {
     const chip = createChip(page.state.answer.tokens[position], index === 0);
     chip.style.background = divergingColour((all - number) / most);
     chip.append(createElement("small", "", formatSigned(Number((all - number).toFixed(1)))));
-    const read = () => say(page, effects, [...quotedToken(page.state.answer.tokens[position])], number);
+    const read = () => say(page, effects, [quotedToken(page.state.answer.tokens[position])], number);
     listenToChip(chip, { read, left: () => rest(page, effects) });
     return chip;
   });

@@ -151,5 +151,5 @@ function reading(page, place, labels) {
         -1,
       )
     : [];
-  return [...quotedToken(tokens[place]), ` is ${shares}`, ...looked, "."];
+  return [quotedToken(tokens[place]), ` is ${shares}`, ...looked, "."];
 }

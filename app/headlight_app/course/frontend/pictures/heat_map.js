@@ -2,9 +2,9 @@
 
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { CIVIDIS, PURPLE_ORANGE } from "../../../ui/frontend/charts/colours.js";
-import { addWords } from "../../../ui/frontend/charts/figure_text.js";
+import { addWords, beginSheet } from "../../../ui/frontend/charts/figure_text.js";
 import { addLinesBetween, addNames, cellAtPointer, longestName } from "../../../ui/frontend/charts/heatmap.js";
-import { beginSheet, colourNames } from "../../../ui/frontend/charts/shapes.js";
+import { colourNames } from "../../../ui/frontend/charts/shapes.js";
 import { figureSheet } from "../../../ui/frontend/charts/svg.js";
 import { createElement } from "../../../ui/frontend/dom/dom.js";
 import { largestSize } from "./drawing/numbers.js";

@@ -2,7 +2,7 @@
 
 import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
 import { addLineChart } from "../../../ui/frontend/charts/figure_charts.js";
-import { beginSheet } from "../../../ui/frontend/charts/shapes.js";
+import { beginSheet } from "../../../ui/frontend/charts/figure_text.js";
 import { figureSheet } from "../../../ui/frontend/charts/svg.js";
 import { createElement } from "../../../ui/frontend/dom/dom.js";
 

@@ -4,16 +4,16 @@ import { HEAD_COLOURS, hexColour, NEGATIVE_COLOUR, tint } from "../../../ui/fron
 import { addConnections, layoutConnections } from "../../../ui/frontend/charts/connections.js";
 import { addLegend } from "../../../ui/frontend/charts/figure_charts.js";
 import { addTable } from "../../../ui/frontend/charts/figure_table.js";
-import { addLines, LABEL_SIZE, PRINT_COLOURS, PRINT_SHEET, wrapText } from "../../../ui/frontend/charts/figure_text.js";
-import { addTokens } from "../../../ui/frontend/charts/figure_tokens.js";
 import {
-  addColourScale,
-  addDrawing,
-  addHeatmap,
-  beginFigure,
+  addLines,
   beginSheet,
-  MARGIN,
-} from "../../../ui/frontend/charts/shapes.js";
+  LABEL_SIZE,
+  PRINT_COLOURS,
+  PRINT_SHEET,
+  wrapText,
+} from "../../../ui/frontend/charts/figure_text.js";
+import { addTokens } from "../../../ui/frontend/charts/figure_tokens.js";
+import { addColourScale, addDrawing, addHeatmap, beginFigure, MARGIN } from "../../../ui/frontend/charts/shapes.js";
 import { inlineText } from "../../../ui/frontend/dom/dom.js";
 import { formatBrief } from "../../../ui/frontend/heads/readout.js";
 import { attentionLines, lineHeads } from "../../../ui/frontend/plots/attention_lines.js";

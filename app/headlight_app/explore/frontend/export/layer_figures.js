@@ -102,7 +102,7 @@ function addRanked(figure, entries, box) {
 }
 
 /** How likely an answer is after each of some steps. @param {{ label: string, share: number }[]} steps @returns {ShownFigure["draw"]} */
-export function drawSteps(steps) {
+export function drawShares(steps) {
   const rows = steps.map(({ label, share }) => ({ label, values: [share] }));
   const chart = { rows, kinds: [""], most: 1, format: formatPercent, missing: "" };
   return drawPanels([(figure) => (box) => addBars(figure, chart, box)], false);

@@ -163,9 +163,9 @@ function storySteps(page, { group, layer, head, query, key, added, answer, after
         "The model reads your words and guesses the next one. In ",
         createElement("b", "", name),
         ", framed in orange, ",
-        ...quotedToken(query),
+        quotedToken(query),
         " looks most at ",
-        ...quotedToken(key),
+        quotedToken(key),
         ": the brightest square of its row.",
       ],
       about: "head-title",
@@ -181,7 +181,7 @@ function storySteps(page, { group, layer, head, query, key, added, answer, after
     {
       words: [
         "The guess ",
-        ...quotedToken(answer),
+        quotedToken(answer),
         ` ${fell ? "fell" : "rose"} from ${formatPercent(answer.after)} to ${formatPercent(after)}. Grey bars are what it was.`,
       ],
       about: "predictions",
@@ -191,7 +191,7 @@ function storySteps(page, { group, layer, head, query, key, added, answer, after
     {
       words: [
         `Each head adds to the score of every possible word, its logit. This one had added ${formatSigned(added)} to `,
-        ...quotedToken(answer),
+        quotedToken(answer),
         fell === added > 0
           ? ", and later layers had built on what it fetched."
           : " itself; but what later layers had made of it counted the other way.",

@@ -9,6 +9,7 @@ import {
   quotedToken,
   updateChildren,
 } from "../../../ui/frontend/dom/dom.js";
+import { createTable } from "../../../ui/frontend/export/page_export.js";
 import { drawSigned } from "../export/layer_figures.js";
 import { runOf } from "../export/shown_run.js";
 import { askFloats } from "../server.js";
@@ -78,25 +79,23 @@ async function exportContributions(page) {
       "added to the logit",
     ),
     tables: {
-      "Logit attribution": {
-        name: "logit attribution",
-        axes: ["part", "number"],
-        labels: [meta.components.map(componentName), ["added to the logit"]],
-        values: Float32Array.from(numbers),
-      },
+      "Logit attribution": createTable(
+        "logit attribution",
+        { part: meta.components.map(componentName), number: ["added to the logit"] },
+        numbers,
+      ),
     },
   };
 }
 
 /** @param {ExplorePage} page @param {LogitAttributionAnswer} meta @param {number} sum */
 function drawTotal(page, { text, preposition, token_text, logit }, sum) {
-  const token = createElement("bdi", "token", inlineText(text));
-  const place = token_text === null ? [] : quotedToken({ text: token_text });
+  const place = token_text === null ? "" : quotedToken({ text: token_text });
   layerElement(page, "shares-total").replaceChildren(
     "The logit of ",
-    token,
+    quotedToken({ text }),
     ` ${preposition}`,
-    ...place,
+    place,
     " is ",
     createElement("b", "", formatNumber(logit)),
     `; all parts add up to ${formatNumber(sum)}. What is added to every token's logit alike changes no probability.`,

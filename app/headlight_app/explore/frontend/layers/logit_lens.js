@@ -12,7 +12,7 @@ import {
   updateChildren,
 } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
-import { numbered } from "../../../ui/frontend/export/page_export.js";
+import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { predictsFromImage } from "../../../ui/frontend/state/token_selection.js";
 import { drawLens } from "../export/layer_figures.js";
@@ -84,13 +84,9 @@ async function exportLens(page) {
   }));
   const true_texts = meta.targets.map((token) => ({ lines: [token < 0 ? "?" : meta.answer_texts[token]] }));
   const truth = meta.predicts_labels ? [] : [{ label: truthName(page), cells: true_texts }];
-  const labels = [depths, numbered(columns.map((text) => ({ text })))];
-  const table = (/** @type {string} */ name, /** @type {(cell: ReturnType<typeof readCell>) => number} */ value) => ({
-    name: `logit lens ${name}`,
-    axes: ["depth", "token"],
-    labels,
-    values: Float32Array.from(cells.flat(), value),
-  });
+  const labels = { depth: depths, token: numbered(columns.map((text) => ({ text }))) };
+  const table = (/** @type {string} */ name, /** @type {(cell: ReturnType<typeof readCell>) => number} */ value) =>
+    createTable(`logit lens ${name}`, labels, cells.flat().map(value));
   return {
     name: "logit-lens",
     shown: `logit lens: the likeliest answer after each layer, its probability as colour${meta.predicts_labels ? "" : ", # the rank of the true token"}`,
@@ -286,18 +282,13 @@ function drawReadout(page, found, depth, column) {
   const name = depthName(depth, meta.depths, meta.columns === meta.count || position === null);
   const words = answers.flatMap((answer, place) => [
     place ? ", " : "",
-    createElement("bdi", "token", inlineText(answer)),
+    quotedToken({ text: answer }),
     ` ${formatPercent(shares[place])}`,
   ]);
   const token = position === null ? -1 : meta.targets[position - meta.first];
-  const right =
-    token < 0
-      ? []
-      : [" · true: ", createElement("bdi", "token", inlineText(meta.answer_texts[token])), `, rank ${rank}`];
+  const right = token < 0 ? [] : [" · true: ", quotedToken({ text: meta.answer_texts[token] }), `, rank ${rank}`];
   const at =
-    position === null
-      ? [`, ${wholeName(page)}: `]
-      : [", at ", ...quotedToken(page.state.answer.tokens[position]), ": "];
+    position === null ? [`, ${wholeName(page)}: `] : [", at ", quotedToken(page.state.answer.tokens[position]), ": "];
   layerElement(page, "lens-reading").replaceChildren(
     `${name[0].toUpperCase()}${name.slice(1)}`,
     ...at,

@@ -2,7 +2,7 @@
 
 import { formatNumber, formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { saveBlob } from "../../../ui/frontend/dom/clipboard.js";
-import { createElement, createHeading, inlineText, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { createElement, createHeading, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { failureText } from "../../../ui/frontend/server.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { hasEdits, toggleEdits } from "../edits/edit_actions.js";
@@ -79,11 +79,10 @@ function chooseNeuron(page, layer, neuron) {
 
 /** @param {ExplorePage} page @param {NeuronsAnswer} meta */
 function drawTotal(page, { layer, text, count, sum, bias, edit, total }) {
-  const token = createElement("bdi", "token", inlineText(text));
   const more = [bias && `its bias ${formatSigned(bias)}`, edit && `edits ${formatSigned(edit)}`].filter(Boolean);
   layerElement(page, "neurons-total").replaceChildren(
     `The feed-forward of layer ${layer} adds ${formatSigned(total)} to the logit of `,
-    token,
+    quotedToken({ text }),
     `: ${[`its ${count.toLocaleString("en")} neurons ${formatSigned(sum)}`, ...more].join(", ")}. Each neuron adds its activation at this token times its weight towards the answer.`,
   );
 }
@@ -119,7 +118,7 @@ function drawNeuron(page, { path, text, layer }, { meta, numbers }) {
   drawSwitch(page, editText(path, ["", neuron], "set:0"), () => chooseNeuron(page, layer, neuron));
   layerElement(page, "neuron-sum").replaceChildren(
     `Activation ${formatNumber(activation, 3)} × weight towards `,
-    createElement("bdi", "token", inlineText(text)),
+    quotedToken({ text }),
     ` ${formatNumber(answer_weight, 3)} = `,
     createElement("b", "", formatSigned(contribution)),
   );
@@ -153,7 +152,7 @@ function drawTokens(page, activations) {
   const spans = tokens.map((token, position) => {
     const words = formatNumber(activations[position], 3);
     const span = createLitToken(token, Math.abs(activations[position]) / (most || 1), words, {
-      read: () => reading.replaceChildren(...quotedToken(token), `: ${words}`),
+      read: () => reading.replaceChildren(quotedToken(token), `: ${words}`),
       left: () => describeStrongest(page, activations),
     });
     span.classList.toggle("minus", activations[position] < 0);
@@ -169,7 +168,7 @@ function describeStrongest(page, activations) {
   const order = strongestTokens(activations);
   const words = order.flatMap((position, place) => [
     place ? ", " : "Strongest at ",
-    ...quotedToken(tokens[position]),
+    quotedToken(tokens[position]),
     ` ${formatNumber(activations[position], 3)}`,
   ]);
   const found = words.length ? [...words, ". Orange is positive, blue negative."] : ["It is 0 at every token."];

@@ -1,7 +1,7 @@
 // Tokens that something promotes or suppresses, with what it adds to their logits.
 
 import { formatSigned } from "../../../ui/frontend/charts/charts.js";
-import { createElement, inlineText } from "../../../ui/frontend/dom/dom.js";
+import { createElement, quotedToken } from "../../../ui/frontend/dom/dom.js";
 
 /** @import { PromotedToken } from "../types.js" */
 
@@ -9,7 +9,7 @@ import { createElement, inlineText } from "../../../ui/frontend/dom/dom.js";
 export function createPromotedCell(tokens) {
   const entries = tokens.flatMap(({ text, logit }, place) => {
     const entry = createElement("span", "", [
-      createElement("bdi", "token", inlineText(text)),
+      quotedToken({ text }),
       createElement("small", "", ` ${formatSigned(logit)}`),
     ]);
     return place ? [" ", entry] : [entry];

@@ -3,11 +3,9 @@
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
 import { addLineChart } from "../../../ui/frontend/charts/figure_charts.js";
-import { lookOf } from "../../../ui/frontend/charts/heatmap.js";
-import { paintShapes } from "../../../ui/frontend/charts/paint_shapes.js";
-import { beginSheet } from "../../../ui/frontend/charts/shapes.js";
-import { hidpiContext, inlineText, quotedToken } from "../../../ui/frontend/dom/dom.js";
-import { numbered } from "../../../ui/frontend/export/page_export.js";
+import { paintFigure } from "../../../ui/frontend/charts/paint_shapes.js";
+import { inlineText, quotedToken } from "../../../ui/frontend/dom/dom.js";
+import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
 import { answerPosition, depthLabel, layerElement } from "./layer_panel.js";
 
@@ -25,14 +23,11 @@ export function drawResidualNorms(page) {
   const canvas = layerElement(page, "lengths", HTMLCanvasElement);
   const width = canvas.parentElement?.clientWidth;
   if (!width) return;
-  const style = currentStyle(page);
-  const figure = beginSheet(width, "", lookOf(style));
   const chart = normChart(page, found);
-  const height = addLineChart(figure, chart, { x: 0, y: 0, width });
-  paintShapes(hidpiContext(canvas, width, height), figure.shapes, style.font);
+  paintFigure(canvas, width, currentStyle(page), (figure) => addLineChart(figure, chart, { x: 0, y: 0, width }));
   const token = page.state.answer.tokens[answerPosition(page)];
   const words = Array.from(chart.series.at(-1)?.values ?? [], (length) => formatNumber(length, 3));
-  layerElement(page, "lengths-reading").replaceChildren(...quotedToken(token), `: ${words.join(" → ")}`);
+  layerElement(page, "lengths-reading").replaceChildren(quotedToken(token), `: ${words.join(" → ")}`);
   canvas.ariaLabel = `Norm of the residual stream after each layer, at ${inlineText(token.text)}: ${words.join(", ")}`;
 }
 
@@ -49,6 +44,6 @@ export function normChart(page, { meta: { depths, tokens: count }, numbers }) {
 
 /** @param {ExplorePage} page @param {Found<ResidualNormsAnswer>} found @returns {Table} */
 export function normTable(page, { meta: { depths }, numbers }) {
-  const labels = [Array.from({ length: depths }, (_, depth) => depthLabel(depth)), numbered(page.state.answer.tokens)];
-  return { name: "residual norms", axes: ["depth", "token"], labels, values: Float32Array.from(numbers) };
+  const depth = Array.from({ length: depths }, (_, place) => depthLabel(place));
+  return createTable("residual norms", { depth, token: numbered(page.state.answer.tokens) }, numbers);
 }

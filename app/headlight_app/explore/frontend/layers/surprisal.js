@@ -40,7 +40,7 @@ function drawTokens(page, surprisal) {
     const [share, likely] = Number.isNaN(bits)
       ? [0, "nothing to compare with"]
       : [Math.min(bits / FULL_SHADE, 1), formatPercent(2 ** -bits)];
-    const read = () => reading.replaceChildren(...quotedToken(token), `: ${describe(bits)}`);
+    const read = () => reading.replaceChildren(quotedToken(token), `: ${describe(bits)}`);
     return createLitToken(token, share, likely, { read });
   });
   layerElement(page, "surprisal").replaceChildren(...spans);

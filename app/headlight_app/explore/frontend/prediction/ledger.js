@@ -65,7 +65,7 @@ function ledgerParts(page, { meta, numbers }) {
   const { pinned } = page.state.choice;
   const title = createElement("h3");
   const key = keyTokens(page)[chosenKey(page) ?? 0];
-  title.append("Why ", ...quotedToken(queryTokens(page)[pinned[0]]), " looks at ", ...quotedToken(key));
+  title.append("Why ", quotedToken(queryTokens(page)[pinned[0]]), " looks at ", quotedToken(key));
   const pairs = largestPairs(meta.query_writers, meta.key_writers, numbers);
   const rest = meta.score - pairs.reduce((sum, { value }) => sum + value, 0);
   const sentence = createElement(

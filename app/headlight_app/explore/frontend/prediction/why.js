@@ -46,7 +46,7 @@ export function drawWhy(page) {
 
 /** @param {ExplorePage} page @param {Candidate} first @param {Candidate} second @param {Reason[]} largest */
 function whyParts(page, first, second, largest) {
-  const title = createElement("h3", "", ["Why ", ...quotedToken(first), " and not ", ...quotedToken(second)]);
+  const title = createElement("h3", "", ["Why ", quotedToken(first), " and not ", quotedToken(second)]);
   const times = first.after / second.after;
   const sentence = createElement("p", "quiet");
   const most = largest.find(({ value }) => value > 0);

@@ -144,7 +144,7 @@ function read(page) {
   const token = tokensOf(page, stack)[vectors.first + row];
   if (!token || !strips.width) return;
   element(page, "vectors-reading").replaceChildren(
-    ...quotedToken(token),
+    quotedToken(token),
     `, ${positions ? "position" : "vector"}, channel ${channel} of ${strips.width}: ${numberAt(strips, row, channel)}`,
   );
 }

@@ -115,9 +115,9 @@ function describeValues(page, rows, shared) {
     return [`${scale}. Point at a bar to read it.`];
   }
   const token = namedAxis(page, axis)?.tokens[marked];
-  const place = token ? quotedToken(token) : [`${UNITS[axis ?? ""] ?? "channel"} ${marked}`];
+  const place = token ? quotedToken(token) : `${UNITS[axis ?? ""] ?? "channel"} ${marked}`;
   const words = rows
     .filter((row) => row.axis === axis)
     .flatMap(({ symbol, numbers }) => [" · ", ...formulaNodes(symbol), ` ${formatNumber(numbers[marked])}`]);
-  return ["at ", ...place, ...words];
+  return ["at ", place, ...words];
 }

@@ -12,7 +12,7 @@ import {
 import { addTokens } from "../../../ui/frontend/charts/figure_tokens.js";
 import { beginFigure, MARGIN } from "../../../ui/frontend/charts/shapes.js";
 import { formatPercent } from "../../../ui/frontend/dom/dom.js";
-import { numbered } from "../../../ui/frontend/export/page_export.js";
+import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 
 /** @import { ExplorePage } from "../../../explore/frontend/types.js" */
 /** @import { Figure, ShownDrawing, Table } from "../../../ui/frontend/export/types.js" */
@@ -78,7 +78,7 @@ export function labelTables(tokens, { labels, names, changed }) {
       for (const label of ranked) values[place * names.length + label.id] = label[state];
     });
     const name = state === "after" ? "label probabilities" : "label probabilities as trained";
-    return { name, axes: ["token", "label"], labels: [numbered(tokens), names], values };
+    return createTable(name, { token: numbered(tokens), label: names }, values);
   };
   return {
     "Label probabilities": table("after"),

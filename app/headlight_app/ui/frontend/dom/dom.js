@@ -150,7 +150,7 @@ export function createHeading(content, scope) {
 
 /** A token in running text, kept apart from the direction of the words around it. @param {Pick<Token, "text">} token */
 export function quotedToken(token) {
-  return [createElement("bdi", "token", inlineText(token.text))];
+  return createElement("bdi", "token", inlineText(token.text));
 }
 
 /**
@@ -163,7 +163,7 @@ export function largestShares(shares, tokens, first, least = 0.005) {
     .filter(({ share }) => share > least)
     .sort((one, other) => other.share - one.share)
     .slice(0, LISTED)
-    .flatMap(({ share, token }, rank) => [rank ? ", " : first, ...quotedToken(token), ` ${formatPercent(share)}`]);
+    .flatMap(({ share, token }, rank) => [rank ? ", " : first, quotedToken(token), ` ${formatPercent(share)}`]);
 }
 
 /** @param {number} share */

@@ -1,7 +1,7 @@
 // Predictions as bars: the probabilities of the likeliest answers, before and after every change.
 
 import { createTrack } from "../charts/track.js";
-import { createElement, formatPercent, inlineText, updateChildren, visibleText } from "../dom/dom.js";
+import { createElement, formatPercent, quotedToken, updateChildren, visibleText } from "../dom/dom.js";
 
 /** @import { Candidate, Page, Prediction } from "../types.js" */
 
@@ -28,7 +28,7 @@ function drawPrediction(page, prediction, changed, count) {
   const where = createElement("p", "quiet", prediction.preposition);
   if (prediction.token_text !== null)
     where.append(
-      createElement("bdi", "token", inlineText(prediction.token_text)),
+      quotedToken({ text: prediction.token_text }),
       createElement("span", "", ` (position ${prediction.position})`),
     );
   const list = createElement("ol", changed ? "bars changed" : "bars");
