@@ -18,8 +18,7 @@ import { ScreenView } from "./screen.js";
 import { fetchChapter } from "./server.js";
 import { createStart } from "./start.js";
 
-/** @import { ChapterAnswer, ScreenRow } from "./contract.js" */
-/** @import { CourseChoice, CourseData } from "./types.d.ts" */
+/** @import { ChapterAnswer, CourseChoice, CourseData, ScreenRow } from "./types.js" */
 
 const KEYS = /** @type {const} */ ([
   ["j", 1],

@@ -9,8 +9,7 @@ import { createFormula, splitFormula } from "./formula.js";
 import { createQuestion } from "./question.js";
 import { createRow } from "./row.js";
 
-/** @import { ScreenRequest, ScreenRow } from "./contract.js" */
-/** @import { Control, CourseModel, ScreenAnswer } from "./types.d.ts" */
+/** @import { Control, CourseModel, ScreenAnswer, ScreenRequest, ScreenRow } from "./types.js" */
 /** @import { Inputs } from "./inputs.js" */
 /** @import { LinkTo } from "./links.js" */
 

@@ -3,9 +3,8 @@
 import { post } from "../../ui/frontend/server.js";
 
 /** @import { Unanswered } from "../../ui/frontend/server.js" */
-/** @import { Refusable } from "../../ui/frontend/types.js" */
+/** @import { ChapterAnswer, Refusable } from "./types.js" */
 /** @import { Packed } from "../../ui/frontend/wire.js" */
-/** @import { ChapterAnswer } from "./contract.js" */
 
 /**
  * The rows of a chapter; the first one where none is named.

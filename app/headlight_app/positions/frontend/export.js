@@ -4,9 +4,8 @@ import { addPanels, beginFigure, titled } from "../../ui/frontend/charts/shapes.
 import { createTable, explained } from "../../ui/frontend/export/page_export.js";
 import { biasOverDistance, chartsOf, lossChart, middle } from "./charts.js";
 
-/** @import { ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
-/** @import { LossTable } from "./contract.js" */
-/** @import { Chart, Chosen, NumberArray, PositionsData, Profile } from "./types.d.ts" */
+/** @import { Chart, Chosen, LossTable, NumberArray, PositionsData, Profile, ShownFigure } from "./types.js" */
+/** @import { ShownSide, ShownView, Table } from "./types.js" */
 
 const ALL_CHARTS = "all charts";
 

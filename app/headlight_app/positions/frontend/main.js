@@ -14,9 +14,8 @@ import { readFloats } from "../../ui/frontend/wire.js";
 import { chartsOf, firstChoice, lossChart } from "./charts.js";
 import { positionSides, positionsView } from "./export.js";
 
-/** @import { Look } from "../../ui/frontend/export/types.js" */
+/** @import { Chart, Chosen, Look, NumberArray, PositionsData, Profile } from "./types.js" */
 /** @import { Shared } from "../../ui/frontend/export/share.js" */
-/** @import { Chart, Chosen, NumberArray, PositionsData, Profile } from "./types.d.ts" */
 
 /** @type {Readonly<Record<keyof Chosen, string>>} */
 const CONTROL_NAMES = { channels: "Channels", pairs: "Pairs", head: "Head", position: "Position" };

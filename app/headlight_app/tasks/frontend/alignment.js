@@ -14,8 +14,7 @@ import { remembered } from "../../ui/frontend/state/memory.js";
 import { chooseQuery, setHover } from "../../ui/frontend/state/token_selection.js";
 import { alignmentWeights } from "./alignment_weights.js";
 
-/** @import { ExplorePage } from "../../explore/frontend/types.js" */
-/** @import { Alignment, AlignmentWeights, OutputToken } from "./types.js" */
+/** @import { Alignment, AlignmentWeights, ExplorePage, OutputToken } from "./types.js" */
 
 const MOST = 40; // tokens of a side; more are seen on the map alone
 const FAINTEST = 0.03; // weight of a line

@@ -6,9 +6,7 @@ import { currentGroup, headName, selectedHeads } from "../../ui/frontend/state/h
 import { decodeWeight } from "../../ui/frontend/weight_code.js";
 import { readFloats } from "../../ui/frontend/wire.js";
 
-/** @import { AttentionGroup, Head } from "../../ui/frontend/types.js" */
-/** @import { ExplorePage } from "../../explore/frontend/types.js" */
-/** @import { AlignmentWeights } from "./types.js" */
+/** @import { AlignmentWeights, AttentionGroup, ExplorePage, Head } from "./types.js" */
 
 const REQUEST_DELAY = 40; // milliseconds; a head that is only passed over is not asked about
 

@@ -6,8 +6,7 @@ import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { currentStyle } from "../../ui/frontend/heads/measurements.js";
 import { addTree } from "./beam_tree.js";
 
-/** @import { ExplorePage } from "../../explore/frontend/types.js" */
-/** @import { BeamSearchAnswer } from "./contract.js" */
+/** @import { BeamSearchAnswer, ExplorePage } from "./types.js" */
 
 /** @param {ExplorePage} page */
 export function showsBeams(page) {

@@ -18,11 +18,8 @@ import { findByTestId } from "../../ui/frontend/dom/elements.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
 import { exportedClassification, shareOf } from "./export/classification.js";
 
-/** @import { ExplorePage } from "../../explore/frontend/types.js" */
-/** @import { Candidate } from "../../ui/frontend/contract.js" */
+/** @import { Candidate, Effects, ExplorePage, LabelEffectsAnswer, TasksData } from "./types.js" */
 /** @import { Option } from "../../ui/frontend/charts/charts.js" */
-/** @import { LabelEffectsAnswer } from "./contract.js" */
-/** @import { Effects, TasksData } from "./types.js" */
 
 const REQUEST_DELAY = 120; // milliseconds; who types on asks nothing of the letters between
 

@@ -9,9 +9,7 @@ import { alignmentWeights, exactWeights } from "./alignment_weights.js";
 import { exportedLooks } from "./export/looks.js";
 
 /** @import { Drawable } from "../../ui/frontend/plots/image_overlay.js" */
-/** @import { Patches } from "../../ui/frontend/types.js" */
-/** @import { ExplorePage } from "../../explore/frontend/types.js" */
-/** @import { AlignmentWeights } from "./types.js" */
+/** @import { AlignmentWeights, ExplorePage, Patches } from "./types.js" */
 
 const LONGER_SIDE = 90; // of a picture, in pixels, at most: a patch has whole ones
 

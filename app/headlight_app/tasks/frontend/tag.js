@@ -17,9 +17,7 @@ import { chooseQuery, setHover } from "../../ui/frontend/state/token_selection.j
 import { alignmentWeights } from "./alignment_weights.js";
 import { allLabels, exportedTags } from "./export/labels.js";
 
-/** @import { ExplorePage } from "../../explore/frontend/types.js" */
-/** @import { Candidate } from "../../ui/frontend/contract.js" */
-/** @import { TokenLabelsAnswer } from "./contract.js" */
+/** @import { Candidate, ExplorePage, TokenLabelsAnswer } from "./types.js" */
 
 const NOTHING = "O"; // the label of what belongs to nothing, as in CoNLL 2003
 const NAME_KINDS = new Map([

@@ -7,8 +7,7 @@ import { createTitle, MatrixTable, resizedAxes, resizedTogether } from "./matrix
 import { createRecording } from "./recording.js";
 
 /** @import { Inputs } from "../inputs.js" */
-/** @import { Axis, MatrixControl, ModelControl, TextControl } from "../contract.js" */
-/** @import { Control, CourseModel, RangeControl } from "../types.d.ts" */
+/** @import { Axis, Control, CourseModel, MatrixControl, ModelControl, RangeControl, TextControl } from "../types.js" */
 /** @typedef {{ element: HTMLElement, draw: (text: string) => void }} Drawn a control on the page */
 /** @typedef {(text: string) => void} Change */
 

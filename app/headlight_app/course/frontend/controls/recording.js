@@ -5,10 +5,8 @@ import { failureText } from "../../../ui/frontend/server.js";
 import { unpack } from "../../../ui/frontend/wire.js";
 import { createTitle } from "./matrix_table.js";
 
-/** @import { ImageAnswer } from "../../../ui/frontend/contract.js" */
-/** @import { Refusable } from "../../../ui/frontend/types.js" */
+/** @import { ImageAnswer, RecordingControl, Refusable } from "../types.js" */
 /** @import { Packed } from "../../../ui/frontend/wire.js" */
-/** @import { RecordingControl } from "../contract.js" */
 
 const MAX_FILE_SIZE = 8 << 20;
 

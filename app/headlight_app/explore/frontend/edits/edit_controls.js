@@ -10,8 +10,7 @@ import { remembered } from "../../../ui/frontend/state/memory.js";
 import { hasEdits, replaceEdit, toggleEdits } from "./edit_actions.js";
 import { editText } from "./edit_text.js";
 
-/** @import { Control, ControlElements, EditTarget, ExplorePage } from "../types.js" */
-/** @import { Head, Side } from "../../../ui/frontend/types.js" */
+/** @import { Control, ControlElements, EditTarget, ExplorePage, Head, Side } from "../types.js" */
 
 /** @type {Readonly<Record<string, (page: ExplorePage) => string>>} */
 const SCOPES = {

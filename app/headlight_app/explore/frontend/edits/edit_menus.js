@@ -18,8 +18,7 @@ import {
   visibilityControl,
 } from "./edit_controls.js";
 
-/** @import { Control, ExplorePage, Menu } from "../types.js" */
-/** @import { Side, Words } from "../../../ui/frontend/types.js" */
+/** @import { Control, ExplorePage, Menu, Side, Words } from "../types.js" */
 
 /** The menu that is open. */
 const memory = remembered(() => ({ controls: /** @type {Control[]} */ ([]), close: () => {} }));

@@ -20,8 +20,7 @@ import { listenToMenus } from "./edit_menus.js";
 import { editText } from "./edit_text.js";
 
 /** @import { Option } from "../../../ui/frontend/charts/charts.js" */
-/** @import { Control, EditTarget, ExplorePage } from "../types.js" */
-/** @import { HookPointRow } from "../../../ui/frontend/types.js" */
+/** @import { Control, EditTarget, ExplorePage, HookPointRow } from "../types.js" */
 
 /** A value of the network, and the kind of module that it belongs to. @typedef {{ name: string, title: string, module: HookPointRow["edited_in"][number], axes: string[] }} EditableValue */
 

@@ -13,8 +13,7 @@ import { allHeadsDrawing, headsDrawing } from "./drawings.js";
 import { shownSide } from "./shown_run.js";
 
 /** @import { NumberForm } from "../../../ui/frontend/export/menu.js" */
-/** @import { ShownDrawing, ShownView } from "../../../ui/frontend/export/types.js" */
-/** @import { ExplorePage, FileRoute, Routes } from "../types.js" */
+/** @import { ExplorePage, FileRoute, Routes, ShownDrawing, ShownView } from "../types.js" */
 
 const WORKSHEET_SIZE = { width: 85 }; // millimetres of its picture
 const ANSWER = "the answer to the task";

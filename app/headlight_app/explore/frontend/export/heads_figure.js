@@ -23,10 +23,8 @@ import { textShades } from "../../../ui/frontend/plots/shaded_text.js";
 import { beyondEnd } from "../../../ui/frontend/state/colour_range.js";
 import { magnitude, matrixCodes, SHOWN, stateAt, valueAt } from "../../../ui/frontend/state/head_matrix.js";
 
-/** @import { Found, HeadMatrix, Page } from "../../../ui/frontend/types.js" */
-/** @import { Box, Figure } from "../../../ui/frontend/export/types.js" */
+/** @import { Box, Figure, Found, HeadMatrix, Page, QkProjectionAnswer } from "../types.js" */
 /** @import { TokenColumn } from "../../../ui/frontend/charts/connections.js" */
-/** @import { QkProjectionAnswer } from "../contract.js" */
 
 const MOST_CELLS = 1_024; // of a table
 const STRONGEST = 0.7; // of a colour beneath a number

@@ -5,8 +5,7 @@ import { addWords, LABEL_SIZE, PRINT_COLOURS, textWidth } from "../../../ui/fron
 import { addColourScale, beginFigure, cellGap, MARGIN } from "../../../ui/frontend/charts/shapes.js";
 import { beyondEnd, formatHigh } from "../../../ui/frontend/state/colour_range.js";
 
-/** @import { ColourRangeRow } from "../../../ui/frontend/types.js" */
-/** @import { Figure, Shape } from "../../../ui/frontend/export/types.js" */
+/** @import { ColourRangeRow, Figure, Shape } from "../types.js" */
 
 /**
  * A column of numbers; `embedding` is what stands before the first layer. A title has a line break where it may break.

@@ -9,8 +9,7 @@ import { headCodes } from "../../../ui/frontend/state/head_matrix.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { readFloats } from "../../../ui/frontend/wire.js";
 
-/** @import { AttentionGroup, Candidate, Token } from "../../../ui/frontend/types.js" */
-/** @import { ComponentAnswer, ExplorePage } from "../types.js" */
+/** @import { AttentionGroup, Candidate, ComponentAnswer, ExplorePage, Token } from "../types.js" */
 /** A head, what it looks at, and what becomes of the likeliest answer without it. @typedef {{ group: AttentionGroup, layer: number, head: number, query: Token, key: Token, added: number, answer: Candidate, after: number }} Story */
 /** What is told, and the part of the page that it is told of. @typedef {{ words: (string | Node)[], about: "head-title" | "predictions", next: string, act: () => void }} Step */
 

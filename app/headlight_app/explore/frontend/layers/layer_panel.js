@@ -5,8 +5,7 @@ import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 
 /** @import { Hovered } from "../../../ui/frontend/dom/dom.js" */
-/** @import { Token } from "../../../ui/frontend/types.js" */
-/** @import { ExplorePage } from "../types.js" */
+/** @import { ExplorePage, Token } from "../types.js" */
 
 /**
  * @template {HTMLElement} [T=HTMLElement]

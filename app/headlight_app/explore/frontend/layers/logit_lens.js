@@ -23,9 +23,7 @@ import { answerPosition, layerElement, showLayersMessage } from "./layer_panel.j
 import { drawResidualNorms, normChart, normTable } from "./residual_norms.js";
 import { drawSurprisal } from "./surprisal.js";
 
-/** @import { ExploreAnswer, ExplorePage, LogitLensAnswer, Tab } from "../types.js" */
-/** @import { ShownDrawing } from "../../../ui/frontend/export/types.js" */
-/** @import { Found } from "../../../ui/frontend/types.js" */
+/** @import { ExploreAnswer, ExplorePage, Found, LogitLensAnswer, ShownDrawing, Tab } from "../types.js" */
 /** @typedef {Found<LogitLensAnswer>} LensFound */
 
 const WINDOW_SIZE = 32; // tokens that the server reads at a time

@@ -10,9 +10,7 @@ import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
 import { answerPosition, depthLabel, layerElement } from "./layer_panel.js";
 
 /** @import { LineChart } from "../../../ui/frontend/charts/figure_charts.js" */
-/** @import { Table } from "../../../ui/frontend/export/types.js" */
-/** @import { Found } from "../../../ui/frontend/types.js" */
-/** @import { ExplorePage, ResidualNormsAnswer } from "../types.js" */
+/** @import { ExplorePage, Found, ResidualNormsAnswer, Table } from "../types.js" */
 
 const SMALLEST = 1e-6; // that has a logarithm worth a place
 

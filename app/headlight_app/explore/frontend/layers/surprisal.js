@@ -4,8 +4,7 @@ import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { formatPercent, quotedToken } from "../../../ui/frontend/dom/dom.js";
 import { createLitToken, layerElement } from "./layer_panel.js";
 
-/** @import { ExplorePage } from "../types.js" */
-/** @import { Token } from "../../../ui/frontend/types.js" */
+/** @import { ExplorePage, Token } from "../types.js" */
 
 const FULL_SHADE = Math.log2(1000); // bits
 

@@ -22,8 +22,7 @@ import { remembered } from "../../../ui/frontend/state/memory.js";
 import { headAt, isOpen, miniatures, partChoice, pictureRows } from "./parts.js";
 import { drawStrip, inputVectors } from "./vectors.js";
 
-/** @import { AttentionGroup, Token } from "../../../ui/frontend/types.js" */
-/** @import { ExplorePage } from "../types.js" */
+/** @import { AttentionGroup, ExplorePage, Token } from "../types.js" */
 /** @import { Block, Part, Row } from "./parts.js" */
 /** @typedef {{ part: Part, button: HTMLButtonElement, canvas: HTMLCanvasElement | null }} Drawn */
 

@@ -7,9 +7,7 @@ import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { chosenKey, keyTokens, queryTokens } from "../../../ui/frontend/state/token_selection.js";
 import { partChoice, partName } from "./why.js";
 
-/** @import { CellLedgerAnswer } from "../contract.js" */
-/** @import { Found } from "../../../ui/frontend/types.js" */
-/** @import { ExplorePage } from "../types.js" */
+/** @import { CellLedgerAnswer, ExplorePage, Found } from "../types.js" */
 /** @import { Part } from "./why.js" */
 /** @typedef {{ query: string, key: string, value: number }} Pair */
 

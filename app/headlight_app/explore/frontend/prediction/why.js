@@ -5,8 +5,7 @@ import { createElement, quotedToken, updateChildren } from "../../../ui/frontend
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { componentName } from "../layers/logit_attribution.js";
 
-/** @import { Candidate } from "../../../ui/frontend/types.js" */
-/** @import { ComponentAnswer, ExplorePage } from "../types.js" */
+/** @import { Candidate, ComponentAnswer, ExplorePage } from "../types.js" */
 /** @typedef {Pick<ComponentAnswer, "kind" | "layer" | "head">} Part */
 /** @typedef {{ part: Part, value: number }} Reason */
 

@@ -17,8 +17,7 @@ import { drawStep } from "./step.js";
 import { drawStepList } from "./step_list.js";
 import { openStep, shownWalkthrough, splitValues, walkthroughMemory } from "./walkthrough.js";
 
-/** @import { ExplorePage, Tab } from "../types.js" */
-/** @import { AttentionGroup } from "../../../ui/frontend/types.js" */
+/** @import { AttentionGroup, ExplorePage, Tab } from "../types.js" */
 
 export default /** @type {Tab} */ ({ draw: drawWalkthrough });
 

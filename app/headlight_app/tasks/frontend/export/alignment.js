@@ -7,8 +7,7 @@ import { createTable, numbered } from "../../../ui/frontend/export/page_export.j
 import { encodeWeight } from "../../../ui/frontend/weight_code.js";
 
 /** @import { TokenColumn } from "../../../ui/frontend/charts/connections.js" */
-/** @import { Box, Figure, ShownDrawing } from "../../../ui/frontend/export/types.js" */
-/** @import { Alignment, AlignmentWeights } from "../types.js" */
+/** @import { Alignment, AlignmentWeights, Box, Figure, ShownDrawing } from "../types.js" */
 
 const MOST_LINES = 40; // tokens of a side: as on the screen, more are on the map alone
 const FAINTEST = 0.03; // weight of a line

@@ -6,8 +6,7 @@ import { inlineText } from "../../../ui/frontend/dom/dom.js";
 import { createTable } from "../../../ui/frontend/export/page_export.js";
 import { addTree } from "../beam_tree.js";
 
-/** @import { Figure, ShownDrawing, Table } from "../../../ui/frontend/export/types.js" */
-/** @import { BeamSearchAnswer } from "../contract.js" */
+/** @import { BeamSearchAnswer, Figure, ShownDrawing, Table } from "../types.js" */
 
 /** @param {ShownDrawing} drawing @param {BeamSearchAnswer} beams @returns {ShownDrawing} */
 export function withBeams(drawing, beams) {

@@ -16,9 +16,7 @@ import {
 import { formatPercent, inlineText, visibleText } from "../../../ui/frontend/dom/dom.js";
 import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 
-/** @import { Candidate } from "../../../ui/frontend/contract.js" */
-/** @import { Box, Figure, ShownDrawing, Table } from "../../../ui/frontend/export/types.js" */
-/** @import { Effects } from "../types.js" */
+/** @import { Box, Candidate, Effects, Figure, ShownDrawing, Table } from "../types.js" */
 /** @typedef {{ candidates: Candidate[], changed: boolean, tokens: { text: string }[], effects: Effects }} Classification */
 
 /** @param {number} logOdds */

@@ -14,9 +14,7 @@ import { beginFigure, MARGIN } from "../../../ui/frontend/charts/shapes.js";
 import { formatPercent } from "../../../ui/frontend/dom/dom.js";
 import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 
-/** @import { ExplorePage } from "../../../explore/frontend/types.js" */
-/** @import { Figure, ShownDrawing, Table } from "../../../ui/frontend/export/types.js" */
-/** @import { TokenLabelsAnswer } from "../contract.js" */
+/** @import { ExplorePage, Figure, ShownDrawing, Table, TokenLabelsAnswer } from "../types.js" */
 /** @typedef {{ text: string, special: boolean }} LabelledToken */
 /** @typedef {{ tokens: LabelledToken[], meta: TokenLabelsAnswer, kinds: string[], colour: (label: string) => string }} Tags */
 

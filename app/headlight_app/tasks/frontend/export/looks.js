@@ -5,9 +5,7 @@ import { addPanels, beginFigure } from "../../../ui/frontend/charts/shapes.js";
 import { inlineText } from "../../../ui/frontend/dom/dom.js";
 import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 
-/** @import { Patches } from "../../../ui/frontend/types.js" */
-/** @import { Box, Figure, ShownDrawing } from "../../../ui/frontend/export/types.js" */
-/** @import { AlignmentWeights } from "../types.js" */
+/** @import { AlignmentWeights, Box, Figure, Patches, ShownDrawing } from "../types.js" */
 /** @typedef {{ text: string, png: string }} Look a word, and the picture as it was looked at when it was written */
 
 const SIDE = 24; // millimetres of a picture, at most

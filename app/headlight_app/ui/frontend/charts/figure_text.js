@@ -4,9 +4,7 @@ import { context2d, shortenText } from "../dom/dom.js";
 import { remembered } from "../state/memory.js";
 import { HEAD_COLOURS } from "./colours.js";
 
-/** @import { TextLine } from "../export/contract.js" */
-/** @import { Figure, Look } from "../export/types.js" */
-/** @import { CanvasStyle } from "../types.js" */
+/** @import { CanvasStyle, Figure, Look, TextLine } from "../types.js" */
 
 export const LABEL_SIZE = 2.3; // millimetres; 6.5 points
 /** @type {Look} */

@@ -4,8 +4,7 @@ import { inlineText } from "../dom/dom.js";
 import { addWords, textWidth } from "./figure_text.js";
 import { paintFigure } from "./paint_shapes.js";
 
-/** @import { Figure } from "../export/types.js" */
-/** @import { CanvasStyle, Token } from "../types.js" */
+/** @import { CanvasStyle, Figure, Token } from "../types.js" */
 
 /**
  * Where everything is: the corner of the cells, the size of a cell, the room for names beside and above, their size.

@@ -3,9 +3,7 @@
 import { hidpiContext } from "../dom/dom.js";
 import { beginSheet, lookOf } from "./figure_text.js";
 
-/** @import { Curve, Polyline, TextLine } from "../export/contract.js" */
-/** @import { CircleShape, Figure, RectangleShape, Shape } from "../export/types.js" */
-/** @import { CanvasStyle } from "../types.js" */
+/** @import { CanvasStyle, CircleShape, Curve, Figure, Polyline, RectangleShape, Shape, TextLine } from "../types.js" */
 
 const DASH = [4, 3]; // pixels
 

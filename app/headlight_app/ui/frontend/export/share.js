@@ -6,10 +6,8 @@ import { findByTestId } from "../dom/elements.js";
 import { askRoute } from "../server.js";
 import { linkNotes } from "./link_notes.js";
 
-/** @import { State } from "../contract.js" */
-/** @import { LinkRequest } from "./contract.js" */
+/** @import { LinkRequest, SharedPage, ShownSide, State } from "../types.js" */
 /** @import { ExportMenu } from "./menu.js" */
-/** @import { SharedPage, ShownSide } from "./types.js" */
 
 const STATE_FORMAT = "headlight";
 const MAX_STATE_SIZE = 4 << 20; // bytes of a state file

@@ -9,9 +9,7 @@ import { currentGroup, selectedHeads } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
 import { activeQueries } from "../state/token_selection.js";
 
-/** @import { Figure } from "../export/types.js" */
-/** @import { QkProjectionAnswer } from "../../../explore/frontend/contract.js" */
-/** @import { Found, HeadMatrix, Page, Plot } from "../types.js" */
+/** @import { Figure, Found, HeadMatrix, Page, Plot, QkProjectionAnswer } from "../types.js" */
 
 const KEY_COLOUR = "#3b8fd0";
 const HIT_RADIUS = 16; // pixels within which the pointer finds a point

@@ -13,9 +13,8 @@ import { answerPosition, isCurrentHead, layerElement, selectHeadOf, showLayersMe
 import { drawRankedBars } from "../ranked_bars.js";
 import { drawSteps, takeSteps, whyNoHeads } from "./steps.js";
 
-/** @import { ExploreAnswer, ExplorePage, HeadAblationAnswer, Tab, TableCell } from "../../types.js" */
-/** @import { ShownDrawing } from "../../../../ui/frontend/export/types.js" */
-/** @import { AttentionGroup } from "../../../../ui/frontend/types.js" */
+/** @import { AttentionGroup, ExploreAnswer, ExplorePage, HeadAblationAnswer, ShownDrawing } from "../../types.js" */
+/** @import { Tab, TableCell } from "../../types.js" */
 /** @import { Steps } from "./steps.js" */
 
 /**

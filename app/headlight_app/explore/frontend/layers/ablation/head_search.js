@@ -17,9 +17,7 @@ import { askRoute } from "../../server.js";
 import { answerPosition, layerElement, showLayersMessage } from "../layer_panel.js";
 import { drawSteps, takeSteps, whyNoHeads } from "./steps.js";
 
-/** @import { AblatedHead, ExplorePage, HeadSearchAnswer, Tab } from "../../types.js" */
-/** @import { ShownDrawing } from "../../../../ui/frontend/export/types.js" */
-/** @import { AttentionGroup } from "../../../../ui/frontend/types.js" */
+/** @import { AblatedHead, AttentionGroup, ExplorePage, HeadSearchAnswer, ShownDrawing, Tab } from "../../types.js" */
 /** @import { Steps } from "./steps.js" */
 
 /**

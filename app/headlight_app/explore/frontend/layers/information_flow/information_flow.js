@@ -16,9 +16,7 @@ import { edgeAt, flowColumns, layoutFlow, readEdges } from "./flow_layout.js";
 import { addFlow } from "./flow_painting.js";
 
 /** @import { FlowLayout } from "./flow_layout.js" */
-/** @import { ExplorePage, FlowEdge, InformationFlowAnswer, Tab } from "../../types.js" */
-/** @import { ShownDrawing } from "../../../../ui/frontend/export/types.js" */
-/** @import { Found } from "../../../../ui/frontend/types.js" */
+/** @import { ExplorePage, FlowEdge, Found, InformationFlowAnswer, ShownDrawing, Tab } from "../../types.js" */
 /** @typedef {FlowLayout & Pick<InformationFlowAnswer, "position" | "layers" | "threshold"> & { hot: number }} FlowGraph hot: the marked edge, or -1 */
 
 const THRESHOLDS = [
