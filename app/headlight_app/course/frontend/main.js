@@ -74,7 +74,7 @@ class CoursePage {
     this.#open();
   }
 
-  unmount() {
+  end() {
     document.removeEventListener("keydown", this.#pressed);
     for (const screen of this.#screens) screen.end();
     this.#observer.disconnect();
@@ -275,8 +275,4 @@ function findElements(place) {
   };
 }
 
-export default defineComponent({
-  mount: (place, /** @type {CourseData} */ data) => new CoursePage(place, data),
-  update: (page, data, tell) => page.update(data, tell),
-  unmount: (page) => page.unmount(),
-});
+export default defineComponent((place, /** @type {CourseData} */ data) => new CoursePage(place, data));

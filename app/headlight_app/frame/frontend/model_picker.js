@@ -56,8 +56,4 @@ function createFace() {
   return createElement("button", "", [document.createElement("selectedcontent")]);
 }
 
-export default defineComponent({
-  mount: (place) => new ModelPicker(place),
-  update: (page, /** @type {ModelPickerData} */ data, tell) => page.update(data, tell),
-  unmount: (page) => page.end(),
-});
+export default defineComponent((place) => new ModelPicker(place));

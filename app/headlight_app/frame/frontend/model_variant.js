@@ -188,8 +188,4 @@ class ModelVariant {
   }
 }
 
-export default defineComponent({
-  mount: (place, /** @type {VariantData} */ data) => new ModelVariant(place, data),
-  update: (page, data, tell) => page.update(data, tell),
-  unmount: (page) => page.end(),
-});
+export default defineComponent((place, /** @type {VariantData} */ data) => new ModelVariant(place, data));

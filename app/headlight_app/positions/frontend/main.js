@@ -7,7 +7,7 @@ import { figureSheet } from "../../ui/frontend/charts/svg.js";
 import { canvasStyle, createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
-import { describeSide } from "../../ui/frontend/export/share.js";
+import { programOf } from "../../ui/frontend/export/share.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { askRoute, failureText } from "../../ui/frontend/server.js";
 import { readFloats } from "../../ui/frontend/wire.js";
@@ -154,10 +154,7 @@ class PositionsPage {
     const { api, request, shared } = this.#data;
     const sides = () => positionSides(this.#data);
     const { length, stack, layer } = request;
-    const program = async () => {
-      const asked = { sides: sides().map(describeSide), length, stack, layer };
-      return (await askRoute(api, "export_program", asked)).meta.python;
-    };
+    const program = () => programOf(api, sides(), { length, stack, layer });
     return { page: shared.page, chosen: { state: shared.state }, sides, program };
   }
 }
@@ -193,8 +190,4 @@ async function fetchProfile({ api, request }) {
   );
 }
 
-export default defineComponent({
-  mount: (place, /** @type {PositionsData} */ data) => new PositionsPage(place, data),
-  update: (page, data) => page.update(data),
-  unmount: (page) => page.end(),
-});
+export default defineComponent((place, /** @type {PositionsData} */ data) => new PositionsPage(place, data));

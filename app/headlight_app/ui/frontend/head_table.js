@@ -1,14 +1,13 @@
 // A table of all heads, a row for each layer: a click or the arrow keys choose one. What a cell shows is drawn by others.
 
-import { createElement, updateChildren } from "./dom/dom.js";
+import { closest, createElement, updateChildren } from "./dom/dom.js";
+import { GRID_STEPS } from "./dom/keyboard.js";
 
 /**
  * How many layers and heads there are; `name` tells attentions of the same size apart.
  * @typedef {{ name: string, layers: number, heads: number }} HeadTableShape
  * @typedef {(layer: number, head: number) => void} ChooseHead
  */
-
-const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
 
 export class HeadTable {
   #element;
@@ -62,9 +61,8 @@ export class HeadTable {
 
   /** @param {KeyboardEvent} event */
   #moveFocus(event) {
-    const step = STEPS[/** @type {keyof typeof STEPS} */ (event.key)];
-    const cell =
-      event.target instanceof Element ? /** @type {HTMLElement | null} */ (event.target.closest(".head-cell")) : null;
+    const step = GRID_STEPS[event.key];
+    const cell = closest(event, ".head-cell");
     const row = cell ? this.#cells.findIndex((cells) => cells.includes(cell)) : -1;
     if (!step || !cell || row < 0) return;
     event.preventDefault();

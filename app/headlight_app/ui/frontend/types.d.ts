@@ -29,7 +29,15 @@ export type {
   QkProjectionAnswer,
 } from "../../explore/frontend/contract.js";
 export type * from "./contract.js";
-export type { Curve, ExportPdfRequest, LinkRequest, Polyline, Stamp, TextLine } from "./export/contract.js";
+export type {
+  Curve,
+  ExportPdfRequest,
+  ExportProgramRequest,
+  LinkRequest,
+  Polyline,
+  Stamp,
+  TextLine,
+} from "./export/contract.js";
 export type * from "./export/types.js";
 
 /** Whose tokens an attention's queries or keys are. */

@@ -1,6 +1,6 @@
 // The changes to the model, edits and replaced parts: a list that can be read, switched, undone and redone one by one, and taken along as text.
 
-import { activeElement, createElement, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { activeElement, createElement, listenTo, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
 import { describeEdit, wordNodes, wordText } from "../../../ui/frontend/state/edit_words.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
@@ -45,11 +45,8 @@ export function listenToEdits(page) {
   box.onkeydown = (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) takeOver();
   };
-  /** @param {KeyboardEvent} event */
-  const keys = (event) => onUndoKey(page, event);
-  document.addEventListener("keydown", keys);
   createEditPanel(page);
-  return () => document.removeEventListener("keydown", keys);
+  return listenTo(document, { keydown: (/** @type {KeyboardEvent} */ event) => onUndoKey(page, event) });
 }
 
 /** @param {ExplorePage} page */

@@ -260,6 +260,18 @@ export function blit(paper, canvas) {
   context.drawImage(paper, 0, 0);
 }
 
+/**
+ * Listens to events by their names, until it is ended.
+ * @template {Event} Heard @param {EventTarget} target @param {Record<string, (event: Heard) => void>} listeners
+ * @param {AddEventListenerOptions} [options] @returns {() => void} ends it
+ */
+export function listenTo(target, listeners, options) {
+  const ending = new AbortController();
+  for (const [name, listener] of Object.entries(listeners))
+    target.addEventListener(name, /** @type {EventListener} */ (listener), { ...options, signal: ending.signal });
+  return () => ending.abort();
+}
+
 /** The colours and the font in force, for a canvas. @param {HTMLElement} root @returns {CanvasStyle} */
 export function canvasStyle(root) {
   const style = getComputedStyle(root);

@@ -2,6 +2,7 @@
 
 import { fillSelect, setValue } from "../charts/charts.js";
 import { find } from "../dom/elements.js";
+import { createPopover } from "../dom/popover.js";
 import { currentColourRange } from "../state/colour_range.js";
 import { currentQuantity } from "../state/head_matrix.js";
 import { currentGroup, headName, layerHeads, parseHead, selectedHeads } from "../state/head_selection.js";
@@ -48,23 +49,7 @@ export function listenToOptions(page) {
     page.change({ panel_size: large ? "large" : "panel" });
     if (large && currentStyle(page).type > 1) stage.closest(".panel")?.scrollIntoView(); // it fills a projector's screen
   };
-  optionsButton.onclick = () => showOptions(page, Boolean(options.hidden));
-  options.onkeydown = (event) => {
-    if (event.key !== "Escape") return;
-    showOptions(page, false);
-    optionsButton.focus();
-  };
-  root.onpointerdown = (event) => {
-    const inside = [options, optionsButton].some((element) => event.composedPath().includes(element));
-    if (!options.hidden && !inside) showOptions(page, false);
-  };
-}
-
-/** @param {Page} page @param {boolean} open */
-function showOptions(page, open) {
-  page.view.elements.options.hidden = !open;
-  page.view.elements.optionsButton.ariaExpanded = String(open);
-  if (open) find(page.view.elements.options, "select, input").focus();
+  createPopover(optionsButton, options, () => find(options, "select, input").focus(), root);
 }
 
 /** Shows what is chosen, and only the controls that make sense for it. @param {Page} page */
