@@ -2,11 +2,11 @@
 
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
 import { announce } from "../../ui/frontend/dom/announce.js";
-import { createElement } from "../../ui/frontend/dom/dom.js";
+import { createElement, listenTo } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
 import { listenToLeaving } from "../../ui/frontend/leaving.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
-import { failureText } from "../../ui/frontend/server.js";
+import { askRoute, failureText } from "../../ui/frontend/server.js";
 import { isShortcut } from "../../ui/frontend/shortcut.js";
 import { drawContents, drawTurns } from "./contents.js";
 import { ChangedInputs } from "./inputs.js";
@@ -15,7 +15,6 @@ import { createLink } from "./links.js";
 import { describeProgress, nextStation } from "./path.js";
 import { Progress } from "./progress.js";
 import { ScreenView } from "./screen.js";
-import { fetchChapter } from "./server.js";
 import { createStart } from "./start.js";
 
 /** @import { ChapterAnswer, CourseChoice, CourseData, ScreenRow } from "./types.js" */
@@ -32,6 +31,7 @@ class CoursePage {
   #data;
   #reporter;
   #endLeaving;
+  #endListening;
   #endKeeping = () => {};
   #observer;
   #progress = new Progress(localStorage);
@@ -53,7 +53,7 @@ class CoursePage {
     this.#reporter = new Reporter(() => ({ ...this.#choice }));
     this.#endLeaving = listenToLeaving(place, this.#reporter);
     this.#observer = new IntersectionObserver((seen) => this.#see(seen), { rootMargin: `${NEAR} 0px` });
-    document.addEventListener("keydown", this.#pressed);
+    this.#endListening = listenTo(document, { keydown: this.#pressed });
     const { showAtOnce } = this.#elements;
     showAtOnce.checked = this.#progress.showsAtOnce;
     showAtOnce.onchange = () => {
@@ -75,7 +75,7 @@ class CoursePage {
   }
 
   end() {
-    document.removeEventListener("keydown", this.#pressed);
+    this.#endListening();
     for (const screen of this.#screens) screen.end();
     this.#observer.disconnect();
     this.#endLeaving();
@@ -125,9 +125,9 @@ class CoursePage {
       problem.hidden = false;
     };
     try {
-      const answer = await fetchChapter(this.#data.api, chapter, show);
+      const { meta } = await askRoute(this.#data.api, "course_chapter", { chapter }, undefined, show);
       problem.hidden = true;
-      return answer;
+      return meta;
     } catch (error) {
       show(failureText(error));
       return null;

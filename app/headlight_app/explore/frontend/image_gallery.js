@@ -2,12 +2,10 @@
 
 import { createElement } from "../../ui/frontend/dom/dom.js";
 import { find } from "../../ui/frontend/dom/elements.js";
-import { failureText } from "../../ui/frontend/server.js";
+import { failureText, uploadFile } from "../../ui/frontend/server.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
-import { unpack } from "../../ui/frontend/wire.js";
 import { ANOTHER_TEXT } from "./texts.js";
 
-/** @import { Packed } from "../../ui/frontend/wire.js" */
 /** @import { ExplorePage } from "./types.js" */
 
 const UPLOAD_PREFIX = "own-"; // begins the names of pictures that visitors brought, as in app/headlight_app/state/state.py
@@ -78,16 +76,9 @@ async function uploadImage(page, file) {
   try {
     if (!IMAGE_TYPES.includes(file.type)) throw new Error("This is not a PNG, JPEG or WebP image.");
     if (file.size > MAX_FILE_SIZE) throw new Error("An image may have at most 8 MB; make this one smaller.");
-    const answer = await fetch(`${page.server.api}/image`, {
-      method: "POST",
-      headers: { "Content-Type": file.type },
-      body: file,
-    });
-    /** @type {Packed<{ name: string, error?: string }>} */
-    const { meta } = unpack(await answer.arrayBuffer());
-    if (meta.error) throw new Error(meta.error);
-    memory(page).uploads.push(meta.name);
-    chooseImage(page, meta.name);
+    const name = await uploadFile(page.server.api, file, file.type);
+    memory(page).uploads.push(name);
+    chooseImage(page, name);
   } catch (error) {
     page.view.showProblem(failureText(error));
   } finally {

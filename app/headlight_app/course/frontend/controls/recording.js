@@ -1,12 +1,10 @@
 // A sound of the learner's own: the WAV file goes to the server once, and from then on has a name that is theirs alone.
 
 import { createElement } from "../../../ui/frontend/dom/dom.js";
-import { failureText } from "../../../ui/frontend/server.js";
-import { unpack } from "../../../ui/frontend/wire.js";
+import { failureText, uploadFile } from "../../../ui/frontend/server.js";
 import { createTitle } from "./matrix_table.js";
 
-/** @import { ImageAnswer, RecordingControl, Refusable } from "../types.js" */
-/** @import { Packed } from "../../../ui/frontend/wire.js" */
+/** @import { RecordingControl } from "../types.js" */
 
 const MAX_FILE_SIZE = 8 << 20;
 
@@ -48,13 +46,5 @@ export function createRecording(control, api, change) {
 /** @param {string} api @param {File} file @returns {Promise<string>} the name by which this visitor finds it */
 async function uploadRecording(api, file) {
   if (file.size > MAX_FILE_SIZE) throw new Error("A sound may have 8 MB; cut out a part of this one.");
-  const answer = await fetch(`${api}/image`, {
-    method: "POST",
-    body: await file.arrayBuffer(),
-    headers: { "Content-Type": "audio/wav" },
-  });
-  /** @type {Packed<Refusable<ImageAnswer>>} */
-  const { meta } = unpack(await answer.arrayBuffer());
-  if (meta.error) throw new Error(meta.error);
-  return meta.name;
+  return uploadFile(api, await file.arrayBuffer(), "audio/wav");
 }

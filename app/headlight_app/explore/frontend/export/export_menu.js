@@ -5,9 +5,9 @@ import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { figureSvg } from "../../../ui/frontend/export/figure_files.js";
 import { explained, PageExport } from "../../../ui/frontend/export/page_export.js";
 import { activePlot } from "../../../ui/frontend/heads/head_panel.js";
+import { askRoute, fetchFile } from "../../../ui/frontend/server.js";
 import { matrixQuery } from "../../../ui/frontend/state/head_matrix.js";
 import { currentGroup, selectedHeads } from "../../../ui/frontend/state/head_selection.js";
-import { askRoute, fetchFile } from "../server.js";
 import { activeTab, exportOpenTab } from "../tabs.js";
 import { allHeadsDrawing, headsDrawing } from "./drawings.js";
 import { shownSide } from "./shown_run.js";
@@ -116,14 +116,14 @@ function saveNumbers(page, format, path) {
  * @template {FileRoute} Name @param {ExplorePage} page @param {Name} route @param {Routes[Name]["request"]} request
  */
 async function saveFileFrom(page, route, request) {
-  const file = await fetchFile(page, route, request);
+  const file = await fetchFile(page.server.api, route, request);
   saveBlob(file.name, file);
   return file.name;
 }
 
 /** @param {ExplorePage} page @param {"python" | "shell"} language */
 async function program(page, language) {
-  const { meta } = await askRoute(page, "export_code", shownRequest(page));
+  const { meta } = await askRoute(page.server.api, "export_code", shownRequest(page));
   return meta[language];
 }
 

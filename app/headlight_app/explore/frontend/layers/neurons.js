@@ -3,11 +3,10 @@
 import { formatNumber, formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { saveBlob } from "../../../ui/frontend/dom/clipboard.js";
 import { createElement, createHeading, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
-import { failureText } from "../../../ui/frontend/server.js";
+import { failureText, fetchFile } from "../../../ui/frontend/server.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { hasEdits, toggleEdits } from "../edits/edit_actions.js";
 import { editText } from "../edits/edit_text.js";
-import { fetchFile } from "../server.js";
 import { answerPosition, createLitToken, layerElement } from "./layer_panel.js";
 import { createPromotedCell } from "./promoted_tokens.js";
 import { drawRankedBars } from "./ranked_bars.js";
@@ -186,7 +185,7 @@ export function strongestTokens(activations) {
 /** @param {ExplorePage} page @param {Details<ExportNeuronsRequest>} asked */
 async function saveNeurons(page, asked) {
   try {
-    const file = await fetchFile(page, "export_neurons", { question: page.state.answer.question, ...asked });
+    const file = await fetchFile(page.server.api, "export_neurons", { question: page.state.answer.question, ...asked });
     saveBlob(file.name, file);
   } catch (error) {
     layerElement(page, "neurons-total").textContent = failureText(error);

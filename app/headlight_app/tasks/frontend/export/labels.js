@@ -1,6 +1,6 @@
 // The labels of all tokens, to be exported: coloured tokens with their labels, and every label's probability.
 
-import { askRoute } from "../../../explore/frontend/server.js";
+import { askFloats } from "../../../explore/frontend/server.js";
 import { hexColour, tint } from "../../../ui/frontend/charts/colours.js";
 import {
   addLines,
@@ -22,8 +22,7 @@ const TINT = 0.4; // of a colour, beneath a word
 
 /** Every label of every token, the likeliest first. @param {ExplorePage} page @returns {Promise<TokenLabelsAnswer>} */
 export async function allLabels(page) {
-  const { meta } = await askRoute(page, "token_labels", { question: page.state.answer.question, every_label: true });
-  return meta;
+  return (await askFloats(page, "token_labels", { every_label: true })).meta;
 }
 
 /** @param {Tags} tags @returns {ShownDrawing} */

@@ -3,11 +3,11 @@
 import { formatSigned } from "../../../../ui/frontend/charts/charts.js";
 import { formatPercent, inlineText, quotedToken } from "../../../../ui/frontend/dom/dom.js";
 import { createTable } from "../../../../ui/frontend/export/page_export.js";
+import { askRoute } from "../../../../ui/frontend/server.js";
 import { currentGroup } from "../../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../../ui/frontend/state/memory.js";
 import { drawSigned } from "../../export/layer_figures.js";
 import { runOf } from "../../export/shown_run.js";
-import { askRoute } from "../../server.js";
 import { drawCellTable } from "../cell_table.js";
 import { answerPosition, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "../layer_panel.js";
 import { drawRankedBars } from "../ranked_bars.js";
@@ -162,7 +162,7 @@ function runAblation(page, { stack, kind }, state) {
     if (layer < 0) return false;
     const first = state.changes[layer].indexOf(null);
     const asked = { ...details, attention: `${stack}.${layer}.${kind}`, first };
-    const { meta, start, buffer } = await askRoute(page, "head_ablation", asked, signal);
+    const { meta, start, buffer } = await askRoute(page.server.api, "head_ablation", asked, signal);
     const changes = new Float32Array(buffer, start);
     state.meta = meta;
     state.changes[layer].splice(first, changes.length, ...changes);

@@ -9,11 +9,11 @@ import {
   updateChildren,
 } from "../../../../ui/frontend/dom/dom.js";
 import { createTable } from "../../../../ui/frontend/export/page_export.js";
+import { askRoute } from "../../../../ui/frontend/server.js";
 import { switchHeads } from "../../../../ui/frontend/state/head_ablation.js";
 import { remembered } from "../../../../ui/frontend/state/memory.js";
 import { drawShares } from "../../export/layer_figures.js";
 import { runOf } from "../../export/shown_run.js";
-import { askRoute } from "../../server.js";
 import { answerPosition, layerElement, showLayersMessage } from "../layer_panel.js";
 import { drawSteps, takeSteps, whyNoHeads } from "./steps.js";
 
@@ -194,7 +194,7 @@ function runSearch(page, search) {
   return takeSteps(page, search, isShown, async (signal) => {
     if (search.meta?.done) return false;
     const request = search.meta ? { ...asked, search: search.meta.search } : asked;
-    search.meta = (await askRoute(page, "head_search", request, signal)).meta;
+    search.meta = (await askRoute(page.server.api, "head_search", request, signal)).meta;
     return true;
   });
 }
