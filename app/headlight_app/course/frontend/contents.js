@@ -1,6 +1,6 @@
 // The table of contents: all chapters, and the screens of the one that is open.
 
-import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
+import { createButton, createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 
 /** @import { ContentsEntry } from "./contract.js" */
 /** @import { Progress } from "./progress.js" */
@@ -40,9 +40,8 @@ function screenList(entry, chosen, progress, open) {
 
 /** @param {string} title @param {boolean} isCurrent @param {string} testId @param {() => void} follow */
 function link(title, isCurrent, testId, follow) {
-  const button = createElement("button", "", title, { testid: testId });
+  const button = createButton("", title, testId, follow);
   if (isCurrent) button.ariaCurrent = "true";
-  button.onclick = follow;
   return button;
 }
 
@@ -54,11 +53,8 @@ export function drawTurns(footer, contents, chapter, open) {
   const place = contents.findIndex(({ name }) => name === chapter);
   const buttons = [-1, 1].flatMap((by) => {
     const entry = contents[place + by];
-    if (!entry) return [];
-    const button = createElement("button", "act", by < 0 ? `← ${entry.title}` : `${entry.title} →`);
-    button.dataset.testid = by < 0 ? "previous-chapter" : "next-chapter";
-    button.onclick = () => open(entry.name, "");
-    return [button];
+    const [words, which] = by < 0 ? [`← ${entry?.title}`, "previous"] : [`${entry?.title} →`, "next"];
+    return entry ? [createButton("act", words, `${which}-chapter`, () => open(entry.name, ""))] : [];
   });
   updateChildren(footer, ...buttons);
 }

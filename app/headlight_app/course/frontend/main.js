@@ -2,7 +2,7 @@
 
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
 import { announce } from "../../ui/frontend/dom/announce.js";
-import { createElement, listenTo } from "../../ui/frontend/dom/dom.js";
+import { createButton, listenTo } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
 import { listenToLeaving } from "../../ui/frontend/leaving.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
@@ -206,13 +206,10 @@ class CoursePage {
   #createNext(path) {
     const next = nextStation(this.#chapter?.contents ?? [], path);
     if (!next) return null;
-    const button = createElement("button", "act next", `Next: ${next.title} →`);
-    button.dataset.testid = "next-screen";
-    button.onclick = () => {
+    return createButton("act next", `Next: ${next.title} →`, "next-screen", () => {
       this.#progress.finish(path);
       this.#go(next.chapter, next.name);
-    };
-    return button;
+    });
   }
 
   /**

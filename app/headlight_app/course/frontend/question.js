@@ -1,6 +1,6 @@
 // The question of a screen: options or a field, hints, what is said of a wrong answer, and a way past it.
 
-import { createElement } from "../../ui/frontend/dom/dom.js";
+import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
 
 /** @import { AskedQuestion } from "./contract.js" */
 
@@ -35,10 +35,8 @@ function options({ text, options, ruled_out }, answer) {
 
 /** @param {(answer: string) => void} answer */
 function field(answer) {
-  const input = createElement("input", "figure");
-  input.inputMode = "decimal";
-  input.ariaLabel = "Your answer";
-  input.dataset.testid = "answer";
+  const named = { testid: "answer", ariaLabel: "Your answer" };
+  const input = createElement("input", "figure", [], { ...named, inputMode: "decimal" });
   const button = createElement("button", "small", "Check", { type: "submit" });
   return createElement("form", "options", [input, button], {
     onsubmit: (event) => {
@@ -50,13 +48,7 @@ function field(answer) {
 
 /** @param {AskedQuestion} question @param {(answer: string) => void} answer */
 function others({ more_hints }, answer) {
-  const box = createElement("div", "options");
-  /** @param {string} title @param {string} sign @param {string} testId */
-  const add = (title, sign, testId) => {
-    const button = createElement("button", "plain", title, { testid: testId, onclick: () => answer(sign) });
-    box.append(button);
-  };
-  if (more_hints) add("A hint", HINT, "hint");
-  add("Show me", GIVE_UP, "show-me");
-  return box;
+  const hint = createButton("plain", "A hint", "hint", () => answer(HINT));
+  const way = createButton("plain", "Show me", "show-me", () => answer(GIVE_UP));
+  return createElement("div", "options", more_hints ? [hint, way] : [way]);
 }

@@ -1,7 +1,7 @@
 // One screen: its lesson, its controls, and the pictures of what the server computed for them.
 
 import { announce } from "../../ui/frontend/dom/announce.js";
-import { activeElement, createElement } from "../../ui/frontend/dom/dom.js";
+import { activeElement, createButton, createElement } from "../../ui/frontend/dom/dom.js";
 import { Questions, showProblem } from "../../ui/frontend/questions.js";
 import { ControlBoard } from "./controls/control_board.js";
 import { fitFormulas } from "./fit_formulas.js";
@@ -165,13 +165,10 @@ export class ScreenView {
   }
 
   #createAskButton() {
-    const button = createElement("button", "plain", "Ask me about these numbers");
-    button.dataset.testid = "ask-me";
-    button.onclick = () => {
+    return createButton("plain", "Ask me about these numbers", "ask-me", () => {
       this.#again = true;
       this.#ask();
-    };
-    return button;
+    });
   }
 }
 

@@ -4,7 +4,7 @@ import { defineComponent } from "../../ui/frontend/bridge.js";
 import { HEAD_COLOURS } from "../../ui/frontend/charts/colours.js";
 import { beginSheet, lookOf } from "../../ui/frontend/charts/figure_text.js";
 import { figureSheet } from "../../ui/frontend/charts/svg.js";
-import { canvasStyle, createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
+import { canvasStyle, createButton, createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
 import { programOf } from "../../ui/frontend/export/share.js";
@@ -132,14 +132,12 @@ class PositionsPage {
   #createChoice(kind, option) {
     const chosen = this.#chosen[kind];
     const isChosen = Array.isArray(chosen) ? chosen.includes(option) : chosen === option;
-    const button = createElement("button", "", option);
-    button.dataset.testid = `choose-${kind}-${option}`;
-    button.ariaPressed = String(isChosen);
-    button.onclick = () => {
+    const button = createButton("", option, `choose-${kind}-${option}`, () => {
       if (!Array.isArray(chosen)) return this.#choose({ [kind]: option });
       const others = chosen.filter((one) => one !== option);
       this.#choose({ [kind]: isChosen ? others : [...others, option].sort((one, other) => one - other) });
-    };
+    });
+    button.ariaPressed = String(isChosen);
     return button;
   }
 

@@ -1,7 +1,7 @@
 // The controls of a screen. What they hold are texts, as they stand in the address and as the server reads them.
 
 import { fillSelect, setValue } from "../../../ui/frontend/charts/charts.js";
-import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { createButton, createElement } from "../../../ui/frontend/dom/dom.js";
 import { isInvalid, lastPart } from "../inputs.js";
 import { createTitle, MatrixTable, resizedAxes, resizedTogether } from "./matrix_table.js";
 import { createRecording } from "./recording.js";
@@ -33,11 +33,10 @@ export class ControlBoard {
     const [tables, others] = [controls.filter(isMatrix), controls.filter((control) => !isMatrix(control))];
     for (const group of [tables, others]) {
       if (!group.length) continue;
-      const box = createElement("div", group === tables ? "tables" : "settings");
-      box.append(...group.map(({ name }) => /** @type {Drawn} */ (this.#drawn.get(name)).element));
-      this.element.append(box);
+      const drawn = group.map(({ name }) => /** @type {Drawn} */ (this.#drawn.get(name)).element);
+      this.element.append(createElement("div", group === tables ? "tables" : "settings", drawn));
     }
-    this.#addReset();
+    if (controls.length) this.element.append(this.#reset);
   }
 
   /** Shows the text of each control. @param {Record<string, string>} texts */
@@ -52,14 +51,9 @@ export class ControlBoard {
     this.#reset.hidden = this.#controls.every(({ name, default: begins }) => texts[name] === begins);
   }
 
-  #reset = createElement("button", "small reset", "Back to the start values");
-
-  #addReset() {
-    this.#reset.dataset.testid = "reset";
-    this.#reset.onclick = () =>
-      this.#change(Object.fromEntries(this.#controls.map((control) => [control.name, control.default])));
-    if (this.#controls.length) this.element.append(this.#reset);
-  }
+  #reset = createButton("small reset", "Back to the start values", "reset", () =>
+    this.#change(Object.fromEntries(this.#controls.map((control) => [control.name, control.default]))),
+  );
 
   /** @param {Control} control @param {CourseModel[]} models @returns {Drawn} */
   #create(control, models) {
@@ -105,21 +99,17 @@ function labelled(control, ...fields) {
  * value, where the model decides it @returns {Drawn}
  */
 function createNumber(control, change, most) {
-  const [slider, field] = [createElement("input"), createElement("input", "figure")];
-  slider.type = "range";
-  field.type = "text";
-  field.inputMode = "decimal";
-  field.dataset.testid = `input-${control.name}`;
-  field.ariaLabel = control.title;
-  slider.ariaLabel = `${control.title}, slider`;
-  Object.assign(slider, { min: String(control.low), max: String(control.high), step: String(control.step) });
+  const { title, low, high, step } = control;
+  const range = { type: "range", min: String(low), max: String(high), step: String(step) };
+  const slider = createElement("input", "", [], { ...range, ariaLabel: `${title}, slider` });
+  const named = { testid: `input-${control.name}`, ariaLabel: title };
+  const field = createElement("input", "figure", [], { ...named, type: "text", inputMode: "decimal" });
   slider.oninput = () => change(slider.value);
   field.oninput = () => change(field.value);
   const parts = control.kind === "seed" ? [field, againButton(control, field, change)] : [slider, field];
-  const element = createElement("div", `control ${control.kind === "part" ? "number" : control.kind}`);
-  element.append(createTitle(control.title), ...parts);
+  const kind = control.kind === "part" ? "number" : control.kind;
   return {
-    element,
+    element: createElement("div", `control ${kind}`, [createTitle(title), ...parts]),
     draw: (text) => {
       slider.max = String(most() ?? control.high);
       setValue(slider, text);
@@ -131,10 +121,8 @@ function createNumber(control, change, most) {
 
 /** Another seed. @param {RangeControl} control @param {HTMLInputElement} field @param {Change} change */
 function againButton(control, field, change) {
-  const button = createElement("button", "small", "Draw again");
-  button.dataset.testid = `again-${control.name}`;
-  button.onclick = () => change(String(((Number(field.value) || 0) + 1) % (control.high + 1)));
-  return button;
+  const next = () => String(((Number(field.value) || 0) + 1) % (control.high + 1));
+  return createButton("small", "Draw again", `again-${control.name}`, () => change(next()));
 }
 
 /** @param {TextControl} control @param {Change} change @returns {Drawn} */

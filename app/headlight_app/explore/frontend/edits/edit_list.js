@@ -1,6 +1,6 @@
 // The changes to the model, edits and replaced parts: a list that can be read, switched, undone and redone one by one, and taken along as text.
 
-import { activeElement, createElement, listenTo, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { activeElement, createButton, createElement, listenTo, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
 import { describeEdit, wordNodes, wordText } from "../../../ui/frontend/state/edit_words.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
@@ -109,10 +109,8 @@ function replacedParts(page) {
 function partRow(page, { field, title, was, now }) {
   const words = `${title}: ${now} instead of ${was}`;
   const description = createElement("span", "description", words);
-  const drop = createElement("button", "drop", "×");
+  const drop = createButton("drop", "×", `part-drop-${field}`, () => takeBackPart(page, field));
   drop.ariaLabel = `Take back: ${words}`;
-  drop.dataset.testid = `part-drop-${field}`;
-  drop.onclick = () => takeBackPart(page, field);
   return createElement("li", "", [createElement("i"), description, drop]);
 }
 
@@ -130,10 +128,8 @@ function editRow(page, edit, on) {
   toggle.dataset.testid = `edit-switch-${edit}`;
   toggle.onclick = () => toggleEdit(page, edit);
   const description = createElement("span", "description", wordNodes(words), { title: edit });
-  const drop = createElement("button", "drop", "×");
+  const drop = createButton("drop", "×", `edit-drop-${edit}`, () => removeEdit(page, edit));
   drop.ariaLabel = `Take back: ${wordText(words)}`;
-  drop.dataset.testid = `edit-drop-${edit}`;
-  drop.onclick = () => removeEdit(page, edit);
   row.append(toggle, description, drop);
   return row;
 }

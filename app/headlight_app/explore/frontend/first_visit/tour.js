@@ -2,7 +2,13 @@
 // All of it is computed on the sentence that stands there. It lies beside the page, takes no focus, and comes once.
 
 import { formatSigned } from "../../../ui/frontend/charts/charts.js";
-import { createElement, formatPercent, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import {
+  createButton,
+  createElement,
+  formatPercent,
+  quotedToken,
+  updateChildren,
+} from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { switchHeads } from "../../../ui/frontend/state/head_ablation.js";
 import { headCodes } from "../../../ui/frontend/state/head_matrix.js";
@@ -140,15 +146,13 @@ function bringIntoSight(part) {
 function drawStep(card, steps, place, show, end) {
   const { words, next, act } = steps[place];
   const sentence = createElement("p", "", words, { role: "status" });
-  const onward = createElement("button", "onward", next);
-  onward.dataset.testid = "tour-next";
-  onward.onclick = () => {
+  const onward = createButton("onward", next, "tour-next", () => {
     act();
     if (place + 1 < steps.length) show(place + 1);
-  };
-  const skip = createElement("button", "skip", "Skip", { testid: "tour-skip", onclick: end });
-  const foot = createElement("footer");
-  foot.append(createElement("span", "quiet", `${place + 1} of ${steps.length}`), skip, onward);
+  });
+  const skip = createButton("skip", "Skip", "tour-skip", end);
+  const count = createElement("span", "quiet", `${place + 1} of ${steps.length}`);
+  const foot = createElement("footer", "", [count, skip, onward]);
   updateChildren(card, createElement("h2", "", "A first look"), sentence, foot);
 }
 

@@ -199,12 +199,10 @@ function drawPromoted(page, meta) {
   const heading = createElement("tr");
   heading.append(...["Layer", "Promoted", "Suppressed"].map((text) => createHeading(text, "col")));
   const rows = meta.promoted.map(({ layer, promoted, suppressed }) => {
-    const name = createHeading("", "row");
-    const button = createElement("button", "", layer);
-    button.title = `The neurons of layer ${layer}’s feed-forward`;
-    button.onclick = () => openNeurons(page, layer);
-    name.append(button);
-    return createElement("tr", "", [name, createPromotedCell(promoted), createPromotedCell(suppressed)]);
+    const title = `The neurons of layer ${layer}’s feed-forward`;
+    const button = createElement("button", "", layer, { title, onclick: () => openNeurons(page, layer) });
+    const cells = [promoted, suppressed].map(createPromotedCell);
+    return createElement("tr", "", [createHeading([button], "row"), ...cells]);
   });
   layerElement(page, "promoted-part").hidden = !rows.length;
   updateChildren(layerElement(page, "promoted"), heading, ...rows);

@@ -29,6 +29,11 @@ export function createElement(tag, className, content, properties) {
   return Object.assign(element, others);
 }
 
+/** @param {string} className @param {string | number | (Node | string)[]} content @param {string} testid @param {(event: MouseEvent) => void} press */
+export function createButton(className, content, testid, press) {
+  return createElement("button", className, content, { testid, onclick: press });
+}
+
 /**
  * Puts new children in the place of the old; those that lead and are the same stay untouched. A repaint takes nothing out
  * of a person's hands: what had the focus of the keyboard has it again, found by its test name or else by its place; the
@@ -181,10 +186,8 @@ export function formatPercent(share) {
  */
 export function drawChoices(group, field, options, chosen, choose) {
   const buttons = options.map(([value, title]) => {
-    const button = createElement("button", "", title);
-    button.dataset.testid = `${field}-${value}`;
+    const button = createButton("", title, `${field}-${value}`, () => choose(value));
     button.ariaPressed = String(chosen === value);
-    button.onclick = () => choose(value);
     return button;
   });
   updateChildren(group, ...buttons);

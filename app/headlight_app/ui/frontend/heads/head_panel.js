@@ -1,7 +1,7 @@
 // The selected heads, large: one of several plots of one matrix, and the words that go with all of them.
 
 import { HEAD_COLOURS, paintScale, SIGNED_COLOURS, WEIGHT_COLOURS } from "../charts/colours.js";
-import { blit, createElement, drawChoices, updateChildren } from "../dom/dom.js";
+import { blit, createButton, createElement, drawChoices, updateChildren } from "../dom/dom.js";
 import { ATTENTION_LINES } from "../plots/attention_lines.js";
 import { ATTENTION_MAP } from "../plots/attention_map.js";
 import { IMAGE_OVERLAY } from "../plots/image_overlay.js";
@@ -140,10 +140,7 @@ function headPill(page, [layer, head], place) {
 
 /** @param {Page} page */
 function clearSelectionButton(page) {
-  const all = createElement("button", "pill all", "Clear selection");
-  all.dataset.testid = "clear-selection";
-  all.onclick = () => page.change({ heads: [] });
-  return all;
+  return createButton("pill all", "Clear selection", "clear-selection", () => page.change({ heads: [] }));
 }
 
 /**

@@ -128,10 +128,8 @@ function createRow(name, share, before) {
 /** @param {ExplorePage} page @param {AblatedHead} ablated */
 function createHeadButton(page, { path, head }) {
   const { group, layer } = attentionOf(page, path);
-  const button = createElement("button", "name", headTitle(page, path, head));
-  button.title = "Select this head";
-  button.onclick = () => page.change({ attention: group.name, layer, head });
-  return button;
+  const onclick = () => page.change({ attention: group.name, layer, head });
+  return createElement("button", "name", headTitle(page, path, head), { title: "Select this head", onclick });
 }
 
 /** @param {ExplorePage} page @param {string} path @param {number} head */
