@@ -36,24 +36,22 @@ function createPrediction({ titles, places, positions, distance, candidates }) {
     if (text !== null) where.append(quotedToken({ text }), ` (position ${positions[side]})`);
   });
   where.append(` · Jensen–Shannon distance ${distance.toFixed(3)}`);
-  const list = createElement("ol", "bars changed pairs");
-  list.dataset.testid = `prediction-${positions[0]}`;
+  const list = createElement("ol", "bars changed pairs", [], { testid: `prediction-${positions[0]}` });
   list.append(...candidates.map(createCandidate));
   return createElement("section", "prediction", [title, where, list]);
 }
 
 /** @param {ComparedCandidate} candidate */
 function createCandidate({ text, left, right }) {
-  const row = createElement("li", "candidate");
   const number = (/** @type {number | null} */ share) =>
     createElement("span", "number", share === null ? "cannot" : formatPercent(share));
-  row.append(
+  const row = createElement("li", "candidate", [
     createElement("bdi", "token", visibleText(text)),
     createTrack(right, left),
     number(left),
     number(right),
     createChange(left, right),
-  );
+  ]);
   const words = [left, right].map(
     (share, side) => `${"AB"[side]} ${share === null ? "cannot predict it" : formatPercent(share)}`,
   );

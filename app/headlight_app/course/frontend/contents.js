@@ -11,9 +11,8 @@ import { createButton, createElement, updateChildren } from "../../ui/frontend/d
  * @param {string} screen that is looked at @param {Progress} progress @param {Open} open
  */
 export function drawContents(nav, contents, chapter, screen, progress, open) {
-  const list = createElement("ol", "chapters");
   const start = createElement("li", "", [link("Map of the course", !chapter, "map", () => open("", ""))]);
-  list.append(
+  const list = createElement("ol", "chapters", [
     start,
     ...contents.map((entry) => {
       const item = createElement("li", "", [
@@ -22,7 +21,7 @@ export function drawContents(nav, contents, chapter, screen, progress, open) {
       if (entry.name === chapter) item.append(screenList(entry, screen, progress, open));
       return item;
     }),
-  );
+  ]);
   updateChildren(nav, list);
 }
 

@@ -194,8 +194,7 @@ function createPageLink(pages, page, link) {
 
 /** @param {ScreenRow} row @param {LinkTo} linkTo */
 function createParts(row, linkTo) {
-  const element = createElement("section", "panel screen");
-  element.dataset.testid = `screen-${row.name}`;
+  const element = createElement("section", "panel screen", [], { testid: `screen-${row.name}` });
   element.dataset.state = "new";
   const title = createElement("h2", "", row.title);
   const lesson = createElement("p", "lesson", row.lesson);
@@ -215,8 +214,7 @@ function createParts(row, linkTo) {
 
 /** @param {ScreenRow} row */
 function createCode(row) {
-  const details = createElement("details", "code");
-  details.hidden = row.code.length === 0;
+  const details = createElement("details", "code", [], { hidden: row.code.length === 0 });
   details.append(createElement("summary", "", "The code that computes this"));
   details.addEventListener(
     "toggle",

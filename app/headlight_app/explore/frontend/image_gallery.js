@@ -46,8 +46,7 @@ function createImageButton(page, name) {
   const button = createElement("button", "frame", [], { dataset: { name } });
   const mine = name.startsWith(UPLOAD_PREFIX);
   button.dataset.testid = `picture-${mine ? "own" : name}`;
-  const image = createElement("img");
-  image.src = page.server.imageUrl(name);
+  const image = createElement("img", "", [], { src: page.server.imageUrl(name) });
   image.alt = mine ? "Your image" : `Image: ${name}`;
   image.draggable = false;
   button.title = image.alt;

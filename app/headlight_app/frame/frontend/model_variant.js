@@ -94,12 +94,11 @@ class ModelVariant {
   /** @param {VariantField} part @param {string} chosen */
   #createSelect({ field, title, options }, chosen) {
     const label = createElement("label", field === FULL_ONLY ? "part full-only" : "part");
-    const select = createElement("select", "", [], { testid: `variant-${field}` });
     const known = options.some(([value]) => value === chosen);
     const [asTrained, ...others] = options.map(
       ([value, name]) => new Option(name, value, false, value === (known ? chosen : "")),
     );
-    select.append(asTrained);
+    const select = createElement("select", "", [asTrained], { testid: `variant-${field}` });
     if (field !== "positional_encoding") select.append(...others);
     else select.append(...this.#openable(options), group("Rewire these weights with", others));
     const before = () => this.#variant.masks || this.#data.trained_masks;

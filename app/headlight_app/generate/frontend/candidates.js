@@ -84,15 +84,14 @@ function drawCandidates(list, generator, record, taken) {
  * @param {Candidate} candidate @param {number} chosen the id that was sampled @param {GeneratedToken | null} taken the token that stands there
  */
 function createCandidate({ id, text, before, after }, chosen, taken) {
-  const button = createElement("button", "takes-it");
   const mark = taken?.id === id ? "taken" : id === chosen ? "⚄" : "";
   const seen = [visibleText(text), after ? formatPercent(after) : "filtered out", mark];
-  button.append(
+  const button = createElement("button", "takes-it", [
     createElement("bdi", "token", seen[0]),
     createTrack(after, before),
     createElement("span", "number", seen[1]),
     createElement("span", "mark", mark),
-  );
+  ]);
   button.classList.toggle("cut", !after);
   button.classList.toggle("chosen", id === (taken?.id ?? chosen));
   const words = `after sampling settings, ${formatPercent(before)} by the model${id === chosen ? ", sampled" : ""}`;

@@ -111,8 +111,7 @@ export class TextView {
   /** The token that was sampled and not taken yet, or (null) is on its way. @param {StepRecord | null} record */
   #createSampled(record) {
     const text = record ? sampledCandidate(record).text : " …";
-    const button = createElement("button", "word ahead", flowingText(text));
-    button.dataset.testid = "ahead";
+    const button = createElement("button", "word ahead", flowingText(text), { testid: "ahead" });
     button.title = "The sampled token: click to take it";
     button.ariaLabel = record ? `Take ${inlineText(text)}` : "The next token is on its way";
     button.onclick = () => this.#generator.takeSampled();
@@ -137,11 +136,10 @@ export class TextView {
     const { branches } = this.#generator;
     this.#elements.branches.hidden = !branches.length;
     const buttons = branches.map((branch) => {
-      const button = createElement("button", "pill");
-      button.append(
+      const button = createElement("button", "pill", [
         createElement("span", "quiet", mode === "fill" ? "" : `…${leadOf(branch)}`),
         createElement("bdi", "", textOf(branch)),
-      );
+      ]);
       button.title = "Continue with this text instead";
       button.onclick = () => this.#generator.switchTo(branch);
       return button;

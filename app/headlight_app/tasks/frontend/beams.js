@@ -61,8 +61,7 @@ function createTree(page, { steps }) {
 function createRanking(page, { steps, texts }) {
   return createElement("ol", "ranking", [
     ...(steps.at(-1) ?? []).map((beam, rank) => {
-      const text = createElement("button", "beam-text", texts[rank] || "(nothing)");
-      text.dataset.testid = `beam-${rank}`;
+      const text = createElement("button", "beam-text", texts[rank] || "(nothing)", { testid: `beam-${rank}` });
       text.dir = "auto";
       text.ariaPressed = String(texts[rank] === page.state.answer.question.text);
       text.title = "Take it as the target";

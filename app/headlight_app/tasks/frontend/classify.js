@@ -82,10 +82,9 @@ export function readEffects({ text, positions, layers, heads }, numbers) {
 
 /** @param {ExplorePage} page @param {Candidate} label @param {boolean} changed */
 function createLabel(page, { id, text, before, after }, changed) {
-  const name = createElement("button", "ask-about", inlineText(text));
   const chosen = page.state.choice.target_token;
   const isShown = chosen === id || (chosen < 0 && page.state.answer.predictions[0].candidates[0].id === id);
-  name.dataset.testid = `class-label-${id}`;
+  const name = createElement("button", "ask-about", inlineText(text), { testid: `class-label-${id}` });
   name.ariaPressed = String(isShown);
   name.title = `What “${text}” rests on`;
   name.onclick = () => page.change({ target_token: id });

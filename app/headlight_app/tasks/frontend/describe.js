@@ -64,9 +64,8 @@ export default {
 
 /** @param {ExplorePage} page @param {number} query */
 function createWord(page, query) {
-  const button = createElement("button", "look");
   const canvas = createElement("canvas", "", [], { ariaHidden: "true" });
-  button.append(canvas, createElement("bdi"));
+  const button = createElement("button", "look", [canvas, createElement("bdi")]);
   button.onclick = () => lockQuery(page, query);
   onHover(button, { read: () => setHover(page, { query, key: null }), left: () => setHover(page, null) });
   return button;

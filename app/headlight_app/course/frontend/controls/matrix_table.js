@@ -73,7 +73,6 @@ export class MatrixTable {
   /** @param {number} row @param {number} column */
   #createCell(row, column) {
     const { title, rows, columns, switches } = this.#control;
-    const cell = createElement("td");
     const field = createElement("input", "", [], { type: switches ? "checkbox" : "text" });
     if (!switches) field.inputMode = "decimal";
     field.autocomplete = "off";
@@ -82,8 +81,7 @@ export class MatrixTable {
     if (switches) field.onchange = changed;
     else field.oninput = changed;
     field.onfocus = () => field.select();
-    cell.append(field);
-    return cell;
+    return createElement("td", "", [field]);
   }
 
   /** A separator typed into a cell would cut it in two. @param {number} row @param {number} column @param {string} text */

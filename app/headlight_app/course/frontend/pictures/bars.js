@@ -30,13 +30,12 @@ export function createBars({ labels, series, high, digits }) {
  */
 function createLine(name, value, largest, colour, signed, digits) {
   const line = createElement("div", "bar-line");
-  const track = createElement("span", "bar-track");
   const share = Number.isFinite(value) ? Math.min(Math.abs(value) / largest, 1) : 1;
   const [room, zero] = signed ? [50, 50] : [100, 0];
   const bar = createBar("", (share * room) / 100);
   bar.style.left = `${value < 0 ? zero - share * room : zero}%`;
   bar.style.background = colour;
-  track.append(bar);
+  const track = createElement("span", "bar-track", [bar]);
   line.append(track, createElement("span", "bar-number", `${name ? `${name} ` : ""}${formatFixed(value, digits)}`));
   return line;
 }

@@ -30,7 +30,6 @@ export function createImage(picture) {
 function createDrawing(picture, image, name, numbers, longest) {
   const { rows, columns } = picture;
   const side = Math.max(1, Math.floor(longest / Math.max(rows, columns)));
-  const element = createElement("div", "image-drawing");
   const canvas = createElement("canvas", "", [], { role: "img", ariaLabel: describe(picture, name, numbers) });
   Object.assign(canvas.style, { width: `${columns * side}px`, height: `${rows * side}px` });
   const readout = createElement("span", "quiet readout", name || "\u00a0");
@@ -40,7 +39,7 @@ function createDrawing(picture, image, name, numbers, longest) {
   canvas.onmouseleave = () => {
     readout.textContent = name || "\u00a0";
   };
-  element.append(canvas, readout);
+  const element = createElement("div", "image-drawing", [canvas, readout]);
   return { element, draw: () => drawPatches(canvas, image, picture, numbers, side) };
 }
 

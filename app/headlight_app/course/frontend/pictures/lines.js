@@ -31,14 +31,13 @@ export function createLines({ x, series, x_title, y_title, broken, log_x, log_y 
 
 /** The colour of each name. @param {string[]} names @param {string[]} [broken] */
 export function createLegend(names, broken = []) {
-  const legend = createElement("p", "legend");
-  legend.append(
+  const legend = createElement("p", "legend", [
     ...names.map((name, index) => {
       const line = createElement("i", broken.includes(name) ? "swatch-line broken" : "swatch-line");
       line.style.borderColor = HEAD_COLOURS[index % 8];
       return createElement("span", "legend-entry", [line, name]);
     }),
-  );
+  ]);
   legend.hidden = names.length < 2;
   return legend;
 }

@@ -8,15 +8,13 @@ import { formatFixed, largestSize } from "./drawing/numbers.js";
 
 /** @param {MatrixPicture} picture */
 export function createMatrix(picture) {
-  const box = createElement("div", "scroll");
   const table = createElement("table", "heat");
   if (picture.title) table.ariaLabel = picture.title;
   const head = createHead(picture);
   if (head) table.append(head);
   const body = createElement("tbody", "", [...picture.values.map((_, row) => createLine(picture, row))]);
   table.append(body);
-  box.append(table);
-  return box;
+  return createElement("div", "scroll", [table]);
 }
 
 /** @param {MatrixPicture} picture */

@@ -13,10 +13,9 @@ const LONG_WORD = /\S{20,}/; // may be broken anywhere, or it would leave no roo
 export function createTokens({ tokens, shades, below }) {
   return createElement("ol", "token-list", [
     ...tokens.map((token, index) => {
-      const item = createElement("li");
       const chip = createElement("bdi", "chip", visibleText(token));
       if (shades.length) chip.style.setProperty("--shade", `${Math.min(Math.max(shades[index], 0), 1) * 100}%`);
-      item.append(chip);
+      const item = createElement("li", "", [chip]);
       if (below.length) item.append(createElement("span", "quiet", below[index]));
       return item;
     }),
@@ -25,9 +24,8 @@ export function createTokens({ tokens, shades, below }) {
 
 /** @param {TablePicture} picture */
 export function createTable({ columns, rows, digits, addresses }) {
-  const table = createElement("table", "facts");
   const head = createElement("tr", "", [...columns.map((title) => createHeading(title, "col"))]);
-  table.append(
+  const table = createElement("table", "facts", [
     head,
     ...rows.map(([name, ...cells], index) => {
       const line = createElement("tr", "", [
@@ -45,14 +43,13 @@ export function createTable({ columns, rows, digits, addresses }) {
       if (addresses[index]) linkCell(line.lastElementChild, addresses[index]);
       return line;
     }),
-  );
+  ]);
   return createElement("div", "scroll", [table]);
 }
 
 /** What stands in a cell becomes a link out of this page, in a new tab. @param {Element | null} cell @param {string} address */
 function linkCell(cell, address) {
-  const link = createElement("a", "screen-link");
-  Object.assign(link, { href: address, target: "_blank", rel: "noopener noreferrer" });
+  const link = createElement("a", "screen-link", [], { href: address, target: "_blank", rel: "noopener noreferrer" });
   link.append(...(cell?.childNodes ?? []));
   cell?.append(link);
 }

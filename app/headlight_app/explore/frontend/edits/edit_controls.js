@@ -107,8 +107,7 @@ export function headControl(page) {
  * @param {ExplorePage} page @param {() => string[]} starts @returns {Control}
  */
 function temperatureControl(page, starts) {
-  const slider = createElement("input", "heat");
-  Object.assign(slider, { type: "range", min: -3, max: 3, step: 0.25 });
+  const slider = createElement("input", "heat", [], { type: "range", min: "-3", max: "3", step: "0.25" });
   slider.dataset.testid = "make-heat";
   slider.ariaLabel = "Temperature of the softmax";
   const reading = createElement("output", "");
@@ -189,9 +188,7 @@ function isAllowed(page, query, key) {
 export function positionControl(page, which, place) {
   const stack = () => (which() === "source" ? "encoder" : page.state.answer.attention_groups[0].stack);
   const start = () => `${stack()}.position_ids[${place()}]=`;
-  const box = createElement("input", "stand");
-  Object.assign(box, { type: "number", step: 1 });
-  box.dataset.testid = "make-stand";
+  const box = createElement("input", "stand", [], { type: "number", step: "1", testid: "make-stand" });
   box.ariaLabel = "Position of the token";
   /** @param {string} edit */
   const mine = (edit) => edit.startsWith(start());

@@ -119,10 +119,7 @@ function editRow(page, edit, on) {
   const words = describeEdit(page.state, edit);
   const row = createElement("li", on ? "" : "aside");
   row.classList.toggle("wrong", on && Boolean(page.state.problem) && page.state.problem.includes(edit));
-  const toggle = createElement("button", "switch");
-  toggle.append(createElement("i"));
-  toggle.role = "switch";
-  toggle.ariaChecked = String(on);
+  const toggle = createElement("button", "switch", [createElement("i")], { role: "switch", ariaChecked: String(on) });
   toggle.ariaLabel = wordText(words);
   toggle.title = on ? "Disable, and keep it in the list" : "Enable again";
   toggle.dataset.testid = `edit-switch-${edit}`;

@@ -121,10 +121,7 @@ function tokenMenu(page, which, place) {
 function openMenu(page, event, { title, controls }) {
   event.preventDefault();
   closeMenu(page);
-  const menu = createElement("div", "menu");
-  menu.role = "dialog";
-  menu.ariaLabel = wordText(title);
-  menu.dataset.testid = "menu";
+  const menu = createElement("div", "menu", [], { role: "dialog", ariaLabel: wordText(title), testid: "menu" });
   menu.popover = "manual";
   const name = createElement("h3", "", wordNodes(title));
   menu.append(name, ...controls.map(({ element }) => element));

@@ -35,14 +35,12 @@ const memory = remembered(() => ({
 export function createEditPanel(page) {
   const pair = () => activePair(page);
   const tokens = ["query", "key"].map((name) => {
-    const select = createElement("select", "token-choice");
-    select.dataset.testid = `make-${name}`;
+    const select = createElement("select", "token-choice", [], { testid: `make-${name}` });
     select.ariaLabel = name === "query" ? "The token that looks" : "The token that is looked at";
     return select;
   });
   const visibility = visibilityControl(page, pair);
-  const stands = createElement("select", "token-choice");
-  stands.ariaLabel = "The token that is moved";
+  const stands = createElement("select", "token-choice", [], { ariaLabel: "The token that is moved" });
   stands.dataset.testid = "make-token";
   const stand = positionControl(
     page,
@@ -134,9 +132,7 @@ function valueControl(page) {
   const [hookPoint, operation, token] = Object.entries(titles).map(([name, title]) =>
     createElement("select", "", [], { testid: `make-${name}`, ariaLabel: title }),
   );
-  const number = createElement("input", "factor");
-  Object.assign(number, { type: "number", step: "any", value: 0 });
-  number.ariaLabel = "Number";
+  const number = createElement("input", "factor", [], { type: "number", step: "any", value: "0", ariaLabel: "Number" });
   number.dataset.testid = "make-number";
   const add = createButton("Add", "make-value", "", () => addEdits(page, written()));
   const values = editableValues(page);

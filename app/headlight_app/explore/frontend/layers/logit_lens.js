@@ -253,11 +253,8 @@ function scrollToPosition(page, table) {
 function createCell(page, found, depth, column) {
   const position = columnPosition(found.meta, column);
   const { answers, shares, rank } = readCell(found, depth, column);
-  const cell = createElement("td", isAsked(page, found.meta, column) ? "asked" : "");
-  const button = createElement("button");
   const ground = colour(Math.sqrt(shares[0]));
-  button.tabIndex = -1;
-  button.dataset.testid = `lens-${depth}-${position ?? "whole"}`;
+  const button = createElement("button", "", [], { tabIndex: -1, testid: `lens-${depth}-${position ?? "whole"}` });
   button.style.background = `rgb(${ground.join(" ")})`;
   button.style.color = readableInk(ground);
   const figure = found.meta.predicts_labels ? formatPercent(shares[0]) : rank ? `#${rank}` : "";
@@ -268,8 +265,7 @@ function createCell(page, found, depth, column) {
   if (position !== null)
     button.onclick = () =>
       page.change({ query: position === page.state.answer.tokens.length - 1 ? -1 : position, target_token: -1 });
-  cell.append(button);
-  return cell;
+  return createElement("td", isAsked(page, found.meta, column) ? "asked" : "", [button]);
 }
 
 /** @param {ExplorePage} page @param {LensFound} found @param {number} depth @param {number} column */

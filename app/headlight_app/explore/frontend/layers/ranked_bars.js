@@ -17,15 +17,13 @@ export function drawRankedBars(list, entries) {
 
 /** @param {RankedEntry} entry @param {number} range that the track is as long as */
 function createItem({ title, value, pick, total, chosen }, range) {
-  const item = createElement("li", total ? "total" : chosen ? "chosen" : "");
   const track = createElement("span", "track");
   if (!total) track.append(createBar(value < 0 ? "minus" : "plus", Math.abs(value) / range));
-  item.append(
+  return createElement("li", total ? "total" : chosen ? "chosen" : "", [
     pick ? createNameButton(title, pick) : createElement("span", "name", title),
     track,
     createElement("output", "", formatSigned(value)),
-  );
-  return item;
+  ]);
 }
 
 /** @param {string} title @param {() => void} pick */

@@ -24,8 +24,7 @@ export function createWayIntoHead(page) {
 
 /** @param {ExplorePage} page @param {string} step @param {string} title */
 function createButton(page, step, title) {
-  const button = createElement("button", "small", title);
-  button.dataset.testid = `inside-${step}`;
+  const button = createElement("button", "small", title, { testid: `inside-${step}` });
   button.onclick = () => page.change({ tab: "walkthrough", step });
   return button;
 }

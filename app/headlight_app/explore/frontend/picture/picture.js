@@ -79,10 +79,9 @@ function buildPicture(page, rows) {
   const { modelPicture: picture } = page.view.elements;
   memory(page).drawn = [];
   const lines = rows.map((row) => {
-    const line = createElement("div", "flow");
     const layers = createElement("div", "layers", [...row.blocks.map((block) => createBlock(page, block))]);
     const input = createPart(page, row.input, createElement("canvas"));
-    line.append(input, layers);
+    const line = createElement("div", "flow", [input, layers]);
     if (row.prediction) line.append(createPart(page, row.prediction, null));
     return line;
   });

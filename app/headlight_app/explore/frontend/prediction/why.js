@@ -47,12 +47,11 @@ export function drawWhy(page) {
 function whyParts(page, first, second, largest) {
   const title = createElement("h3", "", ["Why ", quotedToken(first), " and not ", quotedToken(second)]);
   const times = first.after / second.after;
-  const sentence = createElement("p", "quiet");
   const most = largest.find(({ value }) => value > 0);
-  sentence.append(
+  const sentence = createElement("p", "quiet", [
     `It is ${times >= 10 ? Math.round(times) : times.toFixed(1)} times as likely; `,
     most ? `${partName(most.part)} speaks for it most.` : "no single part speaks for it.",
-  );
+  ]);
   const unit = createElement("p", "quiet", "Largest parts of the difference of the two logits:");
   const list = createElement("ol", "reasons", [...largest.map((reason) => createReason(page, reason))]);
   return [title, sentence, unit, list];

@@ -236,9 +236,7 @@ class Scenes {
 
   /** @param {Scene} scene @param {number} place @param {boolean} isShown */
   #createRow({ name, page }, place, isShown) {
-    const row = createElement("li");
-    const go = createElement("button", "go", String(place + 1));
-    go.title = `Show “${name}”`;
+    const go = createElement("button", "go", String(place + 1), { title: `Show “${name}”` });
     go.ariaLabel = `Show scene ${place + 1}: ${name}`;
     if (isShown) go.ariaCurrent = "true";
     go.onclick = () => this.#show(place);
@@ -246,7 +244,7 @@ class Scenes {
     Object.assign(box, { type: "text", value: name, maxLength: 120, ariaLabel: `Name of scene ${place + 1}` });
     box.onchange = () => this.#edit(renameScene(this.#list, place, box.value));
     const title = this.#data.pages.find((one) => one.name === page)?.title ?? page;
-    row.append(
+    return createElement("li", "", [
       go,
       box,
       createElement("span", "page", title),
@@ -255,8 +253,7 @@ class Scenes {
         moveScene(this.#list, place, 1),
       ),
       this.#createTool("×", `Remove scene ${place + 1}`, true, () => removeScene(this.#list, place)),
-    );
-    return row;
+    ]);
   }
 
   /** @param {string} sign @param {string} words @param {boolean} can @param {() => SceneList} change */

@@ -39,12 +39,10 @@ const memory = remembered(() => ({
 
 /** @returns {Thumbnail} */
 function createThumbnail() {
-  const cell = createElement("div", "thumb", [], { role: "gridcell" });
-  const tile = createElement("div", "tile");
   const off = createSwitch();
   const rank = createElement("span", "rank");
-  tile.append(off);
-  cell.append(tile, rank);
+  const tile = createElement("div", "tile", [off]);
+  const cell = createElement("div", "thumb", [tile, rank], { role: "gridcell" });
   return { layer: 0, head: 0, cell, tile, off, rank };
 }
 
@@ -54,9 +52,7 @@ function createSwitch() {
 
 /** A layer's number selects its heads, the dot beside it switches them. @param {number} layer */
 function createLayerLabel(layer) {
-  const name = createElement("button", "name", layer);
-  name.tabIndex = -1;
-  name.title = `Select all heads of layer ${layer}`;
+  const name = createElement("button", "name", layer, { tabIndex: -1, title: `Select all heads of layer ${layer}` });
   name.dataset.layer = String(layer);
   name.dataset.testid = `layer-${layer}`;
   const off = createSwitch();
@@ -98,8 +94,7 @@ function layoutGrid(page, group, ranked) {
 
 /** A row with the heads' numbers, and one for each layer. @param {AttentionGroup} group @param {HTMLElement[]} cells */
 function layerRows(group, cells) {
-  const top = createElement("div", "row top");
-  top.ariaHidden = "true";
+  const top = createElement("div", "row top", [], { ariaHidden: "true" });
   top.append(
     createElement("span", "corner", "layer"),
     ...Array.from({ length: group.heads }, (_, head) => createElement("span", "", head)),

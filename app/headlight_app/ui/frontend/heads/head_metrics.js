@@ -30,8 +30,7 @@ function metricRow(page, { name, title, description, unit }, values, place) {
   const numbers = values.filter((number) => number !== null);
   const most = unit ? Math.max(...numbers, 1e-9) : 1;
   const before = numbers.filter((number) => value !== null && number > value).length;
-  const line = createElement("button", "metric");
-  line.dataset.testid = `metric-${name}`;
+  const line = createElement("button", "metric", [], { testid: `metric-${name}` });
   line.ariaPressed = String(page.state.choice.sort === name);
   line.append(
     createElement("span", "metric-name", title),

@@ -23,7 +23,6 @@ export function drawPredictions(page) {
 
 /** @param {Page} page @param {Prediction} prediction @param {boolean} changed @param {number} count */
 function drawPrediction(page, prediction, changed, count) {
-  const block = createElement("section", "prediction");
   const title = createElement("h3", "", prediction.title);
   const where = createElement("p", "quiet", prediction.preposition);
   if (prediction.token_text !== null)
@@ -35,15 +34,13 @@ function drawPrediction(page, prediction, changed, count) {
   list.dataset.testid = `prediction-${prediction.position}`;
   const shown = prediction.candidates.slice(0, count > 1 ? 5 : 10);
   list.append(...shown.map((item) => drawCandidate(page, item, changed)));
-  block.append(title, where, list);
-  return block;
+  return createElement("section", "prediction", [title, where, list]);
 }
 
 /** @param {Page} page @param {Candidate} item @param {boolean} changed */
 function drawCandidate(page, item, changed) {
   const row = createElement("li", "candidate");
-  const name = createElement("button", "ask-about");
-  name.append(createElement("bdi", "token", visibleText(item.text)));
+  const name = createElement("button", "ask-about", [createElement("bdi", "token", visibleText(item.text))]);
   name.dataset.target = String(item.id);
   name.ariaPressed = String(page.state.choice.target_token === item.id);
   name.title = `Ask about ${visibleText(item.text)} wherever one token is asked about: gradients, contributions`;

@@ -44,12 +44,9 @@ function pageStart(line) {
 /** @param {Page} page @param {HeadMatrix} matrix */
 function createToolbar(page, matrix) {
   const tools = createElement("div", "sheet-tools");
-  const copy = createElement("button", "small", "Copy");
-  const save = createElement("button", "small", "CSV");
-  copy.dataset.testid = "copy-table";
-  save.dataset.testid = "save-table";
+  const copy = createElement("button", "small", "Copy", { testid: "copy-table" });
   copy.title = "Copy all numbers, to paste into a spreadsheet";
-  save.title = "Save all numbers as a file";
+  const save = createElement("button", "small", "CSV", { testid: "save-table", title: "Save all numbers as a file" });
   copy.onclick = () =>
     copyText(
       copy,
@@ -103,12 +100,11 @@ function createTable(page, matrix) {
   /** @param {"rows" | "columns"} side */
   const lines = (side) =>
     matrix[side].labels.map((_, line) => line).slice(memory(page).corner[side], memory(page).corner[side] + PAGE_SIZE);
-  const top = createElement("tr");
   const power = sharedExponent(matrix);
-  top.append(
+  const top = createElement("tr", "", [
     createElement("td", "corner", power ? `times 10${raised(power)}` : "query ↓ key →"),
     ...lines("columns").map((column) => headingCell("col", matrix.columns.labels[column], column)),
-  );
+  ]);
   const head = createElement("thead", "", [top]);
   const body = createElement("tbody");
   body.append(...lines("rows").map((row) => createTableRow(matrix, row, lines("columns"))));
@@ -126,8 +122,7 @@ function headingCell(scope, name, line) {
 
 /** @param {HeadMatrix} matrix @param {number} row @param {number[]} columns */
 function createTableRow(matrix, row, columns) {
-  const line = createElement("tr");
-  line.dataset.row = String(row);
+  const line = createElement("tr", "", [], { dataset: { row: String(row) } });
   line.append(
     headingCell("row", matrix.rows.labels[row], row),
     ...columns.map((column) => createTableCell(matrix, row, column)),
