@@ -11,6 +11,7 @@ import {
   updateChildren,
   visibleText,
 } from "../../ui/frontend/dom/dom.js";
+import { onArrows, VERTICAL_STEPS } from "../../ui/frontend/dom/keyboard.js";
 import { sampledCandidate } from "./generator.js";
 
 /** @import { GenerateElements } from "./elements.js" */
@@ -73,7 +74,12 @@ function drawCandidates(list, generator, record, taken) {
       generator.stop();
       generator.take(step, { position: record.position, id: candidate.id, text: candidate.text });
     };
-    button.onkeydown = (event) => moveFocus(list, button, event);
+    onArrows(button, VERTICAL_STEPS, (step) => {
+      const buttons = [...list.querySelectorAll("button")];
+      const next = buttons[buttons.indexOf(button) + step];
+      next?.focus();
+      return Boolean(next);
+    });
     return createElement("li", "candidate", [button]);
   });
   updateChildren(list, ...rows);
@@ -98,16 +104,6 @@ function createCandidate({ id, text, before, after }, chosen, taken) {
   button.ariaLabel = `Take ${seen.join(" ").trim()}: ${words}`;
   button.title = `${visibleText(text)}  probability ${before.toPrecision(4)}, after sampling settings ${after.toPrecision(4)}. Click to take it`;
   return button;
-}
-
-/** @param {HTMLElement} list @param {HTMLButtonElement} button @param {KeyboardEvent} event */
-function moveFocus(list, button, event) {
-  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-  const buttons = [...list.querySelectorAll("button")];
-  const next = step ? buttons[buttons.indexOf(button) + step] : undefined;
-  if (!next) return;
-  event.preventDefault();
-  next.focus();
 }
 
 /**

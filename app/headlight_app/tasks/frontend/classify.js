@@ -1,7 +1,7 @@
 // Classify: the labels of a text, and what each token and each head adds to one of them.
 
-import { drawCellTable } from "../../explore/frontend/layers/cell_table.js";
-import { isCurrentHead, selectHeadOf } from "../../explore/frontend/layers/layer_panel.js";
+import { drawCellTable, headRows } from "../../explore/frontend/layers/cell_table.js";
+import { selectHeadOf } from "../../explore/frontend/layers/layer_panel.js";
 import { divergingColour, fillSelect, formatSigned } from "../../ui/frontend/charts/charts.js";
 import { createTrack } from "../../ui/frontend/charts/track.js";
 import {
@@ -115,30 +115,16 @@ function drawTokens(page, effects) {
 function drawHeads(page, effects) {
   const { all, heads } = effects;
   const table = findByTestId(page.view.elements.root, "class-heads", HTMLTableElement);
-  const rows = heads.map((line, layer) => ({
-    label: `L${layer}`,
-    cells: line.map((without, head) => ({
-      value: all - without,
-      title: `Layer ${layer}, head ${head}`,
-      chosen: isCurrentHead(page, layer, head),
-      layer,
-      head,
-      testid: `class-head-${layer}-${head}`,
-    })),
-  }));
-  drawCellTable(
-    table,
-    (heads[0] ?? []).map((_, head) => head),
-    rows,
-    {
-      most: Math.max(0.5, ...heads.flat().map((without) => Math.abs(all - without))),
-      read: (cell) => {
-        if (cell) say(page, effects, [cell.title.toLowerCase()], heads[cell.layer][cell.head]);
-        else if (!table.contains(activeElement(table))) rest(page, effects);
-      },
-      pick: (cell) => selectHeadOf(page, cell.layer, cell.head),
+  const lost = heads.map((line) => line.map((without) => all - without));
+  const columns = (heads[0] ?? []).map((_, head) => head);
+  drawCellTable(table, columns, headRows(page, lost, "class-head"), {
+    most: Math.max(0.5, ...lost.flat().map(Math.abs)),
+    read: (cell) => {
+      if (cell) say(page, effects, [cell.title.toLowerCase()], heads[cell.layer][cell.head]);
+      else if (!table.contains(activeElement(table))) rest(page, effects);
     },
-  );
+    pick: (cell) => selectHeadOf(page, cell.layer, cell.head),
+  });
 }
 
 /** @param {ExplorePage} page @param {Effects} effects @param {(string | Node)[]} what @param {number} without */

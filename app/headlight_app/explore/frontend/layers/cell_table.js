@@ -3,8 +3,23 @@
 import { divergingColour, formatShort, formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { createElement, createHeading, onHover, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { GRID_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { isCurrentHead } from "./layer_panel.js";
 
-/** @import { TableActions, TableCell, TableRow } from "../types.js" */
+/** @import { ExplorePage, TableActions, TableCell, TableRow } from "../types.js" */
+
+/**
+ * Rows with a number for each head. @param {ExplorePage} page @param {(number | null)[][]} values [layer head]
+ * @param {string} name of the cells, by which tests find them
+ */
+export function headRows(page, values, name) {
+  return values.map((line, layer) => ({
+    label: `L${layer}`,
+    cells: line.map((value, head) => {
+      const [title, chosen] = [`Layer ${layer}, head ${head}`, isCurrentHead(page, layer, head)];
+      return { value, layer, head, title, chosen, testid: `${name}-${layer}-${head}` };
+    }),
+  }));
+}
 
 /**
  * @param {HTMLTableElement} table @param {(string | number)[]} columns

@@ -11,7 +11,7 @@ import {
   truncateText,
   updateChildren,
 } from "../../../ui/frontend/dom/dom.js";
-import { LIST_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { LIST_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
 import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
 import { maxPool } from "../../../ui/frontend/heads/thumbnails.js";
 import { gridHigh } from "../../../ui/frontend/state/colour_range.js";
@@ -86,7 +86,7 @@ function buildPicture(page, rows) {
     return line;
   });
   updateChildren(picture, ...lines);
-  picture.onkeydown = (event) => movePart(page, event);
+  onArrows(picture, LIST_STEPS, (step) => movePart(page, step));
 }
 
 /** @param {ExplorePage} page @param {Block} block */
@@ -142,11 +142,8 @@ function groupOf(page, { attention }) {
   return page.state.answer.attention_groups.find(({ name }) => name === attention);
 }
 
-/** @param {ExplorePage} page @param {KeyboardEvent} event */
-function movePart(page, event) {
-  const step = LIST_STEPS[event.key];
-  if (!step) return;
-  event.preventDefault();
+/** @param {ExplorePage} page @param {number} step */
+function movePart(page, step) {
   const buttons = memory(page)
     .drawn.map(({ button }) => button)
     .filter((button) => !button.disabled);

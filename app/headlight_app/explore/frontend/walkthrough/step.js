@@ -2,7 +2,7 @@
 
 import { formatNumber, formulaNodes } from "../../../ui/frontend/charts/charts.js";
 import { closest, createElement, updateChildren } from "../../../ui/frontend/dom/dom.js";
-import { HORIZONTAL_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { HORIZONTAL_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
 import { createValues, drawValues } from "./step_values.js";
 import { moveStep, openStep, openStepIndex, shownWalkthrough, walkthroughMemory } from "./walkthrough.js";
 
@@ -40,12 +40,7 @@ function drawTurns(page) {
   next.disabled = open === shownWalkthrough(page).steps.length - 1;
   back.onclick = () => moveStep(page, -1);
   next.onclick = () => moveStep(page, 1);
-  step.onkeydown = (event) => {
-    const by = HORIZONTAL_STEPS[event.key];
-    if (!by || closest(event, "select, canvas, pre")) return;
-    event.preventDefault();
-    moveStep(page, by);
-  };
+  onArrows(step, HORIZONTAL_STEPS, (by, event) => !closest(event, "select, canvas, pre") && moveStep(page, by));
 }
 
 /** @param {Step} step */

@@ -2,7 +2,7 @@
 
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { createElement } from "../../../ui/frontend/dom/dom.js";
-import { LIST_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { LIST_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
 import { moveStep, namedAxis, openStepIndex, shownWalkthrough, walkthroughMemory } from "./walkthrough.js";
 
 /** @import { ExplorePage } from "../types.js" */
@@ -27,7 +27,11 @@ export function drawStepList(page) {
       createElement("b", "", resultText(page, step)),
     );
     button.onclick = () => page.change({ step: step.name });
-    button.onkeydown = (event) => onStepKey(page, buttons, event);
+    onArrows(button, LIST_STEPS, (by, event) => {
+      event.stopPropagation();
+      moveStep(page, by);
+      buttons[openStepIndex(page)].focus();
+    });
   });
   list.scrollLeft = buttons[open].offsetLeft - list.clientWidth / 2 + buttons[open].clientWidth / 2;
 }
@@ -41,14 +45,4 @@ function resultText(page, { values }) {
   const { axis, numbers } = values[values.length - 1];
   const place = axis ? namedAxis(page, axis)?.chosen : 0;
   return place === undefined ? "" : formatNumber(numbers[place], 3);
-}
-
-/** @param {ExplorePage} page @param {HTMLButtonElement[]} buttons @param {KeyboardEvent} event */
-function onStepKey(page, buttons, event) {
-  const by = LIST_STEPS[event.key];
-  if (!by) return;
-  event.preventDefault();
-  event.stopPropagation();
-  moveStep(page, by);
-  buttons[openStepIndex(page)].focus();
 }

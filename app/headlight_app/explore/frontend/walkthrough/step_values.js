@@ -2,7 +2,7 @@
 
 import { barAtPointer, drawBars, extentOf, formatNumber, formulaNodes } from "../../../ui/frontend/charts/charts.js";
 import { createElement, inlineText, quotedToken } from "../../../ui/frontend/dom/dom.js";
-import { HORIZONTAL_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { HORIZONTAL_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
 import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
 import { namedAxis, openStep, walkthroughMemory } from "./walkthrough.js";
 
@@ -47,12 +47,9 @@ function createBars(page, { axis, count, numbers, symbol }) {
     const { pointer } = walkthroughMemory(page);
     if (pointer?.axis === axis) namedAxis(page, axis)?.choose(pointer.index);
   };
-  canvas.onkeydown = (event) => {
-    const by = HORIZONTAL_STEPS[event.key];
-    if (!by) return;
-    event.preventDefault();
-    pointAt(page, axis, Math.min(Math.max((walkthroughMemory(page).pointer?.index ?? -1) + by, 0), count - 1));
-  };
+  onArrows(canvas, HORIZONTAL_STEPS, (by) =>
+    pointAt(page, axis, Math.min(Math.max((walkthroughMemory(page).pointer?.index ?? -1) + by, 0), count - 1)),
+  );
   return createElement("div", "bars-of", [canvas]);
 }
 

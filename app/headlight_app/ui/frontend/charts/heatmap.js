@@ -1,6 +1,7 @@
 // A map, queries downwards and keys to the right, drawn by one description on the screen and in files.
 
 import { inlineText } from "../dom/dom.js";
+import { onArrows, VERTICAL_STEPS } from "../dom/keyboard.js";
 import { addWords, textWidth } from "./figure_text.js";
 import { paintFigure } from "./paint_shapes.js";
 
@@ -179,9 +180,5 @@ export function listenToMap(canvas, cellAt, { point, choose, step }) {
     const cell = cellAt(event);
     if (cell) choose(cell);
   };
-  canvas.onkeydown = (event) => {
-    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-    event.preventDefault();
-    step(event.key === "ArrowDown" ? 1 : -1);
-  };
+  onArrows(canvas, VERTICAL_STEPS, step);
 }

@@ -8,8 +8,8 @@ import { currentGroup } from "../../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../../ui/frontend/state/memory.js";
 import { drawSigned } from "../../export/layer_figures.js";
 import { runOf } from "../../export/shown_run.js";
-import { drawCellTable } from "../cell_table.js";
-import { answerPosition, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "../layer_panel.js";
+import { drawCellTable, headRows } from "../cell_table.js";
+import { answerPosition, layerElement, selectHeadOf, showLayersMessage } from "../layer_panel.js";
 import { drawRankedBars } from "../ranked_bars.js";
 import { drawSteps, takeSteps, whyNoHeads } from "./steps.js";
 
@@ -55,10 +55,10 @@ function drawAblation(page) {
   const why = whyNoHeads(page);
   if (why) return showLayersMessage(page, why);
   const state = ablationState(page, group);
-  const cells = state.changes.map((line, layer) => line.map((value, head) => headCell(page, layer, head, value)));
+  const rows = headRows(page, state.changes, "ablation");
   drawProgress(page, group, state);
-  drawTable(page, state, cells);
-  const [list, entries] = [layerElement(page, "ablation-ranked"), rankedEntries(page, cells.flat())];
+  drawTable(page, state, rows);
+  const [list, entries] = [layerElement(page, "ablation-ranked"), rankedEntries(page, rows)];
   if (list.parentElement) list.parentElement.hidden = !entries.length;
   drawRankedBars(list, entries);
 }
@@ -69,10 +69,9 @@ async function exportAblation(page) {
   const state = group && ablationState(page, group);
   if (!state?.meta) throw new Error("No head is turned off yet: start it first, then save what came of it.");
   const { text, before } = state.meta;
-  const cells = state.changes.map((line, layer) => line.map((value, head) => headCell(page, layer, head, value)));
-  const columns = cells[0].map((_, head) => String(head));
-  const rows = cells.map((line, layer) => ({ label: `L${layer}`, cells: line }));
-  const ranked = { title: "The largest changes", entries: rankedEntries(page, cells.flat()) };
+  const rows = headRows(page, state.changes, "ablation");
+  const columns = state.changes[0].map((_, head) => String(head));
+  const ranked = { title: "The largest changes", entries: rankedEntries(page, rows) };
   return {
     name: "head-ablation",
     shown: `each head of ${group.title} turned off alone: change of the log-probability of “${inlineText(text)}” (${formatPercent(2 ** before)} with all heads), in bits`,
@@ -81,30 +80,15 @@ async function exportAblation(page) {
     tables: {
       "Head ablation": createTable(
         "head ablation",
-        { layer: cells.map((_, layer) => String(layer)), head: columns },
+        { layer: rows.map((_, layer) => String(layer)), head: columns },
         state.changes.flat().map((value) => value ?? Number.NaN),
       ),
     },
   };
 }
 
-/**
- * @param {ExplorePage} page @param {number} layer @param {number} head @param {number | null} value
- * @returns {TableCell}
- */
-function headCell(page, layer, head, value) {
-  return {
-    value,
-    layer,
-    head,
-    title: `Layer ${layer}, head ${head}`,
-    chosen: isCurrentHead(page, layer, head),
-    testid: `ablation-${layer}-${head}`,
-  };
-}
-
-/** @param {ExplorePage} page @param {AblationState} state @param {TableCell[][]} cells of each layer */
-function drawTable(page, { meta }, cells) {
+/** @param {ExplorePage} page @param {AblationState} state @param {ReturnType<typeof headRows>} rows */
+function drawTable(page, { meta, changes }, rows) {
   const reading = layerElement(page, "ablation-reading");
   const read = (/** @type {TableCell | null} */ cell) => {
     if (!meta || !cell || cell.value === null) {
@@ -114,17 +98,17 @@ function drawTable(page, { meta }, cells) {
     const before = 2 ** meta.before;
     reading.textContent = `${cell.title} off: ${formatSigned(cell.value)} bits, from ${formatPercent(before)} to ${formatPercent(before * 2 ** cell.value)}`;
   };
-  const columns = cells[0].map((_, head) => head);
-  const rows = cells.map((line, layer) => ({ label: `L${layer}`, cells: line }));
-  const most = Math.max(...cells.flat().map(({ value }) => Math.abs(value ?? 0)), 1e-9);
+  const columns = changes[0].map((_, head) => head);
+  const most = Math.max(...changes.flat().map((value) => Math.abs(value ?? 0)), 1e-9);
   const pick = (/** @type {TableCell} */ { layer, head }) => selectHeadOf(page, layer, head);
   drawCellTable(layerElement(page, "ablation", HTMLTableElement), columns, rows, { most, read, pick });
   read(null);
 }
 
-/** @param {ExplorePage} page @param {TableCell[]} cells */
-function rankedEntries(page, cells) {
-  return cells
+/** @param {ExplorePage} page @param {ReturnType<typeof headRows>} rows */
+function rankedEntries(page, rows) {
+  return rows
+    .flatMap(({ cells }) => cells)
     .flatMap(({ title, value, layer, head }) =>
       value === null ? [] : { title, value, pick: () => selectHeadOf(page, layer, head) },
     )
