@@ -2,7 +2,14 @@
 
 import { paintCodes } from "../../ui/frontend/charts/colours.js";
 import { cellAtPointer, drawHeatmap, listenToMap } from "../../ui/frontend/charts/heatmap.js";
-import { canvasStyle, createElement, drawChoices, largestShares, quotedToken } from "../../ui/frontend/dom/dom.js";
+import {
+  canvasStyle,
+  createElement,
+  drawChoices,
+  largestShares,
+  optionsOf,
+  quotedToken,
+} from "../../ui/frontend/dom/dom.js";
 import { find } from "../../ui/frontend/dom/elements.js";
 import { HeadTable, labelCell } from "../../ui/frontend/head_table.js";
 import { attentionRow, blendTitle, groupOf, headRow, pooledCodes, stepCodes, stepRows } from "./attention_rows.js";
@@ -56,8 +63,8 @@ export class StepAttention {
     if (nothing) return;
     const group = groupOf(record, choice.attention);
     attentions.hidden = record.attention_groups.length < 2;
-    const options = record.attention_groups.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
-    drawChoices(attentions, "attention", options, group.name, (name) => this.#actions.change({ attention: name }));
+    const options = optionsOf(record.attention_groups);
+    drawChoices(attentions, "attention", options, group.name, (attention) => this.#actions.change({ attention }));
     drawChoices(blend, "blend", BLENDS, choice.blend, (name) =>
       this.#actions.change({ blend: /** @type {Choice["blend"]} */ (name) }),
     );

@@ -1,7 +1,7 @@
 // The controls of a screen. What they hold are texts, as they stand in the address and as the server reads them.
 
 import { fillSelect, setValue } from "../../../ui/frontend/charts/charts.js";
-import { createButton, createElement } from "../../../ui/frontend/dom/dom.js";
+import { createButton, createElement, optionsOf } from "../../../ui/frontend/dom/dom.js";
 import { isInvalid, lastPart } from "../inputs.js";
 import { createTitle, MatrixTable, resizedAxes, resizedTogether } from "./matrix_table.js";
 import { createRecording } from "./recording.js";
@@ -75,8 +75,7 @@ export class ControlBoard {
 
 /** The models that a screen can run on. @param {ModelControl} control @param {CourseModel[]} models */
 function modelOptions({ needs }, models) {
-  const found = models.filter(({ suits }) => suits.includes(needs));
-  return found.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
+  return optionsOf(models.filter(({ suits }) => suits.includes(needs)));
 }
 
 /** @param {Control} control @returns {control is MatrixControl} */

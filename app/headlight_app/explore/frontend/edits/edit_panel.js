@@ -1,7 +1,7 @@
 // The panel in which edits are made.
 
 import { fillSelect } from "../../../ui/frontend/charts/charts.js";
-import { createElement, inlineText } from "../../../ui/frontend/dom/dom.js";
+import { createElement, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
@@ -154,8 +154,7 @@ function valueControl(page) {
       values.indexOf(chosen.value),
       (place) => pick({ value: values[Number(place)] }),
     );
-    const possible = possibleOperations(page, chosen.value);
-    const operations = possible.map(({ name, title }) => /** @type {Option} */ ([name, title]));
+    const operations = optionsOf(possibleOperations(page, chosen.value));
     const current = chosenOperation(page, chosen.value, chosen.operation);
     fillSelect(operation, operations, current.name, (name) => pick({ operation: name }));
     const tokens = queryTokens(page).map(

@@ -10,8 +10,8 @@ import {
   updateChildren,
 } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
+import { mostAttendedKey } from "../../../ui/frontend/heads/query_key_order.js";
 import { switchHeads } from "../../../ui/frontend/state/head_ablation.js";
-import { headCodes } from "../../../ui/frontend/state/head_matrix.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { readFloats } from "../../../ui/frontend/wire.js";
 
@@ -72,7 +72,7 @@ async function findStory(page) {
   const found = await page.server.post("logit_attribution", { question, query: position, token: answer.id });
   if (found.meta.error) return null;
   const groupOf = (/** @type {ComponentAnswer} */ part) => groups.find(({ kind }) => kind === part.kind) ?? groups[0];
-  const keyOf = (/** @type {ComponentAnswer} */ part) => mostAttended(page, groupOf(part), part, position);
+  const keyOf = (/** @type {ComponentAnswer} */ part) => mostAttendedKey(page, groupOf(part), position, part);
   const isPlain = (/** @type {ComponentAnswer} */ part) =>
     keyOf(part) !== position && !keyTokenOf(page, part, keyOf(part)).special;
   let best = /** @type {Story | null} */ (null);
@@ -97,13 +97,6 @@ async function findStory(page) {
 export function worth({ answer, after, added }) {
   const fall = answer.after - after;
   return fall * added > 0 ? Math.abs(fall) : Math.abs(fall) / 10;
-}
-
-/** @param {ExplorePage} page @param {AttentionGroup} group @param {ComponentAnswer} part @param {number} row */
-function mostAttended(page, group, { layer, head }, row) {
-  const width = group.pooled_shape[1];
-  const codes = headCodes(page, group, layer, head).subarray(row * width, (row + 1) * width);
-  return codes.reduce((best, code, key) => (code > codes[best] ? key : best), 0);
 }
 
 /** @param {ExplorePage} page @param {ComponentAnswer} part @param {number} key */

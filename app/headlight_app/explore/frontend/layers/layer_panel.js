@@ -3,6 +3,7 @@
 import { createElement, onHover, visibleText } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
+import { queryPosition } from "../../../ui/frontend/state/token_selection.js";
 
 /** @import { Hovered } from "../../../ui/frontend/dom/dom.js" */
 /** @import { ExplorePage, Token } from "../types.js" */
@@ -39,11 +40,7 @@ export function showLayersMessage(page, sentence) {
  * @param {ExplorePage} page
  */
 export function answerPosition(page) {
-  const { query } = page.state.choice;
-  const { tokens, maskable } = page.state.answer;
-  if (query >= 0 && query < tokens.length) return query;
-  const masked = maskable ? tokens.findIndex((token) => token.masked) : -1;
-  return masked >= 0 ? masked : tokens.length - 1;
+  return queryPosition(page, page.state.answer.tokens);
 }
 
 /**

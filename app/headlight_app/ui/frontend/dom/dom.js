@@ -179,6 +179,11 @@ export function formatPercent(share) {
   return value < 0.05 ? "<0.1 %" : `${value.toFixed(1)} %`;
 }
 
+/** Rows of a catalogue as what is chosen from. @param {{ name: string, title: string }[]} rows @returns {[string, string][]} */
+export function optionsOf(rows) {
+  return rows.map(({ name, title }) => [name, title]);
+}
+
 /**
  * Buttons of which one is pressed; `options` are pairs of a value and a title.
  * @param {HTMLElement} group @param {string} field @param {[string, string][]} options @param {string} chosen

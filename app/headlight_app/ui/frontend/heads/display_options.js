@@ -1,6 +1,7 @@
 // Display options of the selected heads: the controls of their panel.
 
 import { fillSelect, setValue } from "../charts/charts.js";
+import { optionsOf } from "../dom/dom.js";
 import { find } from "../dom/elements.js";
 import { createPopover } from "../dom/popover.js";
 import { currentColourRange } from "../state/colour_range.js";
@@ -72,12 +73,8 @@ export function drawOptions(page) {
     const label = control(field).closest("label");
     if (label) label.hidden = !shown;
   };
-  fill(
-    "quantity",
-    page.state.catalogue.quantities.map(({ name, title }) => [name, title]),
-    quantity.name,
-  );
-  const ranges = page.state.catalogue.colour_ranges.map(({ name, title }) => /** @type {Option} */ ([name, title]));
+  fill("quantity", optionsOf(page.state.catalogue.quantities), quantity.name);
+  const ranges = optionsOf(page.state.catalogue.colour_ranges);
   for (const select of /** @type {NodeListOf<HTMLSelectElement>} */ (
     elements.root.querySelectorAll('[data-field="colour_range"]') // near each legend
   ))
@@ -122,12 +119,7 @@ function drawOrders(page, group) {
   const { head_orders } = page.state.catalogue;
   const values = metricsTrouble(page, group) ? {} : metricsOf(page, group);
   const rows = [...head_orders, ...metricRows(page).filter(({ name }) => !values || values[name])];
-  fillSelect(
-    select,
-    rows.map(({ name, title }) => [name, title]),
-    page.state.choice.sort,
-    (sort) => page.change({ sort }),
-  );
+  fillSelect(select, optionsOf(rows), page.state.choice.sort, (sort) => page.change({ sort }));
   const named = [...select.options].find(({ value }) => value === QUERY_KEY);
   const title = pairTitle(page, group, head_orders.find(({ name }) => name === QUERY_KEY)?.title ?? "");
   if (named && named.text !== title) named.text = title;

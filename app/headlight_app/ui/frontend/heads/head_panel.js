@@ -1,7 +1,7 @@
 // The selected heads, large: one of several plots of one matrix, and the words that go with all of them.
 
 import { HEAD_COLOURS, paintScale, SIGNED_COLOURS, WEIGHT_COLOURS } from "../charts/colours.js";
-import { blit, createButton, createElement, drawChoices, updateChildren } from "../dom/dom.js";
+import { blit, createButton, createElement, drawChoices, optionsOf, updateChildren } from "../dom/dom.js";
 import { ATTENTION_LINES } from "../plots/attention_lines.js";
 import { ATTENTION_MAP } from "../plots/attention_map.js";
 import { IMAGE_OVERLAY } from "../plots/image_overlay.js";
@@ -114,8 +114,7 @@ function drawTitle(page) {
   const word = elements.off.lastElementChild;
   if (word) word.textContent = off ? "off" : "on";
   const plots = availablePlots(page);
-  const titles = plots.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
-  drawChoices(elements.picture, "plot", titles, activePlot(page), (picture) => page.change({ plot: picture }));
+  drawChoices(elements.picture, "plot", optionsOf(plots), activePlot(page), (plot) => page.change({ plot }));
   plots.forEach(({ description }, place) => {
     if (description) elements.picture.children[place].setAttribute("title", description);
   });

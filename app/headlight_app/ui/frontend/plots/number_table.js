@@ -47,21 +47,8 @@ function createToolbar(page, matrix) {
   const copy = createElement("button", "small", "Copy", { testid: "copy-table" });
   copy.title = "Copy all numbers, to paste into a spreadsheet";
   const save = createElement("button", "small", "CSV", { testid: "save-table", title: "Save all numbers as a file" });
-  copy.onclick = () =>
-    copyText(
-      copy,
-      matrixAsText(matrix)
-        .map((line) => line.map(tsvCell).join("\t"))
-        .join("\n"),
-    );
-  save.onclick = () =>
-    saveFile(
-      `${fileName(page)}.csv`,
-      "text/csv",
-      matrixAsText(matrix)
-        .map((line) => line.map(csvCell).join(","))
-        .join("\r\n"),
-    );
+  copy.onclick = () => copyText(copy, matrixAsText(matrix, tsvCell, "\t", "\n"));
+  save.onclick = () => saveFile(`${fileName(page)}.csv`, "text/csv", matrixAsText(matrix, csvCell, ",", "\r\n"));
   copy.disabled = save.disabled = !matrix.exact;
   tools.append(copy, save, createPager(page, matrix, "rows", "queries"), createPager(page, matrix, "columns", "keys"));
   return tools;
@@ -105,10 +92,8 @@ function createTable(page, matrix) {
     createElement("td", "corner", power ? `times 10${raised(power)}` : "query ↓ key →"),
     ...lines("columns").map((column) => headingCell("col", matrix.columns.labels[column], column)),
   ]);
-  const head = createElement("thead", "", [top]);
-  const body = createElement("tbody");
-  body.append(...lines("rows").map((row) => createTableRow(matrix, row, lines("columns"))));
-  return createElement("table", "", [head, body]);
+  const body = lines("rows").map((row) => createTableRow(matrix, row, lines("columns")));
+  return createElement("table", "", [createElement("thead", "", [top]), createElement("tbody", "", body)]);
 }
 
 /** @param {"row" | "col"} scope @param {string} name @param {number} line */
@@ -186,17 +171,15 @@ function tableTokenAt(page, event) {
 
 /**
  * All of the picture as rows of text: names first, numbers with all their digits; what is not shown is empty.
- * @param {HeadMatrix} matrix
+ * @param {HeadMatrix} matrix @param {(text: string) => string} cell @param {string} between cells @param {string} end of a row
  */
-function matrixAsText(matrix) {
+function matrixAsText(matrix, cell, between, end) {
   /** @param {number} row @param {number} column */
   const number = (row, column) =>
     stateAt(matrix, row, column) === SHOWN ? String(Number(valueAt(matrix, row, column).toPrecision(8))) : "";
   const { labels } = matrix.columns;
-  return [
-    ["", ...labels],
-    ...matrix.rows.labels.map((name, row) => [name, ...labels.map((_, column) => number(row, column))]),
-  ];
+  const rows = matrix.rows.labels.map((name, row) => [name, ...labels.map((_, column) => number(row, column))]);
+  return [["", ...labels], ...rows].map((row) => row.map(cell).join(between)).join(end);
 }
 
 /** @param {string} text */
