@@ -21,9 +21,9 @@ export function drawPredictions(panel, predictions) {
       createElement("p", "quiet", "One of the two ends without a head."),
     );
   }
-  const key = createElement("p", "quiet key-line");
   const words = createElement("span", "", " · probabilities over everything that either can predict");
-  key.append(createElement("i", "swatch before"), "A", createElement("i", "swatch after"), "B", words);
+  const [before, after] = ["before", "after"].map((side) => createElement("i", `swatch ${side}`));
+  const key = createElement("p", "quiet key-line", [before, "A", after, "B", words]);
   updateChildren(panel, ...predictions.map(createPrediction), key);
 }
 
@@ -36,8 +36,8 @@ function createPrediction({ titles, places, positions, distance, candidates }) {
     if (text !== null) where.append(quotedToken({ text }), ` (position ${positions[side]})`);
   });
   where.append(` · Jensen–Shannon distance ${distance.toFixed(3)}`);
-  const list = createElement("ol", "bars changed pairs", [], { testid: `prediction-${positions[0]}` });
-  list.append(...candidates.map(createCandidate));
+  const testid = `prediction-${positions[0]}`;
+  const list = createElement("ol", "bars changed pairs", candidates.map(createCandidate), { testid });
   return createElement("section", "prediction", [title, where, list]);
 }
 

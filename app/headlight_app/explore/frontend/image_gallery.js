@@ -1,6 +1,6 @@
 // The images that a model may read in place of a sentence: drawn ones, and those that this visitor has uploaded.
 
-import { createElement } from "../../ui/frontend/dom/dom.js";
+import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
 import { find } from "../../ui/frontend/dom/elements.js";
 import { failureText, uploadFile } from "../../ui/frontend/server.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
@@ -43,15 +43,12 @@ export function drawGallery(page) {
 
 /** @param {ExplorePage} page @param {string} name */
 function createImageButton(page, name) {
-  const button = createElement("button", "frame", [], { dataset: { name } });
   const mine = name.startsWith(UPLOAD_PREFIX);
-  button.dataset.testid = `picture-${mine ? "own" : name}`;
-  const image = createElement("img", "", [], { src: page.server.imageUrl(name) });
-  image.alt = mine ? "Your image" : `Image: ${name}`;
-  image.draggable = false;
-  button.title = image.alt;
-  button.append(image);
-  button.onclick = () => chooseImage(page, name);
+  const title = mine ? "Your image" : `Image: ${name}`;
+  const image = createElement("img", "", [], { src: page.server.imageUrl(name), alt: title, draggable: false });
+  const button = createButton("frame", [image], `picture-${mine ? "own" : name}`, () => chooseImage(page, name));
+  button.title = title;
+  button.dataset.name = name;
   image.onerror = () => {
     memory(page).uploads = memory(page).uploads.filter((other) => other !== name); // the server let it go
     button.remove();

@@ -2,7 +2,7 @@
 // heads hear of a change at once and report it to Streamlit; on a page without heads it is reported from here.
 
 import { chooseElsewhere, defineComponent } from "../../ui/frontend/bridge.js";
-import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
+import { createButton, createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
 import { askMask, listenToMask } from "../../ui/frontend/mask_events.js";
 import { defaultMask, paintedMask, parseMask } from "../../ui/frontend/mask_spec.js";
@@ -93,7 +93,6 @@ class ModelVariant {
 
   /** @param {VariantField} part @param {string} chosen */
   #createSelect({ field, title, options }, chosen) {
-    const label = createElement("label", field === FULL_ONLY ? "part full-only" : "part");
     const known = options.some(([value]) => value === chosen);
     const [asTrained, ...others] = options.map(
       ([value, name]) => new Option(name, value, false, value === (known ? chosen : "")),
@@ -109,8 +108,8 @@ class ModelVariant {
         [field]: field === "masks" ? defaultMask(select.value, this.#data.mask_arguments, before()) : select.value,
       });
     };
-    label.append(createElement("span", "name", title), select);
-    return label;
+    const parts = [createElement("span", "name", title), select];
+    return createElement("label", field === FULL_ONLY ? "part full-only" : "part", parts);
   }
 
   /** What a part is, in a line. @param {VariantField["field"]} field */
@@ -135,14 +134,11 @@ class ModelVariant {
   #rewiredNote({ field, options, trained }, chosen) {
     const title = options.find(([value]) => value === chosen)?.[1];
     if (field !== "positional_encoding" || !chosen || !title) return [];
-    const note = createElement("p", "rewired", `Rewired: the weights were trained with ${trained}. `);
-    note.dataset.testid = "rewired";
+    const words = `Rewired: the weights were trained with ${trained}. `;
+    const note = createElement("p", "rewired", words, { testid: "rewired" });
     const model = this.#data.trained_models[chosen];
-    if (model) {
-      const open = createElement("button", "link", `Open the model trained with ${title}`, { testid: "open-trained" });
-      open.onclick = () => this.#open(model);
-      note.append(open);
-    }
+    const name = `Open the model trained with ${title}`;
+    if (model) note.append(createButton("link", name, "open-trained", () => this.#open(model)));
     return [note];
   }
 

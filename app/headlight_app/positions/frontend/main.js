@@ -112,7 +112,6 @@ class PositionsPage {
 
   /** @param {HTMLElement} box @param {NonNullable<Chart["control"]>} control */
   #drawControl(box, { kind, options }) {
-    box.role = "group";
     box.ariaLabel = CONTROL_NAMES[kind];
     if (kind !== "position") updateChildren(box, ...options.map((option) => this.#createChoice(kind, option)));
     else if (!box.firstChild) box.append(this.#createSlider(options.length)); // it is not replaced while it is dragged
@@ -120,10 +119,9 @@ class PositionsPage {
 
   /** @param {number} count of positions */
   #createSlider(count) {
-    const slider = createElement("input");
-    Object.assign(slider, { type: "range", min: "0", max: String(count - 1), value: String(this.#chosen.position) });
-    slider.dataset.testid = "choose-position";
-    slider.ariaLabel = CONTROL_NAMES.position;
+    const range = { type: "range", min: "0", max: String(count - 1), value: String(this.#chosen.position) };
+    const named = { testid: "choose-position", ariaLabel: CONTROL_NAMES.position };
+    const slider = createElement("input", "", [], { ...range, ...named });
     slider.oninput = () => this.#choose({ position: Number(slider.value) });
     return slider;
   }
@@ -158,17 +156,10 @@ class PositionsPage {
 }
 
 function createPanel() {
-  const [panel, title, choices] = [
-    createElement("section", "panel chart"),
-    createElement("h3"),
-    createElement("div", "choices"),
-  ];
-  const [stage, reading, caption] = [
-    createElement("div", "sheet"),
-    createElement("p", "reading"),
-    createElement("p", "quiet"),
-  ];
-  panel.append(title, choices, stage, reading, caption);
+  const [title, choices] = [createElement("h3"), createElement("div", "choices", [], { role: "group" })];
+  const stage = createElement("div", "sheet");
+  const [reading, caption] = [createElement("p", "reading"), createElement("p", "quiet")];
+  const panel = createElement("section", "panel chart", [title, choices, stage, reading, caption]);
   return { panel, title, choices, stage, reading, caption };
 }
 

@@ -73,10 +73,10 @@ export class MatrixTable {
   /** @param {number} row @param {number} column */
   #createCell(row, column) {
     const { title, rows, columns, switches } = this.#control;
-    const field = createElement("input", "", [], { type: switches ? "checkbox" : "text" });
+    const ariaLabel = `${title}, row ${labelOf(rows, row)}, column ${labelOf(columns, column)}`;
+    const type = switches ? "checkbox" : "text";
+    const field = createElement("input", "", [], { type, ariaLabel, autocomplete: "off" });
     if (!switches) field.inputMode = "decimal";
-    field.autocomplete = "off";
-    field.ariaLabel = `${title}, row ${labelOf(rows, row)}, column ${labelOf(columns, column)}`;
     const changed = () => this.#set(row, column, switches ? (field.checked ? "1" : "0") : field.value);
     if (switches) field.onchange = changed;
     else field.oninput = changed;
@@ -93,12 +93,10 @@ export class MatrixTable {
   /** @param {Axis} axis @param {number} count */
   #sizeButtons(axis, count) {
     const buttons = [-1, 1].map((by) => {
-      const button = createElement("button", "small", by < 0 ? "−" : "+");
-      button.ariaLabel = `${by < 0 ? "Fewer" : "More"} ${axis.name}`;
-      button.title = `${by < 0 ? "Fewer" : "More"} ${axis.name}`;
-      button.disabled = by < 0 ? count <= axis.least : count >= axis.most;
-      button.onclick = () => this.#resize(axis, by);
-      return button;
+      const title = `${by < 0 ? "Fewer" : "More"} ${axis.name}`;
+      const disabled = by < 0 ? count <= axis.least : count >= axis.most;
+      const named = { title, ariaLabel: title, disabled };
+      return createElement("button", "small", by < 0 ? "−" : "+", { ...named, onclick: () => this.#resize(axis, by) });
     });
     return createElement("span", "size", [createElement("span", "", axis.name), ...buttons]);
   }

@@ -1,6 +1,6 @@
 // A sound of the learner's own: the WAV file goes to the server once, and from then on has a name that is theirs alone.
 
-import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { createButton, createElement } from "../../../ui/frontend/dom/dom.js";
 import { failureText, uploadFile } from "../../../ui/frontend/server.js";
 import { createTitle } from "./matrix_table.js";
 
@@ -10,15 +10,11 @@ const MAX_FILE_SIZE = 8 << 20;
 
 /** @param {RecordingControl} control @param {string} api @param {(text: string) => void} change */
 export function createRecording(control, api, change) {
-  const element = createElement("div", "control recording");
-  const [label, file] = [createElement("label", "small file", "Choose a file"), createElement("input")];
-  const [clear, said] = [createElement("button", "small", "Back to the tones"), createElement("span", "quiet")];
-  Object.assign(file, { type: "file", accept: ".wav,audio/wav" });
-  file.dataset.testid = `input-${control.name}`;
-  file.ariaLabel = control.title;
-  said.role = "status";
-  clear.dataset.testid = `clear-${control.name}`;
-  clear.onclick = () => change("");
+  const named = { testid: `input-${control.name}`, ariaLabel: control.title };
+  const file = createElement("input", "", [], { ...named, type: "file", accept: ".wav,audio/wav" });
+  const label = createElement("label", "small file", ["Choose a file", file]);
+  const clear = createButton("small", "Back to the tones", `clear-${control.name}`, () => change(""));
+  const said = createElement("span", "quiet", [], { role: "status" });
   file.onchange = async () => {
     const [chosen] = file.files ?? [];
     file.value = ""; // the same file may be chosen again
@@ -32,10 +28,8 @@ export function createRecording(control, api, change) {
       said.textContent = failureText(error);
     }
   };
-  label.append(file);
-  element.append(createTitle(control.title), label, clear, said);
   return {
-    element,
+    element: createElement("div", "control recording", [createTitle(control.title), label, clear, said]),
     draw: (/** @type {string} */ text) => {
       clear.hidden = !text;
       if (!text) said.textContent = "";

@@ -108,9 +108,7 @@ function tokenMenu(page, which, place) {
     stand.update();
     hide.ariaPressed = String(hasEdits(page, unseen));
   };
-  const [body, standing] = [createElement("div", "stacked"), createElement("div", "standing")];
-  standing.append(...stand.elements);
-  body.append(standing, hide);
+  const body = createElement("div", "stacked", [createElement("div", "standing", stand.elements), hide]);
   return { title: [`Token ${place} `, { token: tokens[place] }], controls: [{ element: body, update }] };
 }
 
@@ -121,10 +119,9 @@ function tokenMenu(page, which, place) {
 function openMenu(page, event, { title, controls }) {
   event.preventDefault();
   closeMenu(page);
-  const menu = createElement("div", "menu", [], { role: "dialog", ariaLabel: wordText(title), testid: "menu" });
-  menu.popover = "manual";
-  const name = createElement("h3", "", wordNodes(title));
-  menu.append(name, ...controls.map(({ element }) => element));
+  const shown = [createElement("h3", "", wordNodes(title)), ...controls.map(({ element }) => element)];
+  const named = { role: "dialog", ariaLabel: wordText(title), testid: "menu" };
+  const menu = createElement("div", "menu", shown, { ...named, popover: "manual" });
   page.view.elements.root.append(menu);
   const back = activeElement(page.view.elements.root);
   /** @param {PointerEvent} pressed */
