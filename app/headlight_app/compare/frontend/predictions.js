@@ -9,7 +9,7 @@ import {
   updateChildren,
   visibleText,
 } from "../../ui/frontend/dom/dom.js";
-import { changeLabel } from "../../ui/frontend/heads/predictions.js";
+import { barsLegend, changeLabel } from "../../ui/frontend/heads/predictions.js";
 
 /** @import { ComparedCandidate, ComparedPrediction } from "./types.d.ts" */
 
@@ -22,9 +22,7 @@ export function drawPredictions(panel, predictions) {
     );
   }
   const words = createElement("span", "", " · probabilities over everything that either can predict");
-  const [before, after] = ["before", "after"].map((side) => createElement("i", `swatch ${side}`));
-  const key = createElement("p", "quiet key-line", [before, "A", after, "B", words]);
-  updateChildren(panel, ...predictions.map(createPrediction), key);
+  updateChildren(panel, ...predictions.map(createPrediction), barsLegend("A", "B", words));
 }
 
 /** @param {ComparedPrediction} prediction */

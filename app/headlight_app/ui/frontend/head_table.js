@@ -50,12 +50,10 @@ export class HeadTable {
 
   /** @param {number} layer @param {number} head @param {Node[]} content */
   #createCell(layer, head, content) {
-    const cell = createElement("div", "head-cell");
-    cell.role = "gridcell";
-    cell.dataset.testid = `${this.#element.dataset.testid}-${layer}-${head}`;
-    cell.append(...content);
+    const testid = `${this.#element.dataset.testid}-${layer}-${head}`;
+    const onclick = () => this.#choose(layer, head);
+    const cell = createElement("div", "head-cell", content, { role: "gridcell", testid, onclick });
     for (const picture of cell.children) picture.ariaHidden = "true"; // the cell's name says what it shows
-    cell.onclick = () => this.#choose(layer, head);
     return cell;
   }
 

@@ -20,13 +20,8 @@ function createItem({ title, value, pick, total, chosen }, range) {
   const track = createElement("span", "track");
   if (!total) track.append(createBar(value < 0 ? "minus" : "plus", Math.abs(value) / range));
   return createElement("li", total ? "total" : chosen ? "chosen" : "", [
-    pick ? createNameButton(title, pick) : createElement("span", "name", title),
+    pick ? createElement("button", "name", title, { onclick: pick }) : createElement("span", "name", title),
     track,
     createElement("output", "", formatSigned(value)),
   ]);
-}
-
-/** @param {string} title @param {() => void} pick */
-function createNameButton(title, pick) {
-  return createElement("button", "name", title, { onclick: pick });
 }

@@ -61,24 +61,20 @@ export function writerOf(path) {
 /** @param {ExplorePage} page @param {Found<CellLedgerAnswer>} found */
 function ledgerParts(page, { meta, numbers }) {
   const { pinned } = page.state.choice;
-  const title = createElement("h3");
-  const key = keyTokens(page)[chosenKey(page) ?? 0];
-  title.append("Why ", quotedToken(queryTokens(page)[pinned[0]]), " looks at ", quotedToken(key));
+  const [query, key] = [queryTokens(page)[pinned[0]], keyTokens(page)[chosenKey(page) ?? 0]];
+  const title = createElement("h3", "", ["Why ", quotedToken(query), " looks at ", quotedToken(key)]);
   const pairs = largestPairs(meta.query_writers, meta.key_writers, numbers);
   const rest = meta.score - pairs.reduce((sum, { value }) => sum + value, 0);
-  const sentence = createElement(
-    "p",
-    "quiet",
-    `The score ${formatNumber(meta.score, 3)} is a sum over who wrote the query (left) and who wrote the key.`,
-  );
+  const words = `The score ${formatNumber(meta.score, 3)} is a sum over who wrote the query (left) and who wrote the key.`;
+  const sentence = createElement("p", "quiet", words);
   const list = createElement("ol", "reasons", [...pairs.map((pair) => createPair(page, pair))]);
   const count = meta.query_writers.length * meta.key_writers.length - pairs.length;
   const terms = meta.terms
     .filter(({ name, value }) => name !== "rounding" && value)
     .map(({ name }) => name.replace("_", " "));
-  const others = createElement("li");
-  others.append([`${count} other pairs`, ...terms].join(", "), createElement("b", "", formatShort(rest)));
-  if (count > 0 || terms.length) list.append(others);
+  const others = [`${count} other pairs`, ...terms].join(", ");
+  if (count > 0 || terms.length)
+    list.append(createElement("li", "", [others, createElement("b", "", formatShort(rest))]));
   return [title, sentence, list];
 }
 

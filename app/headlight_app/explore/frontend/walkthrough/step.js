@@ -15,7 +15,9 @@ export function drawStep(page) {
   const step = openStep(page);
   title.textContent = `${openStepIndex(page) + 1}. ${step.title}`;
   meaning.textContent = step.explanation;
-  formula.replaceChildren(...step.formula.split(/,\s{3}/).map(createEquation));
+  formula.replaceChildren(
+    ...step.formula.split(/,\s{3}/).map((text) => createElement("span", "equation", formulaNodes(text))),
+  );
   if (step.edited)
     formula.append(
       createElement("span", "edited", "Changed here by an edit: the model went on with the numbers shown."),
@@ -25,11 +27,6 @@ export function drawStep(page) {
   updateChildren(values, ...createValues(page, step));
   drawValues(page);
   drawCode(page, step);
-}
-
-/** @param {string} text */
-function createEquation(text) {
-  return createElement("span", "equation", formulaNodes(text));
 }
 
 /** The buttons and keys that lead to the other steps. @param {ExplorePage} page */
@@ -59,16 +56,14 @@ function drawCode(page, { name, values }) {
   const { code, numbers } = walkthroughMemory(page).elements;
   const pieces = shownWalkthrough(page).code?.[name] ?? [];
   code.replaceChildren(
-    ...pieces.flatMap(({ location, code: lines }) => [createElement("p", "where", location), createCode(lines)]),
+    ...pieces.flatMap(({ location, code: lines }) => [
+      createElement("p", "where", location),
+      createElement("pre", "", lines, { tabIndex: 0 }),
+    ]),
   );
   const rows = values.map((value) => {
     const words = Array.from(value.numbers, (number) => formatNumber(number)).join("  ");
     return createElement("p", "", [...formulaNodes(value.symbol), createElement("span", "", ` = ${words}`)]);
   });
   updateChildren(numbers, ...rows);
-}
-
-/** @param {string} lines */
-function createCode(lines) {
-  return createElement("pre", "", lines, { tabIndex: 0 });
 }

@@ -13,7 +13,8 @@ export function drawStepList(page) {
   const { list } = walkthroughMemory(page).elements;
   const { steps } = shownWalkthrough(page);
   const open = openStepIndex(page);
-  if (list.children.length !== steps.length) list.replaceChildren(...steps.map(createButton));
+  if (list.children.length !== steps.length)
+    list.replaceChildren(...steps.map(() => createElement("button", "", [], { role: "tab" })));
   const buttons = [...list.querySelectorAll("button")];
   steps.forEach((step, index) => {
     const button = buttons[index];
@@ -34,10 +35,6 @@ export function drawStepList(page) {
     });
   });
   list.scrollLeft = buttons[open].offsetLeft - list.clientWidth / 2 + buttons[open].clientWidth / 2;
-}
-
-function createButton() {
-  return createElement("button", "", [], { role: "tab" });
 }
 
 /** The last value of a step where it is one number, or has one for the key or the answer. @param {ExplorePage} page @param {Step} step */

@@ -194,10 +194,7 @@ class Scenes {
   #show(place) {
     const { pages, presenter } = this.#data;
     const address = sceneAddress(this.#list.scenes[place], pages, presenter);
-    this.#try(() => {
-      this.#change({ ...this.#list, at: place });
-      return "";
-    });
+    this.#edit({ ...this.#list, at: place });
     this.#elements.sheet.close();
     history.pushState(history.state, "", address);
     window.dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
@@ -240,8 +237,8 @@ class Scenes {
     go.ariaLabel = `Show scene ${place + 1}: ${name}`;
     if (isShown) go.ariaCurrent = "true";
     go.onclick = () => this.#show(place);
-    const box = createElement("input");
-    Object.assign(box, { type: "text", value: name, maxLength: 120, ariaLabel: `Name of scene ${place + 1}` });
+    const named = { type: "text", value: name, ariaLabel: `Name of scene ${place + 1}` };
+    const box = createElement("input", "", [], { ...named, maxLength: 120 });
     box.onchange = () => this.#edit(renameScene(this.#list, place, box.value));
     const title = this.#data.pages.find((one) => one.name === page)?.title ?? page;
     return createElement("li", "", [
@@ -258,13 +255,11 @@ class Scenes {
 
   /** @param {string} sign @param {string} words @param {boolean} can @param {() => SceneList} change */
   #createTool(sign, words, can, change) {
-    const tool = createElement("button", "tool", sign, { disabled: !can });
-    tool.title = tool.ariaLabel = words;
-    tool.onclick = () => {
+    const onclick = () => {
       this.#edit(change());
       find(this.#elements.sheet, `[title="${words}"], [data-testid="scenes-close"]`).focus();
     };
-    return tool;
+    return createElement("button", "tool", sign, { disabled: !can, title: words, ariaLabel: words, onclick });
   }
 
   /** @param {SceneList} list */

@@ -18,7 +18,8 @@ export function drawPredictions(page) {
     panel,
     ...predictions.map((prediction) => drawPrediction(page, prediction, changed, predictions.length)),
   );
-  if (changed) panel.append(barsLegend());
+  const points = () => createElement("span", "points", "▲▼ in percentage points");
+  if (changed) panel.append(barsLegend("as trained", "with your changes", points()));
 }
 
 /** @param {Page} page @param {Prediction} prediction @param {boolean} changed @param {number} count */
@@ -66,14 +67,10 @@ export function changeLabel(change) {
   );
 }
 
-function barsLegend() {
-  return createElement("p", "quiet key-line", [
-    createElement("i", "swatch before"),
-    "as trained",
-    createElement("i", "swatch after"),
-    "with your changes",
-    createElement("span", "points", "▲▼ in percentage points"),
-  ]);
+/** What the two bars of a candidate are. @param {string} before @param {string} after @param {HTMLElement} words */
+export function barsLegend(before, after, words) {
+  const [first, second] = ["before", "after"].map((side) => createElement("i", `swatch ${side}`));
+  return createElement("p", "quiet key-line", [first, before, second, after, words]);
 }
 
 /** Marks the candidate that is asked about, where one was chosen. @param {Page} page */

@@ -27,16 +27,9 @@ function drawShadedText(page, matrix) {
     const { queries, keys } = currentGroup(page);
     const same = sameAxes(page, matrix);
     const looked = createParagraph(page, matrix.columns, keys, same ? "both" : "key");
-    prose.replaceChildren(
-      ...(same
-        ? [looked]
-        : [
-            sectionTitle("Looking"),
-            createParagraph(page, matrix.rows, queries, "query"),
-            sectionTitle("Looked at"),
-            looked,
-          ]),
-    );
+    const title = (/** @type {string} */ text) => createElement("h4", "", text);
+    const looking = () => [title("Looking"), createParagraph(page, matrix.rows, queries, "query"), title("Looked at")];
+    prose.replaceChildren(...(same ? [] : looking()), looked);
   }
   shadeWords(page, matrix);
 }
@@ -48,11 +41,6 @@ function drawShadedText(page, matrix) {
 function sameAxes(page, matrix) {
   const group = currentGroup(page);
   return group.queries === group.keys && JSON.stringify(matrix.rows.tokens) === JSON.stringify(matrix.columns.tokens);
-}
-
-/** @param {string} title */
-function sectionTitle(title) {
-  return createElement("h4", "", title);
 }
 
 /** @param {Page} page @param {MatrixAxis} axis @param {Side} which @param {"query" | "key" | "both"} side */
