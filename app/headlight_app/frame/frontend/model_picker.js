@@ -43,17 +43,13 @@ class ModelPicker {
     if (this.isHeard) for (const resolve of this.#waiting.splice(0)) resolve();
     const drawn = JSON.stringify(groups);
     // An open list stays open.
-    if (this.#drawn !== drawn) select.replaceChildren(createFace(), ...groups.map(createModelGroup));
+    const face = createElement("button", "", [document.createElement("selectedcontent")]); // where a list can be styled
+    if (this.#drawn !== drawn) select.replaceChildren(face, ...groups.map(createModelGroup));
     this.#drawn = drawn;
     if (turn === this.#turn) select.value = chosen; // else there was a newer choice
     select.onchange = () => tell("settled", { model: select.value, turn: ++this.#turn });
     select.disabled = false;
   }
-}
-
-/** The element that shows the chosen model where the browser lets a list be styled. */
-function createFace() {
-  return createElement("button", "", [document.createElement("selectedcontent")]);
 }
 
 export default defineComponent((place) => new ModelPicker(place));

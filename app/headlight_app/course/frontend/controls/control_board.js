@@ -7,7 +7,7 @@ import { createTitle, MatrixTable, resizedAxes, resizedTogether } from "./matrix
 import { createRecording } from "./recording.js";
 
 /** @import { Inputs } from "../inputs.js" */
-/** @import { Axis, Control, CourseModel, MatrixControl, ModelControl, RangeControl, TextControl } from "../types.js" */
+/** @import { Axis, Control, CourseModel, MatrixControl, RangeControl, TextControl } from "../types.js" */
 /** @typedef {{ element: HTMLElement, draw: (text: string) => void }} Drawn a control on the page */
 /** @typedef {(text: string) => void} Change */
 
@@ -69,13 +69,8 @@ export class ControlBoard {
     if (control.kind === "text") return createText(control, change);
     if (control.kind === "recording") return createRecording(control, this.#api, change);
     if (control.kind === "choice") return createSelect(control, Object.entries(control.options), change);
-    return createSelect(control, modelOptions(control, models), change);
+    return createSelect(control, optionsOf(models.filter(({ suits }) => suits.includes(control.needs))), change);
   }
-}
-
-/** The models that a screen can run on. @param {ModelControl} control @param {CourseModel[]} models */
-function modelOptions({ needs }, models) {
-  return optionsOf(models.filter(({ suits }) => suits.includes(needs)));
 }
 
 /** @param {Control} control @returns {control is MatrixControl} */

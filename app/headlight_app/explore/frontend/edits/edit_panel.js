@@ -140,7 +140,8 @@ function valueControl(page) {
   const written = () => {
     const { name, takes_number } = chosenOperation(page, chosen.value, chosen.operation);
     const operation = takes_number ? `${name}:${Number(number.value) || 0}` : name;
-    return valueEdits(page, chosen.value, chosen.place).map((text) => text + operation);
+    const starts = editTargets(page).map((target) => valueEdit(chosen.value, chosen.place, target));
+    return [...new Set(starts)].map((text) => text + operation);
   };
   const update = () => {
     /** @param {Partial<typeof chosen>} patch */
@@ -176,14 +177,6 @@ function valueControl(page) {
 function valueTitle(title, module) {
   if (module === "attention") return `Attention: ${title.toLowerCase()}`;
   return module === "feed_forward" ? `Feed-forward: ${title.toLowerCase()}` : title;
-}
-
-/**
- * Edits of a value without their operation: in the heads or layers that are in scope.
- * @param {ExplorePage} page @param {EditableValue} value @param {string} token
- */
-function valueEdits(page, value, token) {
-  return [...new Set(editTargets(page).map((target) => valueEdit(value, token, target)))];
 }
 
 /** @param {EditableValue} value @param {string} token @param {EditTarget} target */

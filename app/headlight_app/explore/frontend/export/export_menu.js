@@ -12,7 +12,6 @@ import { activeTab, exportOpenTab } from "../tabs.js";
 import { allHeadsDrawing, headsDrawing } from "./drawings.js";
 import { shownSide } from "./shown_run.js";
 
-/** @import { NumberForm } from "../../../ui/frontend/export/menu.js" */
 /** @import { ExplorePage, FileRoute, Routes, ShownDrawing, ShownView } from "../types.js" */
 
 const WORKSHEET_SIZE = { width: 85 }; // millimetres of its picture
@@ -40,7 +39,7 @@ export function createExportMenu(page, place) {
         path.hidden = !chosen;
         path.placeholder = `of the picture; or of a path: ${headPath(page)}`;
       },
-      save: (format) => saveNumbers(page, format, path.value),
+      save: (format) => saveFileFrom(page, "export_numbers", { ...shownRequest(page), format, path: path.value }),
     },
   });
   const { menu } = exported;
@@ -104,11 +103,6 @@ async function saveWorksheet(page, exported) {
   const words = { figure: figureSvg(figure, metadata), link, line: metadata.line, omitted: notes };
   await saveFileFrom(page, "export_worksheet", { ...shownRequest(page), ...words });
   menu.say("The worksheet is saved. Open it to change the questions, and print it.");
-}
-
-/** Gives the file's name. @param {ExplorePage} page @param {NumberForm} format @param {string} path empty: of the picture */
-function saveNumbers(page, format, path) {
-  return saveFileFrom(page, "export_numbers", { ...shownRequest(page), format, path });
 }
 
 /**

@@ -48,7 +48,7 @@ const LINE = 1.3; // of the size of letters
  */
 export function createOverview(heads, columns, { width, title }) {
   const { figure, y: begin } = beginFigure(width, title);
-  const isBeside = sideOfHeads(figure, heads, columns) >= SMALLEST_BESIDE;
+  const isBeside = layoutOverview({ ...figure }, heads, columns, 0).size >= SMALLEST_BESIDE;
   const beside = isBeside ? columns : [];
   const layout = layoutOverview(figure, heads, beside, begin);
   addIndices(figure, heads, layout);
@@ -70,11 +70,6 @@ export function createOverview(heads, columns, { width, title }) {
   );
   const table = { columns: columns.map(({ title }) => title), rows };
   return { figure, y: addTable(figure, table, { x: MARGIN, y: end + 1, width: figure.width - 2 * MARGIN }) };
-}
-
-/** A head's side where the numbers of its layer stand beside it. @param {Figure} figure @param {OverviewHeads} heads @param {LayerColumn[]} columns */
-function sideOfHeads(figure, heads, columns) {
-  return layoutOverview({ ...figure }, heads, columns, 0).size;
 }
 
 /**

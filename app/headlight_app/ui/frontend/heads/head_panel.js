@@ -123,7 +123,7 @@ function drawTitle(page) {
     updateChildren(
       elements.selectedHeads,
       ...heads.map((one, place) => headPill(page, one, place)),
-      clearSelectionButton(page),
+      createButton("pill all", "Clear selection", "clear-selection", () => page.change({ heads: [] })),
     );
 }
 
@@ -135,11 +135,6 @@ function headPill(page, [layer, head], place) {
   pill.prepend(mark);
   pill.onclick = () => selectHead(page, layer, head, true);
   return pill;
-}
-
-/** @param {Page} page */
-function clearSelectionButton(page) {
-  return createButton("pill all", "Clear selection", "clear-selection", () => page.change({ heads: [] }));
 }
 
 /**
