@@ -28,21 +28,21 @@ VARIANT = Component(
     "model_variant",
     module="frame/frontend/model_variant.js",
     html="frame/frontend/model_variant.html",
-    styles=shared_styles("frame/frontend/model_variant.css"),
+    styles=(*shared_styles("frame/frontend/lists.css"), "frame/frontend/model_variant.css"),
 )
 
 MODEL_PICKER = Component(
     "model_picker",
     module="frame/frontend/model_picker.js",
     html="frame/frontend/model_picker.html",
-    styles=("ui/frontend/styles/base.css", "frame/frontend/model_picker.css"),
+    styles=("ui/frontend/styles/base.css", "frame/frontend/lists.css", "frame/frontend/model_picker.css"),
 )
 
 HELP = Component(
     "help",
     module="frame/frontend/help.js",
     html="frame/frontend/help.html",
-    styles=("ui/frontend/styles/base.css", "frame/frontend/help.css"),
+    styles=("ui/frontend/styles/base.css", "frame/frontend/dialog.css", "frame/frontend/help.css"),
 )
 
 PRESENTER_MODE = Component(
@@ -56,7 +56,7 @@ SCENES = Component(
     "scenes",
     module="frame/frontend/scenes/scenes.js",
     html="frame/frontend/scenes/scenes.html",
-    styles=("ui/frontend/styles/base.css", "frame/frontend/scenes/scenes.css"),
+    styles=("ui/frontend/styles/base.css", "frame/frontend/dialog.css", "frame/frontend/scenes/scenes.css"),
 )
 
 

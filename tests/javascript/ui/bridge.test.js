@@ -171,14 +171,10 @@ function mounting() {
   const places = [1, 2].map(() => /** @type {HTMLElement} */ (Object.assign(new EventTarget(), { isConnected: true })));
   /** @type {string[][]} */
   const pages = [];
-  const component = defineComponent({
-    mount: (_place, /** @type {{ text: string }} */ data) => {
-      const page = [`mount ${data.text}`];
-      pages.push(page);
-      return page;
-    },
-    update: (page, data) => void page.push(data.text),
-    unmount: (page) => void page.push("end"),
+  const component = defineComponent((_place, /** @type {{ text: string }} */ data) => {
+    const page = [`mount ${data.text}`];
+    pages.push(page);
+    return { update: ({ text }) => void page.push(text), end: () => void page.push("end") };
   });
   const run = (/** @type {HTMLElement} */ parentElement, /** @type {string} */ text) =>
     component({ parentElement, data: [{ text }], setStateValue: () => {} });

@@ -12,8 +12,10 @@ Object.assign(globalThis, { document: { createElement: () => canvas } });
 const { addBars, addLineChart, addNumberMap } = await import(
   "../../../app/headlight_app/ui/frontend/charts/figure_charts.js"
 );
-const { addFoot, textWidth, wrapText } = await import("../../../app/headlight_app/ui/frontend/charts/figure_text.js");
-const { addHeatmap, beginFigure, beginSheet, colourNames } = await import(
+const { addFoot, beginSheet, textWidth, wrapText } = await import(
+  "../../../app/headlight_app/ui/frontend/charts/figure_text.js"
+);
+const { addHeatmap, beginFigure, colourNames } = await import(
   "../../../app/headlight_app/ui/frontend/charts/shapes.js"
 );
 const { addTable } = await import("../../../app/headlight_app/ui/frontend/charts/figure_table.js");

@@ -22,29 +22,16 @@ export class Comparison {
    */
   constructor(answer, bytes, questions) {
     this.#answer = answer;
+    this.milliseconds = answer.milliseconds;
+    this.predictions = answer.predictions;
+    this.attentions = answer.attentions;
+    this.alignment = answer.alignment; // how tokens were matched
     this.#bytes = bytes;
     this.questions = questions;
     for (const axis of /** @type {Axis[]} */ (["text", "source"])) {
       const pairs = this.pairs(axis);
       this.#partners.set(axis, [new Map(pairs), new Map(pairs.map(([a, b]) => [b, a]))]);
     }
-  }
-
-  get milliseconds() {
-    return this.#answer.milliseconds;
-  }
-
-  get predictions() {
-    return this.#answer.predictions;
-  }
-
-  get attentions() {
-    return this.#answer.attentions;
-  }
-
-  /** How tokens were matched. */
-  get alignment() {
-    return this.#answer.alignment;
   }
 
   /** @param {number} side */

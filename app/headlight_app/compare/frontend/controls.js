@@ -198,9 +198,7 @@ function encodingSelect(catalog, [a, b], options, chosen, differs, differ) {
 
 /** @param {string} title @param {HTMLOptionElement[]} options */
 function createGroup(title, options) {
-  const group = createElement("optgroup");
-  group.label = title;
-  group.append(...options);
+  const group = createElement("optgroup", "", options, { label: title });
   return options.length ? [group] : [];
 }
 
@@ -211,8 +209,8 @@ function createOptions(options, chosen) {
 
 /** @param {string} kind @param {MaskArgument} row @param {string} argument @param {Differ} differ */
 function numberField(kind, { title, limits: [min, max] }, argument, differ) {
-  const field = createElement("input");
-  Object.assign(field, { type: "number", min, max, value: argument, ariaLabel: title, title });
+  const limits = { min: String(min), max: String(max) };
+  const field = createElement("input", "", [], { type: "number", ...limits, value: argument, ariaLabel: title, title });
   field.onchange = () => {
     const number = Math.round(Number(field.value)) || min;
     differ({ variant: { masks: `${kind}:${Math.min(Math.max(number, min), max)}` } });
@@ -237,9 +235,7 @@ function editsControl(b, difference, differ) {
 
 /** @param {string} title @param {...HTMLElement} inner */
 function labelled(title, ...inner) {
-  const label = createElement("label");
-  label.append(createElement("span", "", title), ...inner);
-  return label;
+  return createElement("label", "", [createElement("span", "", title), ...inner]);
 }
 
 /**
@@ -247,9 +243,7 @@ function labelled(title, ...inner) {
  * @param {boolean} [differs] from A
  */
 function createSelect(name, options, chosen, pick, differs = chosen !== SAME) {
-  const select = createElement("select");
-  select.dataset.testid = `b-${name}`;
-  select.append(...createOptions(options, chosen));
+  const select = createElement("select", "", createOptions(options, chosen), { testid: `b-${name}` });
   select.classList.toggle("differs", differs);
   select.onchange = () => pick(select.value);
   return select;

@@ -12,7 +12,7 @@ import {
   titled,
 } from "../../ui/frontend/charts/shapes.js";
 import { formatPercent, inlineText, visibleText } from "../../ui/frontend/dom/dom.js";
-import { explained, numbered } from "../../ui/frontend/export/page_export.js";
+import { createTable, explained, numbered } from "../../ui/frontend/export/page_export.js";
 import { encodeWeight } from "../../ui/frontend/weight_code.js";
 import { distanceCodes } from "./comparison.js";
 import { weightDifference } from "./difference.js";
@@ -184,25 +184,20 @@ function drawPrediction(figure, { titles, places, candidates, distance }, box) {
 
 /** @param {string} name @param {WeightMatrix} matrix @returns {Table} */
 function weightTable(name, { rows, columns, values }) {
-  return { name, axes: ["query", "key"], labels: [numbered(rows), numbered(columns)], values };
+  return createTable(name, { query: numbered(rows), key: numbered(columns) }, values);
 }
 
 /** @param {(number | null)[][]} distance @returns {Table} */
 function distanceTable(distance) {
-  const heads = (distance[0] ?? []).map((_, head) => String(head));
-  const values = Float32Array.from(distance.flat(), (number) => number ?? Number.NaN);
-  return {
-    name: "compare distances",
-    axes: ["layer", "head"],
-    labels: [distance.map((_, layer) => String(layer)), heads],
-    values,
-  };
+  const head = (distance[0] ?? []).map((_, place) => String(place));
+  const values = distance.flat().map((number) => number ?? Number.NaN);
+  return createTable("compare distances", { layer: distance.map((_, layer) => String(layer)), head }, values);
 }
 
 /** @param {ComparedPrediction} prediction @param {boolean} several @returns {[string, Table]} */
 function predictionTable({ candidates, positions }, several) {
-  const values = Float32Array.from(candidates.flatMap(({ left, right }) => [left ?? Number.NaN, right ?? Number.NaN]));
-  const labels = [numbered(candidates), ["A", "B"]];
+  const values = candidates.flatMap(({ left, right }) => [left ?? Number.NaN, right ?? Number.NaN]);
+  const labels = { token: numbered(candidates), side: ["A", "B"] };
   const title = several ? `Predictions at position ${positions[0]}` : "Predictions";
-  return [title, { name: `compare predictions ${positions[0]}`, axes: ["token", "side"], labels, values }];
+  return [title, createTable(`compare predictions ${positions[0]}`, labels, values)];
 }

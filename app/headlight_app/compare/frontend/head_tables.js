@@ -110,11 +110,10 @@ export class HeadTables {
   #drawRanked({ distance }, chosen) {
     const ranked = rankedHeads(distance, ALIKE).slice(0, RANKED);
     const buttons = ranked.map(({ layer, head, distance: number }) => {
-      const button = createElement("button", "pill", `layer ${layer}, head ${head}`);
-      button.append(" ", createElement("i", "", number.toFixed(2)));
-      button.setAttribute("aria-pressed", String(layer === chosen.layer && head === chosen.head));
-      button.onclick = () => this.#actions.chooseHead(null, { layer, head });
-      return button;
+      const content = [`layer ${layer}, head ${head} `, createElement("i", "", number.toFixed(2))];
+      const ariaPressed = String(layer === chosen.layer && head === chosen.head);
+      const onclick = () => this.#actions.chooseHead(null, { layer, head });
+      return createElement("button", "pill", content, { ariaPressed, onclick });
     });
     const words = ranked.length ? "They differ most in" : "No head differs between the two sides.";
     updateChildren(this.#elements.ranked, createElement("span", "quiet", words), ...buttons);

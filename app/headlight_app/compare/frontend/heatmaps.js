@@ -60,15 +60,12 @@ export class Heatmaps {
     const style = canvasStyle(this.#elements.root);
     attention.groups.forEach(({ queries, keys }, side) => {
       const canvas = this.#elements.sideMaps[side];
-      canvas.setAttribute(
-        "aria-label",
-        `Attention of ${"AB"[side]}, layer ${heads[side].layer}, head ${heads[side].head}`,
-      );
+      canvas.ariaLabel = `Attention of ${"AB"[side]}, layer ${heads[side].layer}, head ${heads[side].head}`;
       const axes = { queries: comparison.tokens(side, queries), keys: comparison.tokens(side, keys) };
       this.#sideLayouts[side] = paintMap(canvas, { ...axes, image: this.#sideImages[side] }, positions[side], style);
     });
     const canvas = this.#elements.differenceMap;
-    canvas.setAttribute("aria-label", "Difference of the two, B minus A, where tokens correspond");
+    canvas.ariaLabel = "Difference of the two, B minus A, where tokens correspond";
     this.#differenceLayout = null;
     if (!difference.codes.length) return void hidpiContext(canvas, 1, 1);
     const { queries, keys } = attention.groups[0];

@@ -4,10 +4,9 @@ import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.js";
 import { paintScale, SIGNED_COLOURS } from "../../ui/frontend/charts/colours.js";
 import { createElement, drawChoices, drawExampleButtons } from "../../ui/frontend/dom/dom.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
-import { describeSide } from "../../ui/frontend/export/share.js";
+import { programOf } from "../../ui/frontend/export/share.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { Questions, showProblem } from "../../ui/frontend/questions.js";
-import { askRoute } from "../../ui/frontend/server.js";
 import { isOff, switchHeads } from "../../ui/frontend/state/head_ablation.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { Comparison, mostDistantHead } from "./comparison.js";
@@ -101,7 +100,7 @@ class ComparePage {
     else if (this.#comparison) this.#showComparison(this.#comparison); // the theme may have changed
   }
 
-  unmount() {
+  end() {
     this.#asking.stop();
     this.#reporter.cancel();
     clearTimeout(this.#exactTimer);
@@ -124,10 +123,7 @@ class ComparePage {
     const { page, state } = this.#catalog.shared;
     const { side_b, ...told } = this.#state.told;
     const sides = () => (this.#shown ? comparedSides(this.#shown) : []);
-    const program = async () => {
-      const asked = { sides: sides().map(describeSide) };
-      return (await askRoute(this.#catalog.api, "export_program", asked)).meta.python;
-    };
+    const program = () => programOf(this.#catalog.api, sides());
     return { page, chosen: { state: { ...state, ...told }, side_b }, sides, program };
   }
 
@@ -297,8 +293,8 @@ class ComparePage {
     const button = this.#elements.switches[side];
     const { edits } = this.#state.questions[side];
     const off = isOff(edits, group, head.layer, head.head);
-    button.setAttribute("aria-checked", String(!off));
-    button.setAttribute("aria-label", `Head ${head.head} of layer ${head.layer} on side ${"AB"[side]}`);
+    button.ariaChecked = String(!off);
+    button.ariaLabel = `Head ${head.head} of layer ${head.layer} on side ${"AB"[side]}`;
     /** @type {Element} */ (button.lastElementChild).textContent = off ? "off" : "on";
     button.onclick = () => {
       const changed = switchHeads(edits, group, [[head.layer, head.head]], !off);
@@ -366,8 +362,4 @@ class ComparePage {
   }
 }
 
-export default defineComponent({
-  mount: (place, /** @type {CompareData} */ data) => new ComparePage(place, data),
-  update: (page, data, tell) => page.update(data, tell),
-  unmount: (page) => page.unmount(),
-});
+export default defineComponent((place, /** @type {CompareData} */ data) => new ComparePage(place, data));

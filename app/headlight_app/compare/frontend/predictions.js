@@ -9,7 +9,7 @@ import {
   updateChildren,
   visibleText,
 } from "../../ui/frontend/dom/dom.js";
-import { changeLabel } from "../../ui/frontend/heads/predictions.js";
+import { barsLegend, changeLabel } from "../../ui/frontend/heads/predictions.js";
 
 /** @import { ComparedCandidate, ComparedPrediction } from "./types.d.ts" */
 
@@ -21,45 +21,39 @@ export function drawPredictions(panel, predictions) {
       createElement("p", "quiet", "One of the two ends without a head."),
     );
   }
-  const key = createElement("p", "quiet key-line");
   const words = createElement("span", "", " · probabilities over everything that either can predict");
-  key.append(createElement("i", "swatch before"), "A", createElement("i", "swatch after"), "B", words);
-  updateChildren(panel, ...predictions.map(createPrediction), key);
+  updateChildren(panel, ...predictions.map(createPrediction), barsLegend("A", "B", words));
 }
 
 /** @param {ComparedPrediction} prediction */
 function createPrediction({ titles, places, positions, distance, candidates }) {
-  const section = createElement("section", "prediction");
   const title = createElement("h3", "", titles[0] === titles[1] ? titles[0] : titles.join(" / "));
   const where = createElement("p", "quiet");
   places.forEach(([preposition, text], side) => {
     where.append(`${side ? " · " : ""}${"AB"[side]}: ${preposition}`);
-    if (text !== null) where.append(...quotedToken({ text }), ` (position ${positions[side]})`);
+    if (text !== null) where.append(quotedToken({ text }), ` (position ${positions[side]})`);
   });
   where.append(` · Jensen–Shannon distance ${distance.toFixed(3)}`);
-  const list = createElement("ol", "bars changed pairs");
-  list.dataset.testid = `prediction-${positions[0]}`;
-  list.append(...candidates.map(createCandidate));
-  section.append(title, where, list);
-  return section;
+  const testid = `prediction-${positions[0]}`;
+  const list = createElement("ol", "bars changed pairs", candidates.map(createCandidate), { testid });
+  return createElement("section", "prediction", [title, where, list]);
 }
 
 /** @param {ComparedCandidate} candidate */
 function createCandidate({ text, left, right }) {
-  const row = createElement("li", "candidate");
   const number = (/** @type {number | null} */ share) =>
     createElement("span", "number", share === null ? "cannot" : formatPercent(share));
-  row.append(
+  const row = createElement("li", "candidate", [
     createElement("bdi", "token", visibleText(text)),
     createTrack(right, left),
     number(left),
     number(right),
     createChange(left, right),
-  );
+  ]);
   const words = [left, right].map(
     (share, side) => `${"AB"[side]} ${share === null ? "cannot predict it" : formatPercent(share)}`,
   );
-  row.setAttribute("aria-label", `${inlineText(text)}: ${words.join(", ")}`);
+  row.ariaLabel = `${inlineText(text)}: ${words.join(", ")}`;
   row.title = `${visibleText(text)}  ${words.join(", ")}`;
   return row;
 }

@@ -27,9 +27,9 @@ function describeSide(comparison, { groups }, side, head, { query, key }) {
   if (key !== null && keys[key]) {
     const number = weight(query, key);
     const words = Number.isNaN(number) ? " may not attend (mask)" : ` ${number.toFixed(4)}`;
-    return [`${letter}: `, ...quotedToken(queries[query]), " → ", ...quotedToken(keys[key]), words];
+    return [`${letter}: `, quotedToken(queries[query]), " → ", quotedToken(keys[key]), words];
   }
   const shares = keys.map((_, place) => weight(query, place));
   const list = largestShares(shares, keys, " attends to ");
-  return [`${letter}: `, ...quotedToken(queries[query]), ...(list.length ? list : [" attends to nothing"])];
+  return [`${letter}: `, quotedToken(queries[query]), ...(list.length ? list : [" attends to nothing"])];
 }

@@ -3,8 +3,7 @@
 import { post } from "../../ui/frontend/server.js";
 
 /** @import { Packed } from "../../ui/frontend/wire.js" */
-/** @import { Refusable } from "../../ui/frontend/types.js" */
-/** @import { AttentionGroupAnswer, HeadIndex, Question } from "./types.d.ts" */
+/** @import { AttentionGroupAnswer, HeadIndex, Question, Refusable } from "./types.js" */
 
 /**
  * The exact weights of one head, [query key]; null where the server has none.

@@ -29,8 +29,7 @@ export class TokenStrips {
     this.#strips.forEach((strip, side) => {
       const tokens = comparison.tokens(side, "text");
       strip.classList.toggle("many", tokens.length > MANY);
-      const letter = createElement("b", "letter", "AB"[side]);
-      letter.setAttribute("aria-hidden", "true");
+      const letter = createElement("b", "letter", "AB"[side], { ariaHidden: "true" });
       const chips = tokens.map((token, position) => {
         const alone = comparison.partner(side, "text", position) === null;
         return this.#createChip(token, { side, query: position, key: null }, position === focusable[side], alone);
@@ -64,11 +63,7 @@ export class TokenStrips {
     const chip = createChip(token, focusable);
     chip.classList.toggle("alone", alone);
     chip.title = alone ? "The other side has no such token" : "Click to ask what both sides make of this token";
-    listenToChip(
-      chip,
-      () => this.#actions.point(cell),
-      () => this.#actions.point(null),
-    );
+    listenToChip(chip, { read: () => this.#actions.point(cell), left: () => this.#actions.point(null) });
     chip.onclick = () => this.#actions.choose(cell);
     return chip;
   }

@@ -4,16 +4,7 @@ import type { Difference, Question, Variant } from "../../ui/frontend/contract.j
 import type { SharedState } from "../../ui/frontend/export/types.js";
 import type { ComparePageAnswer, ModelRow } from "./contract.js";
 
-export type {
-  AttentionGroupAnswer,
-  Difference,
-  MaskArgument,
-  Question,
-  Refusal,
-  Replaced,
-  Token,
-  Variant,
-} from "../../ui/frontend/contract.js";
+export type * from "../../ui/frontend/types.js";
 export type * from "./contract.js";
 
 /** Whose tokens an attention's queries or keys are. */

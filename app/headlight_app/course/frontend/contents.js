@@ -1,6 +1,6 @@
 // The table of contents: all chapters, and the screens of the one that is open.
 
-import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
+import { createButton, createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 
 /** @import { ContentsEntry } from "./contract.js" */
 /** @import { Progress } from "./progress.js" */
@@ -11,43 +11,36 @@ import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
  * @param {string} screen that is looked at @param {Progress} progress @param {Open} open
  */
 export function drawContents(nav, contents, chapter, screen, progress, open) {
-  const list = createElement("ol", "chapters");
-  const start = createElement("li");
-  start.append(link("Map of the course", !chapter, "map", () => open("", "")));
-  list.append(
+  const start = createElement("li", "", [link("Map of the course", !chapter, "map", () => open("", ""))]);
+  const list = createElement("ol", "chapters", [
     start,
     ...contents.map((entry) => {
-      const item = createElement("li");
-      item.append(
+      const item = createElement("li", "", [
         link(entry.title, entry.name === chapter && !screen, `chapter-${entry.name}`, () => open(entry.name, "")),
-      );
+      ]);
       if (entry.name === chapter) item.append(screenList(entry, screen, progress, open));
       return item;
     }),
-  );
+  ]);
   updateChildren(nav, list);
 }
 
 /** @param {ContentsEntry} entry @param {string} chosen @param {Progress} progress @param {Open} open */
 function screenList(entry, chosen, progress, open) {
-  const list = createElement("ul");
-  list.append(
+  return createElement("ul", "", [
     ...entry.screens.map(({ name, title, core }) => {
       const isDone = progress.isDone(`${entry.name}/${name}`);
       const item = createElement("li", `${core ? "core" : ""}${isDone ? " done" : ""}`.trim());
       item.append(link(title, name === chosen, `contents-${name}`, () => open(entry.name, name)));
       return item;
     }),
-  );
-  return list;
+  ]);
 }
 
 /** @param {string} title @param {boolean} isCurrent @param {string} testId @param {() => void} follow */
 function link(title, isCurrent, testId, follow) {
-  const button = createElement("button", "", title);
-  button.dataset.testid = testId;
-  if (isCurrent) button.setAttribute("aria-current", "true");
-  button.onclick = follow;
+  const button = createButton("", title, testId, follow);
+  if (isCurrent) button.ariaCurrent = "true";
   return button;
 }
 
@@ -59,11 +52,8 @@ export function drawTurns(footer, contents, chapter, open) {
   const place = contents.findIndex(({ name }) => name === chapter);
   const buttons = [-1, 1].flatMap((by) => {
     const entry = contents[place + by];
-    if (!entry) return [];
-    const button = createElement("button", "act", by < 0 ? `← ${entry.title}` : `${entry.title} →`);
-    button.dataset.testid = by < 0 ? "previous-chapter" : "next-chapter";
-    button.onclick = () => open(entry.name, "");
-    return [button];
+    const [words, which] = by < 0 ? [`← ${entry?.title}`, "previous"] : [`${entry?.title} →`, "next"];
+    return entry ? [createButton("act", words, `${which}-chapter`, () => open(entry.name, ""))] : [];
   });
   updateChildren(footer, ...buttons);
 }

@@ -25,7 +25,7 @@ const TEXTS = new Set(["mathrm", "text", "operatorname", "mathbf", "mathit"]);
 /** A formula in LaTeX as an element. @param {string} latex @returns {MathMLElement} */
 export function createFormula(latex) {
   const math = node("math", new Parser(latex).row());
-  math.setAttribute("aria-label", latex);
+  math.ariaLabel = latex;
   return math;
 }
 

@@ -1,7 +1,6 @@
 // What a learner has changed, by screen and control, as it stands in the address.
 
-/** @import { ScreenRow } from "./contract.js" */
-/** @import { Control, CourseModel } from "./types.d.ts" */
+/** @import { Control, CourseModel, ScreenRow } from "./types.js" */
 /** @typedef {Readonly<Record<string, string>>} Inputs texts by the names of controls */
 
 const SHARED = "own"; // in place of a file that is its owner's alone: RecordingControl in Python

@@ -1,5 +1,7 @@
 // A screen that was asked for stays at the top of the window while those above it grow with their answers.
 
+import { listenTo } from "../../ui/frontend/dom/dom.js";
+
 const TAKES_OVER = ["wheel", "touchmove", "pointerdown", "keydown"]; // from then on the person scrolls
 
 /**
@@ -11,9 +13,10 @@ export function keepInView(element, list) {
   const observer = new ResizeObserver(() => element.scrollIntoView());
   const end = () => {
     observer.disconnect();
-    for (const name of TAKES_OVER) document.removeEventListener(name, end, true);
+    endListening();
   };
-  for (const name of TAKES_OVER) document.addEventListener(name, end, true);
+  const taken = Object.fromEntries(TAKES_OVER.map((name) => [name, end]));
+  const endListening = listenTo(document, taken, { capture: true });
   observer.observe(list); // and calls back at once
   return end;
 }

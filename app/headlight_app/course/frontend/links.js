@@ -3,8 +3,7 @@
 import { createElement } from "../../ui/frontend/dom/dom.js";
 import { encodeInputs } from "./inputs.js";
 
-/** @import { ContentsEntry, ScreenLink } from "./contract.js" */
-/** @import { Link } from "./types.d.ts" */
+/** @import { ContentsEntry, Link, ScreenLink } from "./types.js" */
 /** @typedef {(link: ScreenLink) => HTMLAnchorElement} LinkTo */
 /**
  * What the pictures of a screen stand in: how wide it is in pixels, and where a part of one may lead, to another screen

@@ -2,11 +2,11 @@
 
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
 import { announce } from "../../ui/frontend/dom/announce.js";
-import { createElement } from "../../ui/frontend/dom/dom.js";
+import { createButton, listenTo } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
 import { listenToLeaving } from "../../ui/frontend/leaving.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
-import { failureText } from "../../ui/frontend/server.js";
+import { askRoute, failureText } from "../../ui/frontend/server.js";
 import { isShortcut } from "../../ui/frontend/shortcut.js";
 import { drawContents, drawTurns } from "./contents.js";
 import { ChangedInputs } from "./inputs.js";
@@ -15,11 +15,9 @@ import { createLink } from "./links.js";
 import { describeProgress, nextStation } from "./path.js";
 import { Progress } from "./progress.js";
 import { ScreenView } from "./screen.js";
-import { fetchChapter } from "./server.js";
 import { createStart } from "./start.js";
 
-/** @import { ChapterAnswer, ScreenRow } from "./contract.js" */
-/** @import { CourseChoice, CourseData } from "./types.d.ts" */
+/** @import { ChapterAnswer, CourseChoice, CourseData, ScreenRow } from "./types.js" */
 
 const KEYS = /** @type {const} */ ([
   ["j", 1],
@@ -33,6 +31,7 @@ class CoursePage {
   #data;
   #reporter;
   #endLeaving;
+  #endListening;
   #endKeeping = () => {};
   #observer;
   #progress = new Progress(localStorage);
@@ -54,7 +53,7 @@ class CoursePage {
     this.#reporter = new Reporter(() => ({ ...this.#choice }));
     this.#endLeaving = listenToLeaving(place, this.#reporter);
     this.#observer = new IntersectionObserver((seen) => this.#see(seen), { rootMargin: `${NEAR} 0px` });
-    document.addEventListener("keydown", this.#pressed);
+    this.#endListening = listenTo(document, { keydown: this.#pressed });
     const { showAtOnce } = this.#elements;
     showAtOnce.checked = this.#progress.showsAtOnce;
     showAtOnce.onchange = () => {
@@ -75,8 +74,8 @@ class CoursePage {
     this.#open();
   }
 
-  unmount() {
-    document.removeEventListener("keydown", this.#pressed);
+  end() {
+    this.#endListening();
     for (const screen of this.#screens) screen.end();
     this.#observer.disconnect();
     this.#endLeaving();
@@ -126,9 +125,9 @@ class CoursePage {
       problem.hidden = false;
     };
     try {
-      const answer = await fetchChapter(this.#data.api, chapter, show);
+      const { meta } = await askRoute(this.#data.api, "course_chapter", { chapter }, undefined, show);
       problem.hidden = true;
-      return answer;
+      return meta;
     } catch (error) {
       show(failureText(error));
       return null;
@@ -207,13 +206,10 @@ class CoursePage {
   #createNext(path) {
     const next = nextStation(this.#chapter?.contents ?? [], path);
     if (!next) return null;
-    const button = createElement("button", "act next", `Next: ${next.title} →`);
-    button.dataset.testid = "next-screen";
-    button.onclick = () => {
+    return createButton("act next", `Next: ${next.title} →`, "next-screen", () => {
       this.#progress.finish(path);
       this.#go(next.chapter, next.name);
-    };
-    return button;
+    });
   }
 
   /**
@@ -276,8 +272,4 @@ function findElements(place) {
   };
 }
 
-export default defineComponent({
-  mount: (place, /** @type {CourseData} */ data) => new CoursePage(place, data),
-  update: (page, data, tell) => page.update(data, tell),
-  unmount: (page) => page.unmount(),
-});
+export default defineComponent((place, /** @type {CourseData} */ data) => new CoursePage(place, data));

@@ -1,6 +1,6 @@
 // The question of a screen: options or a field, hints, what is said of a wrong answer, and a way past it.
 
-import { createElement } from "../../ui/frontend/dom/dom.js";
+import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
 
 /** @import { AskedQuestion } from "./contract.js" */
 
@@ -9,14 +9,12 @@ const GIVE_UP = "!";
 
 /** @param {AskedQuestion} question @param {(answer: string) => void} answer what the learner tries */
 export function createQuestion(question, answer) {
-  const element = createElement("div", `question${question.is_settled ? " settled" : ""}`);
-  element.dataset.testid = "question";
+  const element = createElement("div", `question${question.is_settled ? " settled" : ""}`, [], { testid: "question" });
   element.tabIndex = -1; // once it is settled it has no button to keep the focus
   element.append(createElement("p", "asked", question.text));
   if (!question.is_settled) element.append(question.options.length ? options(question, answer) : field(answer));
   for (const hint of question.hints) element.append(createElement("p", "hint", hint));
-  const said = createElement("p", "said", question.said);
-  said.dataset.testid = "said";
+  const said = createElement("p", "said", question.said, { testid: "said" });
   if (question.said) said.dataset.right = String(question.is_right);
   element.append(said);
   if (!question.is_settled) element.append(others(question, answer));
@@ -25,48 +23,32 @@ export function createQuestion(question, answer) {
 
 /** @param {AskedQuestion} question @param {(answer: string) => void} answer */
 function options({ text, options, ruled_out }, answer) {
-  const group = createElement("div", "options");
-  group.setAttribute("role", "group");
-  group.setAttribute("aria-label", text);
-  group.append(
-    ...options.map((option) => {
-      const button = createElement("button", "small", option);
-      button.disabled = ruled_out.includes(option);
-      button.onclick = () => answer(option);
-      return button;
-    }),
+  return createElement(
+    "div",
+    "options",
+    options.map((option) =>
+      createElement("button", "small", option, { disabled: ruled_out.includes(option), onclick: () => answer(option) }),
+    ),
+    { role: "group", ariaLabel: text },
   );
-  return group;
 }
 
 /** @param {(answer: string) => void} answer */
 function field(answer) {
-  const form = createElement("form", "options");
-  const input = createElement("input", "figure");
-  input.inputMode = "decimal";
-  input.setAttribute("aria-label", "Your answer");
-  input.dataset.testid = "answer";
-  const button = createElement("button", "small", "Check");
-  button.type = "submit";
-  form.onsubmit = (event) => {
-    event.preventDefault();
-    if (input.value.trim()) answer(input.value.trim());
-  };
-  form.append(input, button);
-  return form;
+  const named = { testid: "answer", ariaLabel: "Your answer" };
+  const input = createElement("input", "figure", [], { ...named, inputMode: "decimal" });
+  const button = createElement("button", "small", "Check", { type: "submit" });
+  return createElement("form", "options", [input, button], {
+    onsubmit: (event) => {
+      event.preventDefault();
+      if (input.value.trim()) answer(input.value.trim());
+    },
+  });
 }
 
 /** @param {AskedQuestion} question @param {(answer: string) => void} answer */
 function others({ more_hints }, answer) {
-  const box = createElement("div", "options");
-  /** @param {string} title @param {string} sign @param {string} testId */
-  const add = (title, sign, testId) => {
-    const button = createElement("button", "plain", title);
-    button.dataset.testid = testId;
-    button.onclick = () => answer(sign);
-    box.append(button);
-  };
-  if (more_hints) add("A hint", HINT, "hint");
-  add("Show me", GIVE_UP, "show-me");
-  return box;
+  const hint = createButton("plain", "A hint", "hint", () => answer(HINT));
+  const way = createButton("plain", "Show me", "show-me", () => answer(GIVE_UP));
+  return createElement("div", "options", more_hints ? [hint, way] : [way]);
 }

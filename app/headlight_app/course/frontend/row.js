@@ -10,14 +10,9 @@ import { createPicture } from "./pictures/pictures.js";
 /** @param {Row} row @param {Surroundings} surroundings */
 export function createRow(row, surroundings) {
   const element = createElement("div", "row");
-  if (row.title) {
-    const title = createElement("h3");
-    title.append(...titleNodes(row.title));
-    element.append(title);
-  }
+  if (row.title) element.append(createElement("h3", "", titleNodes(row.title)));
   if (row.text) element.append(createElement("p", "quiet", row.text));
-  const pictures = createElement("div", "pictures");
-  pictures.append(...row.pictures.map((picture) => createPicture(picture, surroundings)));
-  element.append(pictures);
+  const pictures = row.pictures.map((picture) => createPicture(picture, surroundings));
+  element.append(createElement("div", "pictures", pictures));
   return element;
 }

@@ -1,7 +1,7 @@
 // One screen: its lesson, its controls, and the pictures of what the server computed for them.
 
 import { announce } from "../../ui/frontend/dom/announce.js";
-import { activeElement, createElement } from "../../ui/frontend/dom/dom.js";
+import { activeElement, createButton, createElement } from "../../ui/frontend/dom/dom.js";
 import { Questions, showProblem } from "../../ui/frontend/questions.js";
 import { ControlBoard } from "./controls/control_board.js";
 import { fitFormulas } from "./fit_formulas.js";
@@ -9,8 +9,7 @@ import { createFormula, splitFormula } from "./formula.js";
 import { createQuestion } from "./question.js";
 import { createRow } from "./row.js";
 
-/** @import { ScreenRequest, ScreenRow } from "./contract.js" */
-/** @import { Control, CourseModel, ScreenAnswer } from "./types.d.ts" */
+/** @import { Control, CourseModel, ScreenAnswer, ScreenRequest, ScreenRow } from "./types.js" */
 /** @import { Inputs } from "./inputs.js" */
 /** @import { LinkTo } from "./links.js" */
 
@@ -126,7 +125,7 @@ export class ScreenView {
     this.#running = running;
     this.#showElapsed(running);
     this.element.dataset.state = running ? "asking" : "ready";
-    this.element.setAttribute("aria-busy", String(running));
+    this.element.ariaBusy = String(running);
   }
 
   /** What the button of long work says: what it does, and for how long the work has been going on. @param {boolean} running */
@@ -166,13 +165,10 @@ export class ScreenView {
   }
 
   #createAskButton() {
-    const button = createElement("button", "plain", "Ask me about these numbers");
-    button.dataset.testid = "ask-me";
-    button.onclick = () => {
+    return createButton("plain", "Ask me about these numbers", "ask-me", () => {
       this.#again = true;
       this.#ask();
-    };
-    return button;
+    });
   }
 }
 
@@ -198,47 +194,31 @@ function createPageLink(pages, page, link) {
 
 /** @param {ScreenRow} row @param {LinkTo} linkTo */
 function createParts(row, linkTo) {
-  const element = createElement("section", "panel screen");
-  element.dataset.testid = `screen-${row.name}`;
+  const element = createElement("section", "panel screen", [], { testid: `screen-${row.name}` });
   element.dataset.state = "new";
   const title = createElement("h2", "", row.title);
   const lesson = createElement("p", "lesson", row.lesson);
-  const formulas = createElement("div", "formulas");
-  formulas.append(...row.formulas.flatMap(splitFormula).map(createFormula));
+  const formulas = createElement("div", "formulas", row.formulas.flatMap(splitFormula).map(createFormula));
   fitFormulas(formulas);
   const controls = createElement("div");
-  const run = createElement("button", "act run", "Run");
-  run.title = "Runs for some seconds";
-  run.hidden = !row.is_long;
-  const problem = createElement("p", "problem");
-  problem.setAttribute("role", "alert");
-  problem.dataset.testid = "screen-problem";
-  problem.hidden = true;
+  const run = createElement("button", "act run", "Run", { title: "Runs for some seconds", hidden: !row.is_long });
+  const problem = createElement("p", "problem", [], { role: "alert", testid: "screen-problem", hidden: true });
   const rows = createElement("div", "rows");
   const ways = createElement("span", "onward");
   const others = createElement("span", "onward", row.see_also.length ? "See also " : "");
   others.append(...row.see_also.map(linkTo));
-  const footer = createElement("footer", "screen-foot");
-  footer.append(ways, others, createCode(row));
+  const footer = createElement("footer", "screen-foot", [ways, others, createCode(row)]);
   element.append(title, lesson, formulas, controls, run, problem, rows, footer);
   return { element, controls, run, problem, rows, ways };
 }
 
 /** @param {ScreenRow} row */
 function createCode(row) {
-  const details = createElement("details", "code");
-  details.hidden = row.code.length === 0;
+  const details = createElement("details", "code", [], { hidden: row.code.length === 0 });
   details.append(createElement("summary", "", "The code that computes this"));
   details.addEventListener(
     "toggle",
-    () =>
-      details.append(
-        ...row.code.map(({ code }) => {
-          const text = createElement("pre", "", code);
-          text.tabIndex = 0;
-          return text;
-        }),
-      ),
+    () => details.append(...row.code.map(({ code }) => createElement("pre", "", code, { tabIndex: 0 }))),
     { once: true },
   );
   return details;

@@ -10,6 +10,9 @@ import type {
   SeedControl,
 } from "./contract.js";
 
+export type * from "../../ui/frontend/types.js";
+export type * from "./contract.js";
+
 /** A model that a screen may run on. */
 export interface CourseModel {
   name: string;

@@ -1,13 +1,11 @@
 // The images that a model may read in place of a sentence: drawn ones, and those that this visitor has uploaded.
 
-import { createElement } from "../../ui/frontend/dom/dom.js";
+import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
 import { find } from "../../ui/frontend/dom/elements.js";
-import { failureText } from "../../ui/frontend/server.js";
+import { failureText, uploadFile } from "../../ui/frontend/server.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
-import { unpack } from "../../ui/frontend/wire.js";
 import { ANOTHER_TEXT } from "./texts.js";
 
-/** @import { Packed } from "../../ui/frontend/wire.js" */
 /** @import { ExplorePage } from "./types.js" */
 
 const UPLOAD_PREFIX = "own-"; // begins the names of pictures that visitors brought, as in app/headlight_app/state/state.py
@@ -40,22 +38,17 @@ export function drawGallery(page) {
     find(gallery, ".frames").replaceChildren(...names.map((name) => createImageButton(page, name)));
   }
   for (const button of gallery.querySelectorAll(".frame"))
-    button.setAttribute("aria-pressed", String(button.getAttribute("data-name") === chosen));
+    button.ariaPressed = String(button.getAttribute("data-name") === chosen);
 }
 
 /** @param {ExplorePage} page @param {string} name */
 function createImageButton(page, name) {
-  const button = createElement("button", "frame");
-  button.dataset.name = name;
   const mine = name.startsWith(UPLOAD_PREFIX);
-  button.dataset.testid = `picture-${mine ? "own" : name}`;
-  const image = createElement("img");
-  image.src = page.server.imageUrl(name);
-  image.alt = mine ? "Your image" : `Image: ${name}`;
-  image.draggable = false;
-  button.title = image.alt;
-  button.append(image);
-  button.onclick = () => chooseImage(page, name);
+  const title = mine ? "Your image" : `Image: ${name}`;
+  const image = createElement("img", "", [], { src: page.server.imageUrl(name), alt: title, draggable: false });
+  const button = createButton("frame", [image], `picture-${mine ? "own" : name}`, () => chooseImage(page, name));
+  button.title = title;
+  button.dataset.name = name;
   image.onerror = () => {
     memory(page).uploads = memory(page).uploads.filter((other) => other !== name); // the server let it go
     button.remove();
@@ -79,16 +72,9 @@ async function uploadImage(page, file) {
   try {
     if (!IMAGE_TYPES.includes(file.type)) throw new Error("This is not a PNG, JPEG or WebP image.");
     if (file.size > MAX_FILE_SIZE) throw new Error("An image may have at most 8 MB; make this one smaller.");
-    const answer = await fetch(`${page.server.api}/image`, {
-      method: "POST",
-      headers: { "Content-Type": file.type },
-      body: file,
-    });
-    /** @type {Packed<{ name: string, error?: string }>} */
-    const { meta } = unpack(await answer.arrayBuffer());
-    if (meta.error) throw new Error(meta.error);
-    memory(page).uploads.push(meta.name);
-    chooseImage(page, meta.name);
+    const name = await uploadFile(page.server.api, file, file.type);
+    memory(page).uploads.push(name);
+    chooseImage(page, name);
   } catch (error) {
     page.view.showProblem(failureText(error));
   } finally {

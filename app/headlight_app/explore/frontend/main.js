@@ -2,6 +2,7 @@
 
 import { AddressBar } from "../../ui/frontend/address.js";
 import { CHOICE_EVENT, defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { listenTo } from "../../ui/frontend/dom/dom.js";
 import { listenToHeads } from "../../ui/frontend/heads/heads_tab.js";
 import { clearMeasurements } from "../../ui/frontend/heads/measurements.js";
 import { listenToLeaving } from "../../ui/frontend/leaving.js";
@@ -34,12 +35,9 @@ const PATIENCE = 100; // milliseconds that a choice may wait for the answer that
  * @template {ExploreData} [Data=ExploreData] @param {(page: ExplorePage, place: HTMLElement, data: Data) => Tab | null} createAnswerView
  */
 export function defineInstrument(createAnswerView) {
-  return defineComponent({
-    /** @param {HTMLElement} place @param {Data} data */
-    mount: (place, data) => new Explore(place, data, (page) => createAnswerView(page, place, data)),
-    update: (page, data, tell) => page.update(data, tell),
-    unmount: (page) => page.end(),
-  });
+  return defineComponent(
+    (place, /** @type {Data} */ data) => new Explore(place, data, (page) => createAnswerView(page, place, data)),
+  );
 }
 
 export default defineInstrument(() => null);
@@ -73,11 +71,9 @@ class Explore {
     if (data.takes_focus) this.view.elements.text.focus();
     const observer = new ResizeObserver(() => this.#fit());
     observer.observe(elements.board);
-    const goBack = () => this.#goBack();
-    window.addEventListener("popstate", goBack);
     this.#endings = [
       () => observer.disconnect(),
-      () => window.removeEventListener("popstate", goBack),
+      listenTo(window, { popstate: () => this.#goBack() }),
       listenToEdits(this),
       createExportMenu(this, place),
       listenToPresenter(this, place),
@@ -253,14 +249,11 @@ class Explore {
  * @param {ExplorePage} page @returns {() => void} ends it
  */
 function listenToChoices(page) {
-  /** @param {Event} event */
-  const exchange = (event) => {
-    if (!(event instanceof CustomEvent)) return;
+  const exchange = (/** @type {CustomEvent} */ event) => {
     event.preventDefault();
     page.change(event.detail.patch);
     event.detail.serial = page.reporter.serial;
     if ("presenter" in event.detail.patch) page.reporter.flush(); // the frame around the page follows it
   };
-  document.addEventListener(CHOICE_EVENT, exchange);
-  return () => document.removeEventListener(CHOICE_EVENT, exchange);
+  return listenTo(document, { [CHOICE_EVENT]: exchange });
 }

@@ -1,6 +1,8 @@
 // Presenter mode: large type and thick lines for a projector; what is seldom needed goes into one small menu.
 
+import { closest } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
+import { createPopover } from "../../ui/frontend/dom/popover.js";
 import { clearLayout } from "../../ui/frontend/heads/heads_tab.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
@@ -27,26 +29,11 @@ export function listenToPresenter(page, place) {
     part.before(home);
     return { part, home };
   });
-  /** @param {boolean} open */
-  const show = (open) => {
-    menu.hidden = !open;
-    button.setAttribute("aria-expanded", String(open));
+  const { show, end } = createPopover(button, menu);
+  menu.onclick = (event) => {
+    if (closest(event, ".example")) show(false);
   };
-  button.onclick = () => show(Boolean(menu.hidden));
-  menu.onclick = ({ target }) => {
-    if (target instanceof Element && target.closest(".example")) show(false);
-  };
-  menu.onkeydown = ({ key }) => {
-    if (key !== "Escape") return;
-    show(false);
-    button.focus();
-  };
-  /** @param {PointerEvent} event */
-  const closeOutside = (event) => {
-    if (!menu.hidden && !event.composedPath().some((part) => part === menu || part === button)) show(false);
-  };
-  document.addEventListener("pointerdown", closeOutside);
-  return () => document.removeEventListener("pointerdown", closeOutside);
+  return end;
 }
 
 /** What is drawn follows the class by `--type`. @param {ExplorePage} page */

@@ -1,9 +1,9 @@
 // What Explore asks the server, past Streamlit: one packed answer for each question.
 
-import { askRoute as ask, fetchFile as fetchFileFrom, post } from "../../ui/frontend/server.js";
+import { askRoute, post } from "../../ui/frontend/server.js";
 import { readFloats } from "../../ui/frontend/wire.js";
 
-/** @import { AttentionGroup, Details, FileRoute, Found, Refusable, Routes } from "../../ui/frontend/types.js" */
+/** @import { AttentionGroup, Details, Found, Refusable, Routes } from "../../ui/frontend/types.js" */
 /** @import { Packed } from "../../ui/frontend/wire.js" */
 /** @import { ExploreState } from "./state.js" */
 /** @import { ExploreAnswer, ExplorePage, ExploreServer } from "./types.js" */
@@ -111,29 +111,12 @@ export class HttpServer {
 }
 
 /**
- * What a route says; where it says why it cannot, an error with that sentence.
- * @template {keyof Routes} Name @param {ExplorePage} page @param {Name} route @param {Routes[Name]["request"]} request
- * @param {AbortSignal} [signal]
- */
-export function askRoute(page, route, request, signal) {
-  return ask(page.server.api, route, request, signal);
-}
-
-/**
  * What a route says of the answer on the screen, with its numbers; an error where it says why it cannot.
  * @template {keyof Routes} Name @param {ExplorePage} page @param {Name} route
  * @param {Details<Routes[Name]["request"]>} details @returns {Promise<Found<Routes[Name]["answer"]>>}
  */
 export async function askFloats(page, route, details) {
   const request = /** @type {Routes[Name]["request"]} */ ({ question: page.state.answer.question, ...details });
-  const { meta, start, buffer } = await askRoute(page, route, request);
+  const { meta, start, buffer } = await askRoute(page.server.api, route, request);
   return { meta, numbers: readFloats(buffer, start) };
-}
-
-/**
- * A file that the server makes.
- * @template {FileRoute} Name @param {ExplorePage} page @param {Name} route @param {Routes[Name]["request"]} request
- */
-export function fetchFile(page, route, request) {
-  return fetchFileFrom(page.server.api, route, request);
 }

@@ -5,8 +5,7 @@ import { find } from "../../ui/frontend/dom/elements.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
 import { createTermLine } from "../../ui/frontend/terms.js";
 
-/** @import { Token } from "../../ui/frontend/types.js" */
-/** @import { ExplorePage } from "./types.js" */
+/** @import { ExplorePage, Token } from "./types.js" */
 
 const MANY_PIECES = 1.8; // of a word, on average
 const UNKNOWN = /^(\[UNK\]|<unk>)$/;

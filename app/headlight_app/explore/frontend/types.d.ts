@@ -1,16 +1,13 @@
 // What Streamlit says to Explore, and what its page works on; what the server says is in the contracts.
 
 import type { Reporter } from "../../ui/frontend/bridge.js";
-import type { ExampleAnswer, Question, State } from "../../ui/frontend/contract.js";
+import type { Question, State } from "../../ui/frontend/contract.js";
 import type { SharedPage, ShownDrawing } from "../../ui/frontend/export/types.js";
 import type { Term } from "../../ui/frontend/terms.js";
 import type {
-  Candidate,
   Catalogue,
   Details,
   Found,
-  Head,
-  HeadElements,
   Page,
   Refusable,
   Routes,
@@ -21,8 +18,9 @@ import type {
 import type { Packed } from "../../ui/frontend/wire.js";
 import type { ExplorePageAnswer, StepAnswer, StepValueAnswer, TraceAnswer } from "./contract.js";
 import type { ExploreState } from "./state.js";
+import type { exploreElements } from "./view.js";
 
-export type { FileRoute, Routes } from "../../ui/frontend/types.js";
+export type * from "../../ui/frontend/types.js";
 export type * from "./contract.js";
 
 /** What the sidebar alone chooses. */
@@ -98,30 +96,7 @@ export interface ExploreServer extends Server {
   ): Promise<Packed<Refusable<Routes[Name]["answer"]>>>;
 }
 
-export interface ExploreElements extends HeadElements {
-  caption: HTMLElement;
-  text: HTMLTextAreaElement;
-  source: HTMLTextAreaElement;
-  sourceBox: HTMLElement;
-  status: HTMLElement;
-  /** Lets the model write the target in place of the person's own. */
-  writeTarget: HTMLButtonElement;
-  tokenIds: HTMLButtonElement;
-  examples: HTMLElement;
-  hint: HTMLElement;
-  problem: HTMLElement;
-  notes: HTMLElement;
-  answer: HTMLElement;
-  board: HTMLElement;
-  modelPicture: HTMLElement;
-  edits: HTMLElement;
-  changes: HTMLButtonElement;
-  latest: HTMLElement;
-  undo: HTMLButtonElement;
-  redo: HTMLButtonElement;
-  gallery: HTMLElement;
-  bring: HTMLInputElement;
-}
+export type ExploreElements = ReturnType<typeof exploreElements>;
 
 export interface ExploreView extends View {
   readonly elements: ExploreElements;
@@ -219,5 +194,3 @@ export interface Point {
   x: number;
   y: number;
 }
-
-export type { Candidate, ExampleAnswer, Head };

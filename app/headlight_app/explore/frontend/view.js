@@ -14,7 +14,7 @@ import { drawWhy } from "./prediction/why.js";
 import { activeTab, drawActiveTab, markActiveTab } from "./tabs.js";
 import { drawTerms } from "./terms.js";
 
-/** @import { ExploreElements, ExplorePage, ExploreView, Tab } from "./types.js" */
+/** @import { ExplorePage, ExploreView, Tab } from "./types.js" */
 
 /** @param {ExplorePage} page @param {ParentNode} place @param {Tab | null} answerView @returns {ExploreView} */
 export function createView(page, place, answerView) {
@@ -40,14 +40,14 @@ export function createView(page, place, answerView) {
   };
 }
 
-/** @param {ParentNode} place @returns {ExploreElements} */
-function exploreElements(place) {
+/** @param {ParentNode} place */
+export function exploreElements(place) {
   const { named, button, input } = elementsOf(place);
   return {
     ...headElements(place),
     tokenIds: button("token-ids"),
     caption: find(place, '[for="sentence"]'),
-    writeTarget: button("write-target"),
+    writeTarget: button("write-target"), // lets the model write the target in place of the person's own
     text: find(place, "#sentence", HTMLTextAreaElement),
     source: find(place, "#source", HTMLTextAreaElement),
     sourceBox: find(place, ".source"),
@@ -128,7 +128,7 @@ export function drawChoice(page) {
 function drawTokenIds(page) {
   const { tokenIds, tokens, sourceTokens } = page.view.elements;
   const shown = page.state.choice.token_ids === "1";
-  tokenIds.setAttribute("aria-pressed", String(shown));
+  tokenIds.ariaPressed = String(shown);
   tokenIds.onclick = () => page.change({ token_ids: shown ? "" : "1" });
   for (const strip of [tokens, sourceTokens]) strip.classList.toggle("with-ids", shown);
 }

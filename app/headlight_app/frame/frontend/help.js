@@ -1,10 +1,11 @@
 // The sheet of keys and gestures. The key ? opens it outside text boxes.
 
 import { defineComponent } from "../../ui/frontend/bridge.js";
+import { listenTo } from "../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../ui/frontend/dom/elements.js";
 import { isShortcut } from "../../ui/frontend/shortcut.js";
 
-export default defineComponent({ mount: (place) => listen(place), update: () => {}, unmount: (end) => end() });
+export default defineComponent((place) => ({ update: () => {}, end: listen(place) }));
 
 /** @param {HTMLElement} place @returns {() => void} ends it */
 function listen(place) {
@@ -17,13 +18,12 @@ function listen(place) {
   sheet.onclick = (event) => {
     if (event.target === sheet) sheet.close(); // beside the sheet's own content
   };
-  /** @param {KeyboardEvent} event */
-  const pressed = (event) => {
-    if (!isShortcut(event, "?")) return;
-    event.preventDefault();
-    open();
-  };
-  document.addEventListener("keydown", pressed);
   button.hidden = false; // from now on it does what it says
-  return () => document.removeEventListener("keydown", pressed);
+  return listenTo(document, {
+    keydown: (/** @type {KeyboardEvent} */ event) => {
+      if (!isShortcut(event, "?")) return;
+      event.preventDefault();
+      open();
+    },
+  });
 }

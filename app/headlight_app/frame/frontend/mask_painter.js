@@ -2,13 +2,13 @@
 
 import { hidpiContext } from "../../ui/frontend/dom/dom.js";
 import { find } from "../../ui/frontend/dom/elements.js";
+import { GRID_STEPS } from "../../ui/frontend/dom/keyboard.js";
 
 /** @import { ShownMask } from "../../ui/frontend/mask_events.js" */
 /** @typedef {[query: number, key: number]} Cell */
 
 const SMALLEST = 9; // pixels of a cell's side; past that the table scrolls
 const LARGEST = 28;
-const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
 
 export class MaskPainter {
   #part;
@@ -103,7 +103,7 @@ export class MaskPainter {
 
   /** @param {KeyboardEvent} event */
   #pressKey(event) {
-    const step = STEPS[/** @type {keyof typeof STEPS} */ (event.key)];
+    const step = GRID_STEPS[event.key];
     const [query, key] = this.#at ?? [0, 0];
     if (step) this.#show([clamp(query + step[0], this.#size), clamp(key + step[1], this.#size)]);
     else if (event.key === " " || event.key === "Enter") {

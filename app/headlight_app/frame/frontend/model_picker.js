@@ -43,7 +43,8 @@ class ModelPicker {
     if (this.isHeard) for (const resolve of this.#waiting.splice(0)) resolve();
     const drawn = JSON.stringify(groups);
     // An open list stays open.
-    if (this.#drawn !== drawn) select.replaceChildren(createFace(), ...groups.map(createModelGroup));
+    const face = createElement("button", "", [document.createElement("selectedcontent")]); // where a list can be styled
+    if (this.#drawn !== drawn) select.replaceChildren(face, ...groups.map(createModelGroup));
     this.#drawn = drawn;
     if (turn === this.#turn) select.value = chosen; // else there was a newer choice
     select.onchange = () => tell("settled", { model: select.value, turn: ++this.#turn });
@@ -51,15 +52,4 @@ class ModelPicker {
   }
 }
 
-/** The element that shows the chosen model where the browser lets a list be styled. */
-function createFace() {
-  const button = createElement("button");
-  button.append(document.createElement("selectedcontent"));
-  return button;
-}
-
-export default defineComponent({
-  mount: (place) => new ModelPicker(place),
-  update: (page, /** @type {ModelPickerData} */ data, tell) => page.update(data, tell),
-  unmount: (page) => page.end(),
-});
+export default defineComponent((place) => new ModelPicker(place));

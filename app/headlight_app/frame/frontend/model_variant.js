@@ -2,7 +2,7 @@
 // heads hear of a change at once and report it to Streamlit; on a page without heads it is reported from here.
 
 import { chooseElsewhere, defineComponent } from "../../ui/frontend/bridge.js";
-import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
+import { createButton, createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
 import { askMask, listenToMask } from "../../ui/frontend/mask_events.js";
 import { defaultMask, paintedMask, parseMask } from "../../ui/frontend/mask_spec.js";
@@ -19,10 +19,7 @@ const AS_TRAINED = { masks: "", positional_encoding: "", attention_function: "",
 
 /** @param {string} title @param {HTMLOptionElement[]} options */
 function group(title, options) {
-  const element = createElement("optgroup");
-  element.label = title;
-  element.append(...options);
-  return element;
+  return createElement("optgroup", "", options, { label: title });
 }
 
 class ModelVariant {
@@ -96,14 +93,11 @@ class ModelVariant {
 
   /** @param {VariantField} part @param {string} chosen */
   #createSelect({ field, title, options }, chosen) {
-    const label = createElement("label", field === FULL_ONLY ? "part full-only" : "part");
-    const select = createElement("select");
-    select.dataset.testid = `variant-${field}`;
     const known = options.some(([value]) => value === chosen);
     const [asTrained, ...others] = options.map(
       ([value, name]) => new Option(name, value, false, value === (known ? chosen : "")),
     );
-    select.append(asTrained);
+    const select = createElement("select", "", [asTrained], { testid: `variant-${field}` });
     if (field !== "positional_encoding") select.append(...others);
     else select.append(...this.#openable(options), group("Rewire these weights with", others));
     const before = () => this.#variant.masks || this.#data.trained_masks;
@@ -114,8 +108,8 @@ class ModelVariant {
         [field]: field === "masks" ? defaultMask(select.value, this.#data.mask_arguments, before()) : select.value,
       });
     };
-    label.append(createElement("span", "name", title), select);
-    return label;
+    const parts = [createElement("span", "name", title), select];
+    return createElement("label", field === FULL_ONLY ? "part full-only" : "part", parts);
   }
 
   /** What a part is, in a line. @param {VariantField["field"]} field */
@@ -140,15 +134,11 @@ class ModelVariant {
   #rewiredNote({ field, options, trained }, chosen) {
     const title = options.find(([value]) => value === chosen)?.[1];
     if (field !== "positional_encoding" || !chosen || !title) return [];
-    const note = createElement("p", "rewired", `Rewired: the weights were trained with ${trained}. `);
-    note.dataset.testid = "rewired";
+    const words = `Rewired: the weights were trained with ${trained}. `;
+    const note = createElement("p", "rewired", words, { testid: "rewired" });
     const model = this.#data.trained_models[chosen];
-    if (model) {
-      const open = createElement("button", "link", `Open the model trained with ${title}`);
-      open.dataset.testid = "open-trained";
-      open.onclick = () => this.#open(model);
-      note.append(open);
-    }
+    const name = `Open the model trained with ${title}`;
+    if (model) note.append(createButton("link", name, "open-trained", () => this.#open(model)));
     return [note];
   }
 
@@ -188,13 +178,9 @@ class ModelVariant {
     const { scale } = this.#variant;
     const button = findByTestId(this.#root, "variant-scale");
     const on = scale ? scale === "on" : trained;
-    button.setAttribute("aria-checked", String(on));
+    button.ariaChecked = String(on);
     button.onclick = () => this.#change({ scale: !on === trained ? "" : on ? "off" : "on" });
   }
 }
 
-export default defineComponent({
-  mount: (place, /** @type {VariantData} */ data) => new ModelVariant(place, data),
-  update: (page, data, tell) => page.update(data, tell),
-  unmount: (page) => page.end(),
-});
+export default defineComponent((place, /** @type {VariantData} */ data) => new ModelVariant(place, data));

@@ -1,6 +1,7 @@
 // The key p, and the way out of presenter mode, on every page. Explore switches at once and reports it with all else.
 
 import { chooseElsewhere, defineComponent } from "../../ui/frontend/bridge.js";
+import { listenTo } from "../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../ui/frontend/dom/elements.js";
 import { isShortcut } from "../../ui/frontend/shortcut.js";
 
@@ -14,18 +15,14 @@ class PresenterMode {
   constructor(place) {
     this.#leave = findByTestId(place, "leave-presenter");
     this.#leave.onclick = () => this.#switch();
-    document.addEventListener("keydown", this.#pressed);
-    this.#leave.setAttribute("aria-keyshortcuts", "p"); // from now on
+    this.end = listenTo(document, { keydown: this.#pressed });
+    this.#leave.ariaKeyShortcuts = "p"; // from now on
   }
 
   /** @param {{ presenter: boolean }} data @param {(name: string, value: unknown) => void} tell */
   update({ presenter }, tell) {
     this.#tell = tell;
     this.#leave.hidden = !presenter;
-  }
-
-  unmount() {
-    document.removeEventListener("keydown", this.#pressed);
   }
 
   #switch() {
@@ -41,8 +38,4 @@ class PresenterMode {
   };
 }
 
-export default defineComponent({
-  mount: (place) => new PresenterMode(place),
-  update: (page, /** @type {{ presenter: boolean }} */ data, tell) => page.update(data, tell),
-  unmount: (page) => page.unmount(),
-});
+export default defineComponent((place) => new PresenterMode(place));

@@ -11,6 +11,7 @@ import {
   updateChildren,
   visibleText,
 } from "../../ui/frontend/dom/dom.js";
+import { onArrows, VERTICAL_STEPS } from "../../ui/frontend/dom/keyboard.js";
 import { sampledCandidate } from "./generator.js";
 
 /** @import { GenerateElements } from "./elements.js" */
@@ -56,7 +57,7 @@ export function drawNext(elements, generator, mode) {
 function positionWords({ tokens }, { position }, mode) {
   return mode === "fill"
     ? [`at position ${position}`]
-    : ["after ", ...quotedToken(tokens[position - 1]), ` (position ${position - 1})`];
+    : ["after ", quotedToken(tokens[position - 1]), ` (position ${position - 1})`];
 }
 
 /**
@@ -73,10 +74,13 @@ function drawCandidates(list, generator, record, taken) {
       generator.stop();
       generator.take(step, { position: record.position, id: candidate.id, text: candidate.text });
     };
-    button.onkeydown = (event) => moveFocus(list, button, event);
-    const row = createElement("li", "candidate");
-    row.append(button);
-    return row;
+    onArrows(button, VERTICAL_STEPS, (step) => {
+      const buttons = [...list.querySelectorAll("button")];
+      const next = buttons[buttons.indexOf(button) + step];
+      next?.focus();
+      return Boolean(next);
+    });
+    return createElement("li", "candidate", [button]);
   });
   updateChildren(list, ...rows);
 }
@@ -86,31 +90,20 @@ function drawCandidates(list, generator, record, taken) {
  * @param {Candidate} candidate @param {number} chosen the id that was sampled @param {GeneratedToken | null} taken the token that stands there
  */
 function createCandidate({ id, text, before, after }, chosen, taken) {
-  const button = createElement("button", "takes-it");
   const mark = taken?.id === id ? "taken" : id === chosen ? "⚄" : "";
   const seen = [visibleText(text), after ? formatPercent(after) : "filtered out", mark];
-  button.append(
+  const button = createElement("button", "takes-it", [
     createElement("bdi", "token", seen[0]),
     createTrack(after, before),
     createElement("span", "number", seen[1]),
     createElement("span", "mark", mark),
-  );
+  ]);
   button.classList.toggle("cut", !after);
   button.classList.toggle("chosen", id === (taken?.id ?? chosen));
   const words = `after sampling settings, ${formatPercent(before)} by the model${id === chosen ? ", sampled" : ""}`;
-  button.setAttribute("aria-label", `Take ${seen.join(" ").trim()}: ${words}`);
+  button.ariaLabel = `Take ${seen.join(" ").trim()}: ${words}`;
   button.title = `${visibleText(text)}  probability ${before.toPrecision(4)}, after sampling settings ${after.toPrecision(4)}. Click to take it`;
   return button;
-}
-
-/** @param {HTMLElement} list @param {HTMLButtonElement} button @param {KeyboardEvent} event */
-function moveFocus(list, button, event) {
-  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-  const buttons = [...list.querySelectorAll("button")];
-  const next = step ? buttons[buttons.indexOf(button) + step] : undefined;
-  if (!next) return;
-  event.preventDefault();
-  next.focus();
 }
 
 /**
@@ -138,10 +131,10 @@ function drawRandomNumber({ root, sample, sampleStrip, sampleWords }, record) {
   const number = record.random_number.toFixed(3);
   sampleWords.replaceChildren(
     `Random number ${number}: `,
-    ...quotedToken(sampled),
+    quotedToken(sampled),
     ` (rank ${record.rank}). The sampling settings leave ${count}.`,
   );
-  sampleStrip.setAttribute("aria-label", `The random number ${number} falls on ${inlineText(sampled.text)}`);
+  sampleStrip.ariaLabel = `The random number ${number} falls on ${inlineText(sampled.text)}`;
 }
 
 /**

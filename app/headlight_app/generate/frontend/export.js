@@ -4,7 +4,7 @@ import { addBars } from "../../ui/frontend/charts/figure_charts.js";
 import { addLines, LABEL_SIZE, wrapText } from "../../ui/frontend/charts/figure_text.js";
 import { addColourScale, addHeatmap, addPanels, beginFigure, MARGIN, titled } from "../../ui/frontend/charts/shapes.js";
 import { formatPercent, visibleText } from "../../ui/frontend/dom/dom.js";
-import { explained, numbered } from "../../ui/frontend/export/page_export.js";
+import { createTable, explained, numbered } from "../../ui/frontend/export/page_export.js";
 import { attentionRow, blendTitle, groupOf, stepCodes, stepRows } from "./attention_rows.js";
 
 /** @import { Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
@@ -119,23 +119,19 @@ function attentionTable(rows, keys, group, choice) {
   rows.forEach(({ record }, row) => {
     values.set(attentionRow(record, groupOf(record, group.name), choice), row * keys.length);
   });
-  const labels = [rows.map(({ text, record }) => `${record.position} ${text}`), numbered(keys)];
-  return { name: "generate attention", axes: ["step", "key"], labels, values };
+  const step = rows.map(({ text, record }) => `${record.position} ${text}`);
+  return createTable("generate attention", { step, key: numbered(keys) }, values);
 }
 
 /** @param {StepRecord} record @param {AttentionGroupAnswer} group @param {{ text: string }[]} keys @returns {Table} */
 function headsTable({ numbers }, { layers, heads, columns, offset }, keys) {
-  const counted = [layers, heads].map((count) => Array.from({ length: count }, (_, place) => String(place)));
-  return {
-    name: "generate heads",
-    axes: ["layer", "head", "key"],
-    labels: [...counted, numbered(keys.slice(0, columns))],
-    values: numbers.slice(offset, offset + layers * heads * columns),
-  };
+  const [layer, head] = [layers, heads].map((count) => Array.from({ length: count }, (_, place) => String(place)));
+  const values = numbers.subarray(offset, offset + layers * heads * columns);
+  return createTable("generate heads", { layer, head, key: numbered(keys.slice(0, columns)) }, values);
 }
 
 /** @param {StepRecord} record @returns {Table} */
 function candidatesTable({ candidates }) {
-  const values = Float32Array.from(candidates.flatMap((each) => [each.before, each.after]));
-  return { name: "generate candidates", axes: ["token", "probability"], labels: [numbered(candidates), KINDS], values };
+  const values = candidates.flatMap((each) => [each.before, each.after]);
+  return createTable("generate candidates", { token: numbered(candidates), probability: KINDS }, values);
 }

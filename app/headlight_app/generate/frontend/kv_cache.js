@@ -35,7 +35,7 @@ export function drawKvCache(elements, record, cached, promptLength) {
   const { useCache: button, cacheWords, cacheStage } = elements;
   const { layers, reason } = record.cache;
   button.hidden = Boolean(reason);
-  button.setAttribute("aria-checked", String(cached));
+  button.ariaChecked = String(cached);
   /** @type {Element} */ (button.lastElementChild).textContent = cached ? "kept" : "discarded after each step";
   cacheStage.hidden = !layers.length;
   cacheWords.textContent = reason ? `Nothing can be cached. ${reason}` : describeCache(record);
@@ -99,7 +99,7 @@ function drawStrips({ root, cacheStage, cacheStrips }, record, promptLength) {
   context.textAlign = "right";
   context.fillText(`token ${cells - 1}`, width, footer);
   const words = `${layers.length} layers, ${record.length} tokens cached in each; ${record.tokens_read} read in the last step`;
-  cacheStrips.setAttribute("aria-label", words);
+  cacheStrips.ariaLabel = words;
   cacheStrips.title = `${words}. Grey: the prompt; amber: generated; bright: read just now.`;
 }
 

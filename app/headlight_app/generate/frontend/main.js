@@ -5,10 +5,10 @@ import { paintScale } from "../../ui/frontend/charts/colours.js";
 import { announce } from "../../ui/frontend/dom/announce.js";
 import { createElement, drawExampleButtons, setAvailable, visibleText } from "../../ui/frontend/dom/dom.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
-import { describeSide } from "../../ui/frontend/export/share.js";
+import { programOf } from "../../ui/frontend/export/share.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { showProblem } from "../../ui/frontend/questions.js";
-import { askRoute, failureText } from "../../ui/frontend/server.js";
+import { failureText } from "../../ui/frontend/server.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { attentionRow, groupOf } from "./attention_rows.js";
 import { drawNext } from "./candidates.js";
@@ -110,7 +110,7 @@ class GeneratePage {
     else this.#draw(); // the theme may have changed
   }
 
-  unmount() {
+  end() {
     this.#generator.dispose();
     this.#reporter.cancel();
     this.#resized.disconnect();
@@ -170,10 +170,7 @@ class GeneratePage {
     const { choice, settings, sampling } = this.#state;
     const generated = this.#generatedIds();
     const sides = () => [generatedSide(this.#generator, this.#state)];
-    const program = async () => {
-      const asked = { sides: sides().map(describeSide), sampling, generated };
-      return (await askRoute(api, "export_program", asked)).meta.python;
-    };
+    const program = () => programOf(api, sides(), { sampling, generated });
     return { page, chosen: { state: { ...state, ...choice, ...settings }, sampling, generated }, sides, program };
   }
 
@@ -295,7 +292,7 @@ class GeneratePage {
     setAvailable(step, !endReason);
     setAvailable(play, !endReason || playing);
     play.textContent = playing ? "Pause" : "Play";
-    play.setAttribute("aria-pressed", String(playing));
+    play.ariaPressed = String(playing);
     for (const button of [back, restart]) setAvailable(button, generated.length > 0);
     if (newest && !newest.done)
       status.textContent = `${newest.length} of ${newest.context} tokens · ${Math.round(newest.milliseconds)} ms`;
@@ -339,8 +336,4 @@ class GeneratePage {
   }
 }
 
-export default defineComponent({
-  mount: (place, /** @type {GenerateData} */ data) => new GeneratePage(place, data),
-  update: (page, data, tell) => page.update(data, tell),
-  unmount: (page) => page.unmount(),
-});
+export default defineComponent((place, /** @type {GenerateData} */ data) => new GeneratePage(place, data));

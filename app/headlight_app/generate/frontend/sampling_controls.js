@@ -17,7 +17,7 @@ export function drawSampling(elements, sampling) {
     const slider = elements[name];
     if (Number(slider.value) !== sampling[name]) slider.value = String(sampling[name]);
     if (slider.nextElementSibling) slider.nextElementSibling.textContent = words(sampling[name]);
-    slider.setAttribute("aria-valuetext", words(sampling[name]));
+    slider.ariaValueText = words(sampling[name]);
   }
   const { seed } = elements;
   if (seed.value === "" || Number(seed.value) !== sampling.seed) seed.value = String(sampling.seed);

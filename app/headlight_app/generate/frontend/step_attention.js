@@ -2,7 +2,14 @@
 
 import { paintCodes } from "../../ui/frontend/charts/colours.js";
 import { cellAtPointer, drawHeatmap, listenToMap } from "../../ui/frontend/charts/heatmap.js";
-import { canvasStyle, createElement, drawChoices, largestShares, quotedToken } from "../../ui/frontend/dom/dom.js";
+import {
+  canvasStyle,
+  createElement,
+  drawChoices,
+  largestShares,
+  optionsOf,
+  quotedToken,
+} from "../../ui/frontend/dom/dom.js";
 import { find } from "../../ui/frontend/dom/elements.js";
 import { HeadTable, labelCell } from "../../ui/frontend/head_table.js";
 import { attentionRow, blendTitle, groupOf, headRow, pooledCodes, stepCodes, stepRows } from "./attention_rows.js";
@@ -56,8 +63,8 @@ export class StepAttention {
     if (nothing) return;
     const group = groupOf(record, choice.attention);
     attentions.hidden = record.attention_groups.length < 2;
-    const options = record.attention_groups.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
-    drawChoices(attentions, "attention", options, group.name, (name) => this.#actions.change({ attention: name }));
+    const options = optionsOf(record.attention_groups);
+    drawChoices(attentions, "attention", options, group.name, (attention) => this.#actions.change({ attention }));
     drawChoices(blend, "blend", BLENDS, choice.blend, (name) =>
       this.#actions.change({ blend: /** @type {Choice["blend"]} */ (name) }),
     );
@@ -77,10 +84,7 @@ export class StepAttention {
     const keys = group.keys === "source" ? (source ?? []) : tokens;
     this.#rows = stepRows(this.#generator, mode);
     this.#paintMap(group, choice, keys, key);
-    this.#elements.map.setAttribute(
-      "aria-label",
-      `${blendTitle(choice)}: a row for each token generated, a column for each token read`,
-    );
+    this.#elements.map.ariaLabel = `${blendTitle(choice)}: a row for each token generated, a column for each token read`;
     const words = this.#describe(attentionRow(record, group, choice), keys, key);
     this.#elements.readout.replaceChildren(
       ...this.#describeStep(record, mode),
@@ -131,14 +135,14 @@ export class StepAttention {
   /** @param {StepRecord} record @param {GenerateState["mode"]} mode */
   #describeStep({ position }, mode) {
     const { viewed, generated } = this.#generator;
-    if (viewed !== null) return ["Before ", ...quotedToken(generated[viewed]), " was generated"];
+    if (viewed !== null) return ["Before ", quotedToken(generated[viewed]), " was generated"];
     return [mode === "fill" ? `For the mask at position ${position}` : "For the next token"];
   }
 
   /** @param {ArrayLike<number>} row @param {{ text: string }[]} keys @param {number | null} key */
   #describe(row, keys, key) {
     if (key !== null && keys[key] && key < row.length)
-      return [" to ", ...quotedToken(keys[key]), ` with a weight of ${row[key].toFixed(5)}`];
+      return [" to ", quotedToken(keys[key]), ` with a weight of ${row[key].toFixed(5)}`];
     const largest = largestShares(row, keys, " to ");
     return largest.length ? largest : [" to nothing"];
   }

@@ -51,7 +51,7 @@ export function drawStepTimes({ root, times: canvas, timesWords }, generator) {
   });
   const words = `The last step read ${last.tokens_read} of ${last.length} tokens in ${last.milliseconds.toFixed(1)} ms. Longest here: ${longest.toFixed(1)} ms.`;
   timesWords.textContent = words;
-  canvas.setAttribute("aria-label", words);
+  canvas.ariaLabel = words;
 }
 
 /**

@@ -73,11 +73,7 @@ export class TextView {
           : createWord(token, "word")
         : this.#createWritten(token, step);
     word.dataset.place = String(position);
-    onHover(
-      word,
-      () => this.#actions.point(position),
-      () => this.#actions.point(null),
-    );
+    onHover(word, { read: () => this.#actions.point(position), left: () => this.#actions.point(null) });
     return word;
   }
 
@@ -98,15 +94,14 @@ export class TextView {
       this.#actions.view(viewed === step ? null : step),
     );
     button.dataset.step = String(step);
-    button.setAttribute("aria-pressed", String(viewed === step));
+    button.ariaPressed = String(viewed === step);
     button.tabIndex = step === (viewed ?? generated.length - 1) ? 0 : -1;
     return button;
   }
 
   /** @param {PageToken} token @param {string} className @param {string} title @param {() => void} click */
   #createButton(token, className, title, click) {
-    const button = createElement("button", className, flowingText(token.text));
-    button.title = title;
+    const button = createElement("button", className, flowingText(token.text), { title });
     button.classList.toggle("gap", token.space_before);
     button.onclick = click;
     button.onkeydown = (event) => this.#moveFocus(button, event);
@@ -116,10 +111,9 @@ export class TextView {
   /** The token that was sampled and not taken yet, or (null) is on its way. @param {StepRecord | null} record */
   #createSampled(record) {
     const text = record ? sampledCandidate(record).text : " …";
-    const button = createElement("button", "word ahead", flowingText(text));
-    button.dataset.testid = "ahead";
+    const button = createElement("button", "word ahead", flowingText(text), { testid: "ahead" });
     button.title = "The sampled token: click to take it";
-    button.setAttribute("aria-label", record ? `Take ${inlineText(text)}` : "The next token is on its way");
+    button.ariaLabel = record ? `Take ${inlineText(text)}` : "The next token is on its way";
     button.onclick = () => this.#generator.takeSampled();
     return button;
   }
@@ -142,11 +136,10 @@ export class TextView {
     const { branches } = this.#generator;
     this.#elements.branches.hidden = !branches.length;
     const buttons = branches.map((branch) => {
-      const button = createElement("button", "pill");
-      button.append(
+      const button = createElement("button", "pill", [
         createElement("span", "quiet", mode === "fill" ? "" : `…${leadOf(branch)}`),
         createElement("bdi", "", textOf(branch)),
-      );
+      ]);
       button.title = "Continue with this text instead";
       button.onclick = () => this.#generator.switchTo(branch);
       return button;

@@ -4,15 +4,7 @@ import type { Question, Sampling, State } from "../../ui/frontend/contract.js";
 import type { SharedState } from "../../ui/frontend/export/types.js";
 import type { GeneratePageAnswer, GenerateReport, ReadTokens, StepAnswer, TextToken } from "./contract.js";
 
-export type {
-  AttentionGroupAnswer,
-  Candidate,
-  ExampleAnswer,
-  Question,
-  Refusal,
-  Replaced,
-  Sampling,
-} from "../../ui/frontend/contract.js";
+export type * from "../../ui/frontend/types.js";
 export type * from "./contract.js";
 
 /** Whose tokens an attention's keys are. */

@@ -6,9 +6,7 @@ import { cellAtPointer } from "../../ui/frontend/charts/heatmap.js";
 import { addColourScale, colourNames } from "../../ui/frontend/charts/shapes.js";
 
 /** @import { Series } from "../../ui/frontend/charts/figure_charts.js" */
-/** @import { CellsShape, Figure } from "../../ui/frontend/export/types.js" */
-/** @import { LossTable } from "./contract.js" */
-/** @import { Chart, Chosen, NumberArray, Profile } from "./types.d.ts" */
+/** @import { CellsShape, Chart, Chosen, Figure, LossTable, NumberArray, Profile } from "./types.js" */
 
 const MOST_CHANNELS = 12; // to choose from
 

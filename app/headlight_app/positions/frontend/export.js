@@ -1,12 +1,11 @@
 // What the Positions page shows, to be exported: its charts, and the numbers behind them.
 
 import { addPanels, beginFigure, titled } from "../../ui/frontend/charts/shapes.js";
-import { explained } from "../../ui/frontend/export/page_export.js";
+import { createTable, explained } from "../../ui/frontend/export/page_export.js";
 import { biasOverDistance, chartsOf, lossChart, middle } from "./charts.js";
 
-/** @import { ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
-/** @import { LossTable } from "./contract.js" */
-/** @import { Chart, Chosen, NumberArray, PositionsData, Profile } from "./types.d.ts" */
+/** @import { Chart, Chosen, LossTable, NumberArray, PositionsData, Profile, ShownFigure } from "./types.js" */
+/** @import { ShownSide, ShownView, Table } from "./types.js" */
 
 const ALL_CHARTS = "all charts";
 
@@ -73,16 +72,12 @@ function lossTable(measured) {
   const values = rows.flatMap(({ losses, shuffled }) =>
     [...losses, shuffled].flatMap((loss) => [loss?.mean ?? NaN, loss?.standard_error ?? NaN]),
   );
-  return [
-    `Losses of ${architecture}s`,
-    {
-      name: `positions losses ${architecture}`,
-      axes: ["positional_encoding", "bits per token"],
-      labels: [rows.map(({ title }) => title), texts.flatMap((text) => [text, `${text}, standard error`])],
-      values: Float32Array.from(values),
-      sides: measuredModels(measured),
-    },
-  ];
+  const labels = {
+    positional_encoding: rows.map(({ title }) => title),
+    "bits per token": texts.flatMap((text) => [text, `${text}, standard error`]),
+  };
+  const table = createTable(`positions losses ${architecture}`, labels, values);
+  return [`Losses of ${architecture}s`, { ...table, sides: measuredModels(measured) }];
 }
 
 /** @param {Profile} profile @returns {Record<string, Table>} */
@@ -109,12 +104,12 @@ function table(name, axes, { shape, values }, first = 0) {
 /** @param {NumberArray} bias @returns {Table} */
 function biasTable(bias) {
   const curves = biasOverDistance(bias);
-  return {
-    name: "positions bias",
-    axes: ["head", "distance"],
-    labels: [counted(curves.length), counted(bias.shape[1], -middle(bias))],
-    values: Float32Array.from(curves.flatMap(({ values }) => Array.from(values))),
-  };
+  const labels = { head: counted(curves.length), distance: counted(bias.shape[1], -middle(bias)) };
+  return createTable(
+    "positions bias",
+    labels,
+    curves.flatMap(({ values }) => Array.from(values)),
+  );
 }
 
 /** @param {number} size @param {number} [first] */

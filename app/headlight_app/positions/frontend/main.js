@@ -2,22 +2,20 @@
 
 import { defineComponent } from "../../ui/frontend/bridge.js";
 import { HEAD_COLOURS } from "../../ui/frontend/charts/colours.js";
-import { lookOf } from "../../ui/frontend/charts/heatmap.js";
-import { beginSheet } from "../../ui/frontend/charts/shapes.js";
+import { beginSheet, lookOf } from "../../ui/frontend/charts/figure_text.js";
 import { figureSheet } from "../../ui/frontend/charts/svg.js";
-import { canvasStyle, createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
+import { canvasStyle, createButton, createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../ui/frontend/dom/elements.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
-import { describeSide } from "../../ui/frontend/export/share.js";
+import { programOf } from "../../ui/frontend/export/share.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { askRoute, failureText } from "../../ui/frontend/server.js";
 import { readFloats } from "../../ui/frontend/wire.js";
 import { chartsOf, firstChoice, lossChart } from "./charts.js";
 import { positionSides, positionsView } from "./export.js";
 
-/** @import { Look } from "../../ui/frontend/export/types.js" */
+/** @import { Chart, Chosen, Look, NumberArray, PositionsData, Profile } from "./types.js" */
 /** @import { Shared } from "../../ui/frontend/export/share.js" */
-/** @import { Chart, Chosen, NumberArray, PositionsData, Profile } from "./types.d.ts" */
 
 /** @type {Readonly<Record<keyof Chosen, string>>} */
 const CONTROL_NAMES = { channels: "Channels", pairs: "Pairs", head: "Head", position: "Position" };
@@ -114,18 +112,16 @@ class PositionsPage {
 
   /** @param {HTMLElement} box @param {NonNullable<Chart["control"]>} control */
   #drawControl(box, { kind, options }) {
-    box.setAttribute("role", "group");
-    box.setAttribute("aria-label", CONTROL_NAMES[kind]);
+    box.ariaLabel = CONTROL_NAMES[kind];
     if (kind !== "position") updateChildren(box, ...options.map((option) => this.#createChoice(kind, option)));
     else if (!box.firstChild) box.append(this.#createSlider(options.length)); // it is not replaced while it is dragged
   }
 
   /** @param {number} count of positions */
   #createSlider(count) {
-    const slider = createElement("input");
-    Object.assign(slider, { type: "range", min: "0", max: String(count - 1), value: String(this.#chosen.position) });
-    slider.dataset.testid = "choose-position";
-    slider.setAttribute("aria-label", CONTROL_NAMES.position);
+    const range = { type: "range", min: "0", max: String(count - 1), value: String(this.#chosen.position) };
+    const named = { testid: "choose-position", ariaLabel: CONTROL_NAMES.position };
+    const slider = createElement("input", "", [], { ...range, ...named });
     slider.oninput = () => this.#choose({ position: Number(slider.value) });
     return slider;
   }
@@ -134,14 +130,12 @@ class PositionsPage {
   #createChoice(kind, option) {
     const chosen = this.#chosen[kind];
     const isChosen = Array.isArray(chosen) ? chosen.includes(option) : chosen === option;
-    const button = createElement("button", "", option);
-    button.dataset.testid = `choose-${kind}-${option}`;
-    button.setAttribute("aria-pressed", String(isChosen));
-    button.onclick = () => {
+    const button = createButton("", option, `choose-${kind}-${option}`, () => {
       if (!Array.isArray(chosen)) return this.#choose({ [kind]: option });
       const others = chosen.filter((one) => one !== option);
       this.#choose({ [kind]: isChosen ? others : [...others, option].sort((one, other) => one - other) });
-    };
+    });
+    button.ariaPressed = String(isChosen);
     return button;
   }
 
@@ -156,26 +150,16 @@ class PositionsPage {
     const { api, request, shared } = this.#data;
     const sides = () => positionSides(this.#data);
     const { length, stack, layer } = request;
-    const program = async () => {
-      const asked = { sides: sides().map(describeSide), length, stack, layer };
-      return (await askRoute(api, "export_program", asked)).meta.python;
-    };
+    const program = () => programOf(api, sides(), { length, stack, layer });
     return { page: shared.page, chosen: { state: shared.state }, sides, program };
   }
 }
 
 function createPanel() {
-  const [panel, title, choices] = [
-    createElement("section", "panel chart"),
-    createElement("h3"),
-    createElement("div", "choices"),
-  ];
-  const [stage, reading, caption] = [
-    createElement("div", "sheet"),
-    createElement("p", "reading"),
-    createElement("p", "quiet"),
-  ];
-  panel.append(title, choices, stage, reading, caption);
+  const [title, choices] = [createElement("h3"), createElement("div", "choices", [], { role: "group" })];
+  const stage = createElement("div", "sheet");
+  const [reading, caption] = [createElement("p", "reading"), createElement("p", "quiet")];
+  const panel = createElement("section", "panel chart", [title, choices, stage, reading, caption]);
   return { panel, title, choices, stage, reading, caption };
 }
 
@@ -195,8 +179,4 @@ async function fetchProfile({ api, request }) {
   );
 }
 
-export default defineComponent({
-  mount: (place, /** @type {PositionsData} */ data) => new PositionsPage(place, data),
-  update: (page, data) => page.update(data),
-  unmount: (page) => page.end(),
-});
+export default defineComponent((place, /** @type {PositionsData} */ data) => new PositionsPage(place, data));

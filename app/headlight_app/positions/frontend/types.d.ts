@@ -3,6 +3,9 @@
 import type { Box, Figure, SharedState } from "../../ui/frontend/export/types.js";
 import type { LossTable, PositionProfileRequest } from "./contract.js";
 
+export type * from "../../ui/frontend/types.js";
+export type * from "./contract.js";
+
 export interface PositionsData {
   api: string;
   request: Required<PositionProfileRequest>;

@@ -14,8 +14,7 @@ import { remembered } from "../../ui/frontend/state/memory.js";
 import { chooseQuery, setHover } from "../../ui/frontend/state/token_selection.js";
 import { alignmentWeights } from "./alignment_weights.js";
 
-/** @import { ExplorePage } from "../../explore/frontend/types.js" */
-/** @import { Alignment, AlignmentWeights, OutputToken } from "./types.js" */
+/** @import { Alignment, AlignmentWeights, ExplorePage, OutputToken } from "./types.js" */
 
 const MOST = 40; // tokens of a side; more are seen on the map alone
 const FAINTEST = 0.03; // weight of a line
@@ -83,20 +82,16 @@ function rowsOf(place) {
 
 /** @param {ExplorePage} page @param {HTMLElement} place @param {Alignment} alignment @param {boolean} withLines */
 function build(page, place, alignment, withLines) {
-  const [inputs, outputs] = ["inputs", "outputs"].map((side) => {
-    const row = createElement("div", `side ${side}`);
-    row.setAttribute("role", "group");
-    return row;
-  });
+  const [inputs, outputs] = ["inputs", "outputs"].map((side) =>
+    createElement("div", `side ${side}`, [], { role: "group" }),
+  );
   inputs.ariaLabel = "What was read";
   outputs.ariaLabel = "The answer";
   inputs.append(...alignment.inputs.map((token, input) => inputChip(page, place, token, input)));
   outputs.append(...alignment.outputs.map((token, output) => outputChip(page, place, token, output)));
   const lines = svg("svg", { "aria-hidden": "true", class: "lines" });
-  const board = createElement("div", "two-sides");
-  board.append(inputs, ...(withLines ? [lines] : []), outputs);
-  const reading = createElement("p", "reading");
-  reading.setAttribute("aria-live", "off");
+  const board = createElement("div", "two-sides", [inputs, ...(withLines ? [lines] : []), outputs]);
+  const reading = createElement("p", "reading", [], { ariaLive: "off" });
   updateChildren(place, board, reading);
 }
 
@@ -123,7 +118,7 @@ function outputChip(page, place, token, output) {
 function listen(page, place, chip, pointed) {
   const point = () => hover(page, place, pointed);
   const leave = () => hover(page, place, null);
-  listenToChip(chip, point, leave);
+  listenToChip(chip, { read: point, left: leave });
 }
 
 /** Points at the same cell in the instrument, where that shows the same attention.
@@ -221,7 +216,7 @@ function words({ inputs, outputs, verb }, weights, { output, input }) {
   const best = [...shares.keys()].sort((one, other) => shares[other] - shares[one]).slice(0, NAMED);
   const named = best
     .filter((place, rank) => rank === 0 || shares[place] >= 0.01)
-    .flatMap((place, rank) => [rank ? ", " : "", ...quotedToken(others[place]), ` ${formatPercent(shares[place])}`]);
-  if (output !== null) return [...quotedToken(outputs[output]), ` ${verb} `, ...named, "."];
-  return [...quotedToken(inputs[input ?? 0]), " was looked at for ", ...named, "."];
+    .flatMap((place, rank) => [rank ? ", " : "", quotedToken(others[place]), ` ${formatPercent(shares[place])}`]);
+  if (output !== null) return [quotedToken(outputs[output]), ` ${verb} `, ...named, "."];
+  return [quotedToken(inputs[input ?? 0]), " was looked at for ", ...named, "."];
 }

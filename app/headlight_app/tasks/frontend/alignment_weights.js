@@ -1,14 +1,11 @@
 // The weights by which an answer and a text are aligned: those of the heads that the instrument shows, else of a layer.
 
-import { askRoute } from "../../explore/frontend/server.js";
+import { askFloats } from "../../explore/frontend/server.js";
 import { combineHeads, headCodes } from "../../ui/frontend/state/head_matrix.js";
 import { currentGroup, headName, selectedHeads } from "../../ui/frontend/state/head_selection.js";
 import { decodeWeight } from "../../ui/frontend/weight_code.js";
-import { readFloats } from "../../ui/frontend/wire.js";
 
-/** @import { AttentionGroup, Head } from "../../ui/frontend/types.js" */
-/** @import { ExplorePage } from "../../explore/frontend/types.js" */
-/** @import { AlignmentWeights } from "./types.js" */
+/** @import { AlignmentWeights, AttentionGroup, ExplorePage, Head } from "./types.js" */
 
 const REQUEST_DELAY = 40; // milliseconds; a head that is only passed over is not asked about
 
@@ -31,11 +28,9 @@ export async function exactWeights(page, attention) {
   const group = page.state.answer.attention_groups.find(({ name }) => name === attention);
   if (!group) throw new Error("This model has no attention that connects the answer with what was read.");
   const { heads, reduction, title } = shownHeads(page, group);
-  const asked = { question: page.state.answer.question, ...weightsQuery(attention, heads, reduction) };
-  const { meta, start, buffer } = await askRoute(page, "head_view", asked);
+  const { meta, numbers } = await askFloats(page, "head_view", weightsQuery(attention, heads, reduction));
   if (meta.rows.labels.length !== group.rows || meta.columns.labels.length !== group.columns)
     throw new Error("This text is too long for its lines. “This picture” and its numbers hold what was looked at.");
-  const numbers = readFloats(buffer, start);
   return { at: (query, key) => numbers[query * group.columns + key] || 0, title };
 }
 

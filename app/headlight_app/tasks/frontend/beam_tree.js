@@ -3,8 +3,7 @@
 import { addWords, textWidth } from "../../ui/frontend/charts/figure_text.js";
 import { inlineText } from "../../ui/frontend/dom/dom.js";
 
-/** @import { Figure } from "../../ui/frontend/export/types.js" */
-/** @import { Beam } from "./contract.js" */
+/** @import { Beam, Figure } from "./types.js" */
 
 const [ROW, GAP, HEIGHT, ENDING, PADDING] = [2.8, 2.1, 2, 1.2, 0.75]; // of the size of words
 const MOST_NAME = 11; // of that size

@@ -1,14 +1,12 @@
 // The beams of a search as a tree: what was kept after each step, and which beam it continues.
 
-import { lookOf } from "../../ui/frontend/charts/heatmap.js";
-import { beginSheet } from "../../ui/frontend/charts/shapes.js";
+import { beginSheet, lookOf } from "../../ui/frontend/charts/figure_text.js";
 import { figureSheet } from "../../ui/frontend/charts/svg.js";
 import { createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
 import { currentStyle } from "../../ui/frontend/heads/measurements.js";
 import { addTree } from "./beam_tree.js";
 
-/** @import { ExplorePage } from "../../explore/frontend/types.js" */
-/** @import { BeamSearchAnswer } from "./contract.js" */
+/** @import { BeamSearchAnswer, ExplorePage } from "./types.js" */
 
 /** @param {ExplorePage} page */
 export function showsBeams(page) {
@@ -54,33 +52,25 @@ function createTree(page, { steps }) {
   const label = "The tree of beams; the list below has those that are left, the best first.";
   const figure = beginSheet(0, label, lookOf(currentStyle(page)));
   addTree(figure, steps);
-  const frame = createElement("div", "tree");
-  frame.tabIndex = 0;
   const sheet = figureSheet(figure);
   sheet.setAttribute("width", String(figure.width));
-  frame.append(sheet);
-  return frame;
+  return createElement("div", "tree", [sheet], { tabIndex: 0 });
 }
 
 /** The beams that are left: a click makes one the target. @param {ExplorePage} page @param {BeamSearchAnswer} meta */
 function createRanking(page, { steps, texts }) {
-  const list = createElement("ol", "ranking");
-  list.append(
+  return createElement("ol", "ranking", [
     ...(steps.at(-1) ?? []).map((beam, rank) => {
-      const row = createElement("li");
-      const text = createElement("button", "beam-text", texts[rank] || "(nothing)");
-      text.dataset.testid = `beam-${rank}`;
+      const text = createElement("button", "beam-text", texts[rank] || "(nothing)", { testid: `beam-${rank}` });
       text.dir = "auto";
-      text.setAttribute("aria-pressed", String(texts[rank] === page.state.answer.question.text));
+      text.ariaPressed = String(texts[rank] === page.state.answer.question.text);
       text.title = "Take it as the target";
       text.onclick = () => take(page, texts[rank]);
       const ending = beam.finished ? "" : ", not ended";
       const numbers = `score ${beam.score.toFixed(2)} · log probability ${beam.log_probability.toFixed(2)}${ending}`;
-      row.append(text, createElement("span", "quiet", numbers.replace(/-/g, "−")));
-      return row;
+      return createElement("li", "", [text, createElement("span", "quiet", numbers.replace(/-/g, "−"))]);
     }),
-  );
-  return list;
+  ]);
 }
 
 /** @param {ExplorePage} page @param {string} text */

@@ -1,7 +1,7 @@
 // Classify: the labels of a text, and what each token and each head adds to one of them.
 
-import { drawCellTable } from "../../explore/frontend/layers/cell_table.js";
-import { isCurrentHead, selectHeadOf } from "../../explore/frontend/layers/layer_panel.js";
+import { drawCellTable, headRows } from "../../explore/frontend/layers/cell_table.js";
+import { selectHeadOf } from "../../explore/frontend/layers/layer_panel.js";
 import { divergingColour, fillSelect, formatSigned } from "../../ui/frontend/charts/charts.js";
 import { createTrack } from "../../ui/frontend/charts/track.js";
 import {
@@ -18,11 +18,8 @@ import { findByTestId } from "../../ui/frontend/dom/elements.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
 import { exportedClassification, shareOf } from "./export/classification.js";
 
-/** @import { ExplorePage } from "../../explore/frontend/types.js" */
-/** @import { Candidate } from "../../ui/frontend/contract.js" */
+/** @import { Candidate, Effects, ExplorePage, LabelEffectsAnswer, TasksData } from "./types.js" */
 /** @import { Option } from "../../ui/frontend/charts/charts.js" */
-/** @import { LabelEffectsAnswer } from "./contract.js" */
-/** @import { Effects, TasksData } from "./types.js" */
 
 const REQUEST_DELAY = 120; // milliseconds; who types on asks nothing of the letters between
 
@@ -85,18 +82,16 @@ export function readEffects({ text, positions, layers, heads }, numbers) {
 
 /** @param {ExplorePage} page @param {Candidate} label @param {boolean} changed */
 function createLabel(page, { id, text, before, after }, changed) {
-  const row = createElement("li", "candidate");
-  const name = createElement("button", "ask-about", inlineText(text));
   const chosen = page.state.choice.target_token;
   const isShown = chosen === id || (chosen < 0 && page.state.answer.predictions[0].candidates[0].id === id);
-  name.dataset.testid = `class-label-${id}`;
-  name.setAttribute("aria-pressed", String(isShown));
+  const name = createElement("button", "ask-about", inlineText(text), { testid: `class-label-${id}` });
+  name.ariaPressed = String(isShown);
   name.title = `What “${text}” rests on`;
   name.onclick = () => page.change({ target_token: id });
   const track = createTrack(after, changed ? before : undefined);
-  row.append(name, track, createElement("span", "number", formatPercent(after)));
-  row.title = changed ? `before ${formatPercent(before)}` : "";
-  return row;
+  return createElement("li", "candidate", [name, track, createElement("span", "number", formatPercent(after))], {
+    title: changed ? `before ${formatPercent(before)}` : "",
+  });
 }
 
 /** @param {ExplorePage} page @param {Effects} effects */
@@ -108,8 +103,8 @@ function drawTokens(page, effects) {
     const chip = createChip(page.state.answer.tokens[position], index === 0);
     chip.style.background = divergingColour((all - number) / most);
     chip.append(createElement("small", "", formatSigned(Number((all - number).toFixed(1)))));
-    const read = () => say(page, effects, [...quotedToken(page.state.answer.tokens[position])], number);
-    listenToChip(chip, read, () => rest(page, effects));
+    const read = () => say(page, effects, [quotedToken(page.state.answer.tokens[position])], number);
+    listenToChip(chip, { read, left: () => rest(page, effects) });
     return chip;
   });
   updateChildren(part(page, "class-tokens"), ...chips);
@@ -120,30 +115,16 @@ function drawTokens(page, effects) {
 function drawHeads(page, effects) {
   const { all, heads } = effects;
   const table = findByTestId(page.view.elements.root, "class-heads", HTMLTableElement);
-  const rows = heads.map((line, layer) => ({
-    label: `L${layer}`,
-    cells: line.map((without, head) => ({
-      value: all - without,
-      title: `Layer ${layer}, head ${head}`,
-      chosen: isCurrentHead(page, layer, head),
-      layer,
-      head,
-      testid: `class-head-${layer}-${head}`,
-    })),
-  }));
-  drawCellTable(
-    table,
-    (heads[0] ?? []).map((_, head) => head),
-    rows,
-    {
-      most: Math.max(0.5, ...heads.flat().map((without) => Math.abs(all - without))),
-      read: (cell) => {
-        if (cell) say(page, effects, [cell.title.toLowerCase()], heads[cell.layer][cell.head]);
-        else if (!table.contains(activeElement(table))) rest(page, effects);
-      },
-      pick: (cell) => selectHeadOf(page, cell.layer, cell.head),
+  const lost = heads.map((line) => line.map((without) => all - without));
+  const columns = (heads[0] ?? []).map((_, head) => head);
+  drawCellTable(table, columns, headRows(page, lost, "class-head"), {
+    most: Math.max(0.5, ...lost.flat().map(Math.abs)),
+    read: (cell) => {
+      if (cell) say(page, effects, [cell.title.toLowerCase()], heads[cell.layer][cell.head]);
+      else if (!table.contains(activeElement(table))) rest(page, effects);
     },
-  );
+    pick: (cell) => selectHeadOf(page, cell.layer, cell.head),
+  });
 }
 
 /** @param {ExplorePage} page @param {Effects} effects @param {(string | Node)[]} what @param {number} without */

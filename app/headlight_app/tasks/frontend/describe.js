@@ -9,9 +9,7 @@ import { alignmentWeights, exactWeights } from "./alignment_weights.js";
 import { exportedLooks } from "./export/looks.js";
 
 /** @import { Drawable } from "../../ui/frontend/plots/image_overlay.js" */
-/** @import { Patches } from "../../ui/frontend/types.js" */
-/** @import { ExplorePage } from "../../explore/frontend/types.js" */
-/** @import { AlignmentWeights } from "./types.js" */
+/** @import { AlignmentWeights, ExplorePage, Patches } from "./types.js" */
 
 const LONGER_SIDE = 90; // of a picture, in pixels, at most: a patch has whole ones
 
@@ -66,16 +64,10 @@ export default {
 
 /** @param {ExplorePage} page @param {number} query */
 function createWord(page, query) {
-  const button = createElement("button", "look");
-  const canvas = createElement("canvas");
-  canvas.ariaHidden = "true";
-  button.append(canvas, createElement("bdi"));
+  const canvas = createElement("canvas", "", [], { ariaHidden: "true" });
+  const button = createElement("button", "look", [canvas, createElement("bdi")]);
   button.onclick = () => lockQuery(page, query);
-  onHover(
-    button,
-    () => setHover(page, { query, key: null }),
-    () => setHover(page, null),
-  );
+  onHover(button, { read: () => setHover(page, { query, key: null }), left: () => setHover(page, null) });
   return button;
 }
 
@@ -83,7 +75,7 @@ function createWord(page, query) {
 function mark(page) {
   const hot = activeQueries(page);
   for (const [query, button] of [...part(page, "described").children].entries())
-    button.setAttribute("aria-pressed", String(hot.includes(query)));
+    button.ariaPressed = String(hot.includes(query));
 }
 
 /**

@@ -5,8 +5,7 @@ import { loadModules } from "../../explore/frontend/tabs.js";
 import { findByTestId } from "../../ui/frontend/dom/elements.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
 
-/** @import { ExplorePage, Tab } from "../../explore/frontend/types.js" */
-/** @import { TasksData } from "./types.js" */
+/** @import { ExplorePage, Tab, TasksData } from "./types.js" */
 
 /** The views whose modules are here. */
 const memory = remembered((/** @type {ExplorePage} */ _) => /** @type {Map<string, Tab>} */ (new Map()));

@@ -8,9 +8,7 @@ import { exactWeights } from "./alignment_weights.js";
 import { exportedAlignment } from "./export/alignment.js";
 import { allLabels, labelTables } from "./export/labels.js";
 
-/** @import { ExplorePage } from "../../explore/frontend/types.js" */
-/** @import { TokenLabelsAnswer } from "./contract.js" */
-/** @import { OutputToken } from "./types.js" */
+/** @import { ExplorePage, OutputToken, TokenLabelsAnswer } from "./types.js" */
 
 /** @param {ExplorePage} page */
 const placeOf = (page) => findByTestId(page.view.elements.root, "sort-alignment");

@@ -17,9 +17,7 @@ import { chooseQuery, setHover } from "../../ui/frontend/state/token_selection.j
 import { alignmentWeights } from "./alignment_weights.js";
 import { allLabels, exportedTags } from "./export/labels.js";
 
-/** @import { ExplorePage } from "../../explore/frontend/types.js" */
-/** @import { Candidate } from "../../ui/frontend/contract.js" */
-/** @import { TokenLabelsAnswer } from "./contract.js" */
+/** @import { Candidate, ExplorePage, TokenLabelsAnswer } from "./types.js" */
 
 const NOTHING = "O"; // the label of what belongs to nothing, as in CoNLL 2003
 const NAME_KINDS = new Map([
@@ -102,8 +100,7 @@ function createTagged(page, { labels, as_trained, changed }, kinds, place, first
     chip.style.setProperty("--tint", colour);
   }
   const was = changed && as_trained[place] !== best.text ? `was ${as_trained[place]}` : formatPercent(best.after);
-  const output = createElement("span", "output");
-  output.append(createElement("b", "", best.text), createElement("small", "", was));
+  const output = createElement("span", "output", [createElement("b", "", best.text), createElement("small", "", was)]);
   chip.append(output);
   chip.onclick = () => chooseQuery(page, place);
   const point = (/** @type {number | null} */ query) => () => {
@@ -111,7 +108,7 @@ function createTagged(page, { labels, as_trained, changed }, kinds, place, first
     if (currentGroup(page)) setHover(page, query === null ? null : { query, key: null });
     mark(page);
   };
-  listenToChip(chip, point(place), point(null));
+  listenToChip(chip, { read: point(place), left: point(null) });
   return chip;
 }
 
@@ -152,5 +149,5 @@ function reading(page, place, labels) {
         -1,
       )
     : [];
-  return [...quotedToken(tokens[place]), ` is ${shares}`, ...looked, "."];
+  return [quotedToken(tokens[place]), ` is ${shares}`, ...looked, "."];
 }

@@ -1,6 +1,6 @@
 // Translate: the source, the target as it is written, and the cross-attention between them.
 
-import { askRoute } from "../../explore/frontend/server.js";
+import { askFloats } from "../../explore/frontend/server.js";
 import { fillSelect } from "../../ui/frontend/charts/charts.js";
 import { findByTestId } from "../../ui/frontend/dom/elements.js";
 import { remembered } from "../../ui/frontend/state/memory.js";
@@ -70,10 +70,7 @@ function writtenAlignment(page) {
 
 /** The beams that the page shows; null where it shows none. @param {ExplorePage} page */
 async function searchedBeams(page) {
-  if (!showsBeams(page)) return null;
-  const asked = { question: page.state.answer.question, ...beamsQuery(page) };
-  const { meta } = await askRoute(page, "beam_search", asked);
-  return meta;
+  return showsBeams(page) ? (await askFloats(page, "beam_search", beamsQuery(page))).meta : null;
 }
 
 /** The query that wrote the last token of those shown. @param {ExplorePage} page */

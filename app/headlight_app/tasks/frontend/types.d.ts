@@ -3,6 +3,9 @@
 import type { ExploreData, TabRow } from "../../explore/frontend/types.js";
 import type { TasksPageAnswer } from "./contract.js";
 
+export type * from "../../explore/frontend/types.js";
+export type * from "./contract.js";
+
 export interface TasksData extends ExploreData, Pick<TasksPageAnswer, "poolings" | "trained_pooling"> {
   task_views: TabRow[];
 }

@@ -31,7 +31,7 @@ export class AddressBar {
   write() {
     this.cancel();
     const { state, settings, defaults, longest } = this.#state();
-    const written = readAddress(location.search);
+    const written = Object.fromEntries(new URLSearchParams(location.search));
     const query = addressQuery({ ...state, ...settings }, defaults, longest);
     if (query === null || query === addressQuery(written, {}, longest)) return;
     const [known, usual] = [parameters(settings), parameters(defaults)];
@@ -84,11 +84,6 @@ export function linkAddress(here, query, origin) {
   const link = new URL(new URL(here).pathname, origin || here);
   link.search = query;
   return link.href;
-}
-
-/** @param {string} search @returns {State} */
-function readAddress(search) {
-  return Object.fromEntries(new URLSearchParams(search));
 }
 
 /** A choice as a parameter of an address. @param {unknown} value */

@@ -30,25 +30,30 @@ export function chooseElsewhere(patch) {
  */
 
 /**
- * A component for Streamlit, one `page` for each place where it is mounted.
+ * What stands in a place where a component is mounted.
+ * @template Data @typedef {object} Mounted
+ * @property {(data: Data, tell: (name: string, value: unknown) => void) => void} update
+ * @property {() => void} end
+ */
+
+/**
+ * A component for Streamlit; `mount` makes what stands in a place, once.
  *
  * Streamlit asks for a clean-up of every run that another run overtook, in any order and while the component stays on
  * the screen: two changes while the modules are on their way are enough. Only a place that has left the document is
  * cleaned up; a return to the page gets new elements.
- * @template Data, Page @param {object} component
- * @param {(place: HTMLElement, data: Data) => Page} component.mount makes the page, once
- * @param {(page: Page, data: Data, tell: (name: string, value: unknown) => void) => void} component.update
- * @param {(page: Page) => void} [component.unmount] @returns {(run: Run<Data>) => () => void}
+ * @template Data @param {(place: HTMLElement, data: Data) => Mounted<Data>} mount
+ * @returns {(run: Run<Data>) => () => void}
  */
-export function defineComponent({ mount, update, unmount }) {
-  /** @type {WeakMap<HTMLElement, { page: Page, endings: (() => void)[] }>} */
+export function defineComponent(mount) {
+  /** @type {WeakMap<HTMLElement, { page: Mounted<Data>, endings: (() => void)[] }>} */
   const pages = new WeakMap();
   /** @param {HTMLElement} place */
   const end = (place) => {
     const mounted = pages.get(place);
     if (!mounted || place.isConnected) return;
     pages.delete(place);
-    unmount?.(mounted.page);
+    mounted.page.end();
     for (const stop of mounted.endings) stop();
   };
   return ({ parentElement, data: [data], setStateValue }) => {
@@ -58,7 +63,7 @@ export function defineComponent({ mount, update, unmount }) {
         endings: [listenToTouch(parentElement), listenToReadings(parentElement)],
       };
       pages.set(parentElement, mounted);
-      update(mounted.page, data, setStateValue);
+      mounted.page.update(data, setStateValue);
     }
     return () => end(parentElement);
   };

@@ -1,14 +1,13 @@
 // A table of all heads, a row for each layer: a click or the arrow keys choose one. What a cell shows is drawn by others.
 
-import { createElement, updateChildren } from "./dom/dom.js";
+import { closest, createElement, updateChildren } from "./dom/dom.js";
+import { GRID_STEPS } from "./dom/keyboard.js";
 
 /**
  * How many layers and heads there are; `name` tells attentions of the same size apart.
  * @typedef {{ name: string, layers: number, heads: number }} HeadTableShape
  * @typedef {(layer: number, head: number) => void} ChooseHead
  */
-
-const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
 
 export class HeadTable {
   #element;
@@ -34,12 +33,9 @@ export class HeadTable {
     this.#shape = shape;
     this.#element.style.setProperty("--heads", String(heads));
     this.#cells = range(layers).map((layer) => range(heads).map((head) => this.#createCell(layer, head, content())));
-    const rows = this.#cells.map((cells, layer) => {
-      const row = createElement("div", "row");
-      row.setAttribute("role", "row");
-      row.append(createElement("span", "", String(layer)), ...cells);
-      return row;
-    });
+    const rows = this.#cells.map((cells, layer) =>
+      createElement("div", "row", [createElement("span", "", String(layer)), ...cells], { role: "row" }),
+    );
     updateChildren(this.#element, headerRow(heads), ...rows);
   }
 
@@ -54,20 +50,17 @@ export class HeadTable {
 
   /** @param {number} layer @param {number} head @param {Node[]} content */
   #createCell(layer, head, content) {
-    const cell = createElement("div", "head-cell");
-    cell.setAttribute("role", "gridcell");
-    cell.dataset.testid = `${this.#element.dataset.testid}-${layer}-${head}`;
-    cell.append(...content);
+    const testid = `${this.#element.dataset.testid}-${layer}-${head}`;
+    const onclick = () => this.#choose(layer, head);
+    const cell = createElement("div", "head-cell", content, { role: "gridcell", testid, onclick });
     for (const picture of cell.children) picture.ariaHidden = "true"; // the cell's name says what it shows
-    cell.onclick = () => this.#choose(layer, head);
     return cell;
   }
 
   /** @param {KeyboardEvent} event */
   #moveFocus(event) {
-    const step = STEPS[/** @type {keyof typeof STEPS} */ (event.key)];
-    const cell =
-      event.target instanceof Element ? /** @type {HTMLElement | null} */ (event.target.closest(".head-cell")) : null;
+    const step = GRID_STEPS[event.key];
+    const cell = closest(event, ".head-cell");
     const row = cell ? this.#cells.findIndex((cells) => cells.includes(cell)) : -1;
     if (!step || !cell || row < 0) return;
     event.preventDefault();
@@ -86,21 +79,20 @@ export class HeadTable {
  */
 export function labelCell(cell, label, chosen, focusable = chosen) {
   cell.classList.toggle("chosen", chosen);
-  cell.setAttribute("aria-selected", String(chosen));
-  cell.setAttribute("aria-label", label);
+  cell.ariaSelected = String(chosen);
+  cell.ariaLabel = label;
   cell.title = label;
   cell.tabIndex = focusable ? 0 : -1;
 }
 
 /** @param {number} heads */
 function headerRow(heads) {
-  const row = createElement("div", "row");
-  row.setAttribute("aria-hidden", "true");
-  row.append(
-    createElement("span", "corner", "L\\H"),
-    ...range(heads).map((head) => createElement("span", "", String(head))),
+  return createElement(
+    "div",
+    "row",
+    [createElement("span", "corner", "L\\H"), ...range(heads).map((head) => createElement("span", "", String(head)))],
+    { ariaHidden: "true" },
   );
-  return row;
 }
 
 /** @param {number} count */

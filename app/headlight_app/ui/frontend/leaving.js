@@ -1,5 +1,7 @@
 // Leaving the page loses nothing: choices are reported before anything else on the page is used.
 
+import { listenTo } from "./dom/dom.js";
+
 /**
  * What reports choices to Streamlit.
  * @typedef {object} Reports
@@ -35,18 +37,14 @@ export function listenToLeaving(root, reporter) {
     const late = new Promise((resolve) => setTimeout(resolve, PATIENCE));
     Promise.race([reporter.heard(), late]).then(() => link.click());
   };
-  const always = { capture: true };
-  document.addEventListener("pointerdown", turn, always);
-  document.addEventListener("focusin", turn, always);
-  document.addEventListener("click", follow, always);
-  document.addEventListener("visibilitychange", hide);
-  window.addEventListener("pagehide", hide);
+  const endings = [
+    listenTo(document, { pointerdown: turn, focusin: turn }, { capture: true }),
+    listenTo(document, { click: follow }, { capture: true }),
+    listenTo(document, { visibilitychange: hide }),
+    listenTo(window, { pagehide: hide }),
+  ];
   return () => {
-    document.removeEventListener("pointerdown", turn, always);
-    document.removeEventListener("focusin", turn, always);
-    document.removeEventListener("click", follow, always);
-    document.removeEventListener("visibilitychange", hide);
-    window.removeEventListener("pagehide", hide);
+    for (const end of endings) end();
   };
 }
 

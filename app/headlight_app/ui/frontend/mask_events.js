@@ -1,5 +1,7 @@
 // The page that draws heads and the sidebar are two components: the sidebar asks what mask the answer on the page shows.
 
+import { listenTo } from "./dom/dom.js";
+
 /**
  * The mask that an answer was computed with. `allowed`, a cell for each query and key row by row, is 0 where the query does
  * not see the key; `painted` are the cells that were turned round in it. Without tokens the text is too long to paint.
@@ -18,12 +20,10 @@ export function askMask() {
 
 /** @param {() => ShownMask | null} read @returns {() => void} ends it */
 export function answerMask(read) {
-  /** @param {Event} event */
-  const answer = (event) => {
-    if (event instanceof CustomEvent) event.detail.mask = read();
+  const answer = (/** @type {CustomEvent} */ event) => {
+    event.detail.mask = read();
   };
-  document.addEventListener(ASK, answer);
-  return () => document.removeEventListener(ASK, answer);
+  return listenTo(document, { [ASK]: answer });
 }
 
 /** There is another answer on the page. */
@@ -33,6 +33,5 @@ export function tellMaskChanged() {
 
 /** @param {() => void} listen @returns {() => void} ends it */
 export function listenToMask(listen) {
-  document.addEventListener(CHANGED, listen);
-  return () => document.removeEventListener(CHANGED, listen);
+  return listenTo(document, { [CHANGED]: listen });
 }

@@ -10,15 +10,11 @@ import { createElement } from "./dom/dom.js";
 
 /** @param {ModelGroup} group */
 export function createModelGroup({ kind, models }) {
-  const group = createElement("optgroup");
-  group.label = kind;
-  group.append(...models.map(createOption));
-  return group;
+  return createElement("optgroup", "", models.map(createOption), { label: kind });
 }
 
 /** @param {PickedModel} model */
 function createOption({ name, title, purpose, enabled }) {
-  const option = createElement("option");
   const [words, small, dot] = [
     createElement("span", "", purpose),
     createElement("small"),
@@ -27,8 +23,5 @@ function createOption({ name, title, purpose, enabled }) {
   dot.textContent = " · ";
   small.append(dot, title);
   words.append(small);
-  option.append(words);
-  option.value = name;
-  option.disabled = !enabled;
-  return option;
+  return createElement("option", "", [words], { value: name, disabled: !enabled });
 }

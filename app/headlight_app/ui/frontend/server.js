@@ -2,7 +2,7 @@
 
 import { unpack } from "./wire.js";
 
-/** @import { FileAnswer, FileRoute, Refusable, Routes } from "./types.js" */
+/** @import { FileAnswer, FileRoute, ImageAnswer, Refusable, Routes } from "./types.js" */
 /** @import { Packed } from "./wire.js" */
 
 const FIRST_PAUSE = 500; // milliseconds until a question that was lost is asked again
@@ -68,11 +68,11 @@ export function clientId() {
 /**
  * What a route says; where it says why it cannot, an error with that sentence.
  * @template {keyof Routes} Name @param {string} api @param {Name} route @param {Routes[Name]["request"]} request
- * @param {AbortSignal} [signal] @returns {Promise<Packed<Routes[Name]["answer"]>>}
+ * @param {AbortSignal} [signal] @param {Unanswered} [unanswered] @returns {Promise<Packed<Routes[Name]["answer"]>>}
  */
-export async function askRoute(api, route, request, signal) {
+export async function askRoute(api, route, request, signal, unanswered) {
   /** @type {Packed<Refusable<Routes[Name]["answer"]>>} */
-  const found = await post(api, route, request, signal);
+  const found = await post(api, route, request, signal, unanswered);
   if (found.meta.error) throw new Error(found.meta.error);
   return found;
 }
@@ -85,4 +85,16 @@ export async function fetchFile(api, route, request) {
   /** @type {Packed<FileAnswer>} */
   const { meta, start, buffer } = await askRoute(api, route, request);
   return new File([new Uint8Array(buffer, start)], meta.name, { type: meta.type });
+}
+
+/**
+ * Sends a file of the visitor's own; gives the name by which only they can use it from then on.
+ * @param {string} api @param {BodyInit} body @param {string} type
+ */
+export async function uploadFile(api, body, type) {
+  const answer = await fetch(`${api}/image`, { method: "POST", headers: { "Content-Type": type }, body });
+  /** @type {Packed<Refusable<ImageAnswer>>} */
+  const { meta } = unpack(await answer.arrayBuffer());
+  if (meta.error) throw new Error(meta.error);
+  return meta.name;
 }

@@ -9,9 +9,7 @@ import { createElement } from "./dom/dom.js";
  * @param {Term[]} terms @param {() => void} [beforeLeaving] @param {string} [token] that a sentence speaks of
  */
 export function createTermLine(terms, beforeLeaving = () => {}, token = "") {
-  const line = createElement("p", "term");
-  line.append(...terms.flatMap((term) => [createTerm(term, beforeLeaving, token), " "]));
-  return line;
+  return createElement("p", "term", [...terms.flatMap((term) => [createTerm(term, beforeLeaving, token), " "])]);
 }
 
 /** @param {Term} term @param {() => void} beforeLeaving @param {string} token */

@@ -1,6 +1,6 @@
 // What a title says where there is no pointer to wait with: press and hold, or tap on what is no control.
 
-import { createElement } from "./dom/dom.js";
+import { createElement, listenTo } from "./dom/dom.js";
 
 const HOLD = 450; // milliseconds
 const DRIFT = 10; // pixels that a resting finger may move
@@ -34,16 +34,9 @@ export function listenToTouch(place) {
   const move = (event) => {
     if (Math.hypot(event.clientX - from.x, event.clientY - from.y) > DRIFT) hide();
   };
-  /** @type {[keyof HTMLElementEventMap, (event: PointerEvent) => void][]} */
-  const listeners = [
-    ["pointerdown", press],
-    ["pointermove", move],
-    ["pointerup", release],
-    ["pointercancel", hide],
-  ];
-  for (const [name, listener] of listeners) place.addEventListener(name, /** @type {EventListener} */ (listener));
+  const end = listenTo(place, { pointerdown: press, pointermove: move, pointerup: release, pointercancel: hide });
   return () => {
-    for (const [name, listener] of listeners) place.removeEventListener(name, /** @type {EventListener} */ (listener));
+    end();
     release();
     hint?.remove();
   };
@@ -51,9 +44,7 @@ export function listenToTouch(place) {
 
 /** @param {HTMLElement} place */
 function createHint(place) {
-  const hint = createElement("div", "touch-hint");
-  hint.setAttribute("role", "tooltip");
-  hint.dataset.testid = "touch-hint";
+  const hint = createElement("div", "touch-hint", [], { role: "tooltip", testid: "touch-hint" });
   place.append(hint);
   return hint;
 }

@@ -2,13 +2,7 @@
 
 import type { CompareRoutes } from "../../compare/frontend/contract.js";
 import type { CourseRoutes } from "../../course/frontend/contract.js";
-import type {
-  ExploreRoutes,
-  HeadViewAnswer,
-  HeadViewRequest,
-  MatrixAxis,
-  TraceAnswer,
-} from "../../explore/frontend/contract.js";
+import type { ExploreRoutes, HeadViewAnswer, MatrixAxis, TraceAnswer } from "../../explore/frontend/contract.js";
 import type { GenerateRoutes } from "../../generate/frontend/contract.js";
 import type { PositionsRoutes } from "../../positions/frontend/contract.js";
 import type { TasksRoutes } from "../../tasks/frontend/contract.js";
@@ -25,10 +19,26 @@ import type {
   Token,
 } from "./contract.js";
 import type { ExportRoutes } from "./export/contract.js";
+import type { headElements } from "./heads/heads_tab.js";
 import type { State } from "./state/state.js";
 
+export type {
+  HeadViewAnswer,
+  HeadViewRequest,
+  MatrixAxis,
+  QkProjectionAnswer,
+} from "../../explore/frontend/contract.js";
 export type * from "./contract.js";
-export type { HeadViewAnswer, HeadViewRequest, MatrixAxis };
+export type {
+  Curve,
+  ExportPdfRequest,
+  ExportProgramRequest,
+  LinkRequest,
+  Polyline,
+  Stamp,
+  TextLine,
+} from "./export/contract.js";
+export type * from "./export/types.js";
 
 /** Whose tokens an attention's queries or keys are. */
 export type Side = AttentionGroupAnswer["queries"];
@@ -195,43 +205,7 @@ export interface Page {
 }
 
 /** Elements of heads_tab.html, and of the page around it. */
-export interface HeadElements {
-  root: HTMLElement;
-  tokens: HTMLElement;
-  sourceTokens: HTMLElement;
-  predictions: HTMLElement;
-  headsTab: HTMLElement;
-  attentions: HTMLElement;
-  grid: HTMLElement;
-  metrics: HTMLElement;
-  title: HTMLElement;
-  off: HTMLButtonElement;
-  selectedHeads: HTMLElement;
-  picture: HTMLElement;
-  options: HTMLElement;
-  optionsButton: HTMLButtonElement;
-  grow: HTMLButtonElement;
-  trouble: HTMLElement;
-  stage: HTMLElement;
-  canvas: HTMLCanvasElement;
-  prose: HTMLElement;
-  sheet: HTMLElement;
-  gridScale: HTMLCanvasElement;
-  gridHigh: HTMLElement;
-  gridNote: HTMLElement;
-  sortAgain: HTMLButtonElement;
-  pair: HTMLElement;
-  pairQuery: HTMLSelectElement;
-  pairKey: HTMLSelectElement;
-  pairTrouble: HTMLElement;
-  legend: HTMLElement;
-  low: HTMLElement;
-  high: HTMLElement;
-  scale: HTMLCanvasElement;
-  colourRange: HTMLElement;
-  rules: HTMLElement;
-  reading: HTMLElement;
-}
+export type HeadElements = ReturnType<typeof headElements>;
 
 /** The colours and the font in force, and by how much type is enlarged. */
 export interface CanvasStyle {

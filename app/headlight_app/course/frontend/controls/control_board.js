@@ -1,14 +1,13 @@
 // The controls of a screen. What they hold are texts, as they stand in the address and as the server reads them.
 
 import { fillSelect, setValue } from "../../../ui/frontend/charts/charts.js";
-import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { createButton, createElement, optionsOf } from "../../../ui/frontend/dom/dom.js";
 import { isInvalid, lastPart } from "../inputs.js";
 import { createTitle, MatrixTable, resizedAxes, resizedTogether } from "./matrix_table.js";
 import { createRecording } from "./recording.js";
 
 /** @import { Inputs } from "../inputs.js" */
-/** @import { Axis, MatrixControl, ModelControl, TextControl } from "../contract.js" */
-/** @import { Control, CourseModel, RangeControl } from "../types.d.ts" */
+/** @import { Axis, Control, CourseModel, MatrixControl, RangeControl, TextControl } from "../types.js" */
 /** @typedef {{ element: HTMLElement, draw: (text: string) => void }} Drawn a control on the page */
 /** @typedef {(text: string) => void} Change */
 
@@ -34,11 +33,10 @@ export class ControlBoard {
     const [tables, others] = [controls.filter(isMatrix), controls.filter((control) => !isMatrix(control))];
     for (const group of [tables, others]) {
       if (!group.length) continue;
-      const box = createElement("div", group === tables ? "tables" : "settings");
-      box.append(...group.map(({ name }) => /** @type {Drawn} */ (this.#drawn.get(name)).element));
-      this.element.append(box);
+      const drawn = group.map(({ name }) => /** @type {Drawn} */ (this.#drawn.get(name)).element);
+      this.element.append(createElement("div", group === tables ? "tables" : "settings", drawn));
     }
-    this.#addReset();
+    if (controls.length) this.element.append(this.#reset);
   }
 
   /** Shows the text of each control. @param {Record<string, string>} texts */
@@ -53,14 +51,9 @@ export class ControlBoard {
     this.#reset.hidden = this.#controls.every(({ name, default: begins }) => texts[name] === begins);
   }
 
-  #reset = createElement("button", "small reset", "Back to the start values");
-
-  #addReset() {
-    this.#reset.dataset.testid = "reset";
-    this.#reset.onclick = () =>
-      this.#change(Object.fromEntries(this.#controls.map((control) => [control.name, control.default])));
-    if (this.#controls.length) this.element.append(this.#reset);
-  }
+  #reset = createButton("small reset", "Back to the start values", "reset", () =>
+    this.#change(Object.fromEntries(this.#controls.map((control) => [control.name, control.default]))),
+  );
 
   /** @param {Control} control @param {CourseModel[]} models @returns {Drawn} */
   #create(control, models) {
@@ -76,14 +69,8 @@ export class ControlBoard {
     if (control.kind === "text") return createText(control, change);
     if (control.kind === "recording") return createRecording(control, this.#api, change);
     if (control.kind === "choice") return createSelect(control, Object.entries(control.options), change);
-    return createSelect(control, modelOptions(control, models), change);
+    return createSelect(control, optionsOf(models.filter(({ suits }) => suits.includes(control.needs))), change);
   }
-}
-
-/** The models that a screen can run on. @param {ModelControl} control @param {CourseModel[]} models */
-function modelOptions({ needs }, models) {
-  const found = models.filter(({ suits }) => suits.includes(needs));
-  return found.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
 }
 
 /** @param {Control} control @returns {control is MatrixControl} */
@@ -98,9 +85,7 @@ function isNumber(control) {
 
 /** @param {Control} control @param {HTMLElement[]} fields */
 function labelled(control, ...fields) {
-  const label = createElement("label", `control ${control.kind}`);
-  label.append(createTitle(control.title), ...fields);
-  return label;
+  return createElement("label", `control ${control.kind}`, [createTitle(control.title), ...fields]);
 }
 
 /**
@@ -108,36 +93,30 @@ function labelled(control, ...fields) {
  * value, where the model decides it @returns {Drawn}
  */
 function createNumber(control, change, most) {
-  const [slider, field] = [createElement("input"), createElement("input", "figure")];
-  slider.type = "range";
-  field.type = "text";
-  field.inputMode = "decimal";
-  field.dataset.testid = `input-${control.name}`;
-  field.setAttribute("aria-label", control.title);
-  slider.setAttribute("aria-label", `${control.title}, slider`);
-  Object.assign(slider, { min: String(control.low), max: String(control.high), step: String(control.step) });
+  const { title, low, high, step } = control;
+  const range = { type: "range", min: String(low), max: String(high), step: String(step) };
+  const slider = createElement("input", "", [], { ...range, ariaLabel: `${title}, slider` });
+  const named = { testid: `input-${control.name}`, ariaLabel: title };
+  const field = createElement("input", "figure", [], { ...named, type: "text", inputMode: "decimal" });
   slider.oninput = () => change(slider.value);
   field.oninput = () => change(field.value);
   const parts = control.kind === "seed" ? [field, againButton(control, field, change)] : [slider, field];
-  const element = createElement("div", `control ${control.kind === "part" ? "number" : control.kind}`);
-  element.append(createTitle(control.title), ...parts);
+  const kind = control.kind === "part" ? "number" : control.kind;
   return {
-    element,
+    element: createElement("div", `control ${kind}`, [createTitle(title), ...parts]),
     draw: (text) => {
       slider.max = String(most() ?? control.high);
       setValue(slider, text);
       setValue(field, text);
-      field.setAttribute("aria-invalid", String(isInvalid(text, control)));
+      field.ariaInvalid = String(isInvalid(text, control));
     },
   };
 }
 
 /** Another seed. @param {RangeControl} control @param {HTMLInputElement} field @param {Change} change */
 function againButton(control, field, change) {
-  const button = createElement("button", "small", "Draw again");
-  button.dataset.testid = `again-${control.name}`;
-  button.onclick = () => change(String(((Number(field.value) || 0) + 1) % (control.high + 1)));
-  return button;
+  const next = () => String(((Number(field.value) || 0) + 1) % (control.high + 1));
+  return createButton("small", "Draw again", `again-${control.name}`, () => change(next()));
 }
 
 /** @param {TextControl} control @param {Change} change @returns {Drawn} */
@@ -159,7 +138,6 @@ function createText(control, change) {
 
 /** @param {Control} control @param {[string, string][]} options @param {Change} change @returns {Drawn} */
 function createSelect(control, options, change) {
-  const select = createElement("select");
-  select.dataset.testid = `input-${control.name}`;
+  const select = createElement("select", "", [], { testid: `input-${control.name}` });
   return { element: labelled(control, select), draw: (text) => fillSelect(select, options, text, change) };
 }

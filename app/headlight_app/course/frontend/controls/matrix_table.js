@@ -30,7 +30,7 @@ export class MatrixTable {
     this.#change = change;
     this.#resize = resize;
     this.#table.dataset.testid = `input-${control.name}`;
-    this.#table.setAttribute("aria-label", control.title);
+    this.#table.ariaLabel = control.title;
     this.#table.onkeydown = (event) => this.#move(event);
     this.element.append(createTitle(control.title), this.#table, this.#sizes);
   }
@@ -46,17 +46,16 @@ export class MatrixTable {
       const field = fields[index];
       if (field.value !== value) field.value = value;
       if (this.#control.switches) field.checked = value === "1";
-      else field.setAttribute("aria-invalid", String(isInvalid(value)));
+      else field.ariaInvalid = String(isInvalid(value));
     });
   }
 
   #build() {
     const { rows, columns } = this.#control;
-    const head = createElement("tr");
-    head.append(
+    const head = createElement("tr", "", [
       createElement("td"),
       ...(this.#cells[0] ?? []).map((_, column) => createHeading(labelOf(columns, column), "col")),
-    );
+    ]);
     const lines = this.#cells.map((cells, row) => {
       const line = createElement("tr");
       line.append(createHeading(labelOf(rows, row), "row"), ...cells.map((_, column) => this.#createCell(row, column)));
@@ -74,18 +73,15 @@ export class MatrixTable {
   /** @param {number} row @param {number} column */
   #createCell(row, column) {
     const { title, rows, columns, switches } = this.#control;
-    const cell = createElement("td");
-    const field = createElement("input");
-    field.type = switches ? "checkbox" : "text";
+    const ariaLabel = `${title}, row ${labelOf(rows, row)}, column ${labelOf(columns, column)}`;
+    const type = switches ? "checkbox" : "text";
+    const field = createElement("input", "", [], { type, ariaLabel, autocomplete: "off" });
     if (!switches) field.inputMode = "decimal";
-    field.autocomplete = "off";
-    field.setAttribute("aria-label", `${title}, row ${labelOf(rows, row)}, column ${labelOf(columns, column)}`);
     const changed = () => this.#set(row, column, switches ? (field.checked ? "1" : "0") : field.value);
     if (switches) field.onchange = changed;
     else field.oninput = changed;
     field.onfocus = () => field.select();
-    cell.append(field);
-    return cell;
+    return createElement("td", "", [field]);
   }
 
   /** A separator typed into a cell would cut it in two. @param {number} row @param {number} column @param {string} text */
@@ -97,16 +93,12 @@ export class MatrixTable {
   /** @param {Axis} axis @param {number} count */
   #sizeButtons(axis, count) {
     const buttons = [-1, 1].map((by) => {
-      const button = createElement("button", "small", by < 0 ? "−" : "+");
-      button.setAttribute("aria-label", `${by < 0 ? "Fewer" : "More"} ${axis.name}`);
-      button.title = `${by < 0 ? "Fewer" : "More"} ${axis.name}`;
-      button.disabled = by < 0 ? count <= axis.least : count >= axis.most;
-      button.onclick = () => this.#resize(axis, by);
-      return button;
+      const title = `${by < 0 ? "Fewer" : "More"} ${axis.name}`;
+      const disabled = by < 0 ? count <= axis.least : count >= axis.most;
+      const named = { title, ariaLabel: title, disabled };
+      return createElement("button", "small", by < 0 ? "−" : "+", { ...named, onclick: () => this.#resize(axis, by) });
     });
-    const group = createElement("span", "size");
-    group.append(createElement("span", "", axis.name), ...buttons);
-    return group;
+    return createElement("span", "size", [createElement("span", "", axis.name), ...buttons]);
   }
 
   /** Arrow keys go from cell to cell: up and down always, sideways from the ends of a text. @param {KeyboardEvent} event */
@@ -167,9 +159,7 @@ function labelOf({ labels }, index) {
 
 /** The title of a control. @param {string} title */
 export function createTitle(title) {
-  const element = createElement("span", "control-title");
-  element.append(...titleNodes(title));
-  return element;
+  return createElement("span", "control-title", titleNodes(title));
 }
 
 /**

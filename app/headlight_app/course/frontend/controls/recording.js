@@ -1,28 +1,20 @@
 // A sound of the learner's own: the WAV file goes to the server once, and from then on has a name that is theirs alone.
 
-import { createElement } from "../../../ui/frontend/dom/dom.js";
-import { failureText } from "../../../ui/frontend/server.js";
-import { unpack } from "../../../ui/frontend/wire.js";
+import { createButton, createElement } from "../../../ui/frontend/dom/dom.js";
+import { failureText, uploadFile } from "../../../ui/frontend/server.js";
 import { createTitle } from "./matrix_table.js";
 
-/** @import { ImageAnswer } from "../../../ui/frontend/contract.js" */
-/** @import { Refusable } from "../../../ui/frontend/types.js" */
-/** @import { Packed } from "../../../ui/frontend/wire.js" */
-/** @import { RecordingControl } from "../contract.js" */
+/** @import { RecordingControl } from "../types.js" */
 
 const MAX_FILE_SIZE = 8 << 20;
 
 /** @param {RecordingControl} control @param {string} api @param {(text: string) => void} change */
 export function createRecording(control, api, change) {
-  const element = createElement("div", "control recording");
-  const [label, file] = [createElement("label", "small file", "Choose a file"), createElement("input")];
-  const [clear, said] = [createElement("button", "small", "Back to the tones"), createElement("span", "quiet")];
-  Object.assign(file, { type: "file", accept: ".wav,audio/wav" });
-  file.dataset.testid = `input-${control.name}`;
-  file.setAttribute("aria-label", control.title);
-  said.setAttribute("role", "status");
-  clear.dataset.testid = `clear-${control.name}`;
-  clear.onclick = () => change("");
+  const named = { testid: `input-${control.name}`, ariaLabel: control.title };
+  const file = createElement("input", "", [], { ...named, type: "file", accept: ".wav,audio/wav" });
+  const label = createElement("label", "small file", ["Choose a file", file]);
+  const clear = createButton("small", "Back to the tones", `clear-${control.name}`, () => change(""));
+  const said = createElement("span", "quiet", [], { role: "status" });
   file.onchange = async () => {
     const [chosen] = file.files ?? [];
     file.value = ""; // the same file may be chosen again
@@ -36,10 +28,8 @@ export function createRecording(control, api, change) {
       said.textContent = failureText(error);
     }
   };
-  label.append(file);
-  element.append(createTitle(control.title), label, clear, said);
   return {
-    element,
+    element: createElement("div", "control recording", [createTitle(control.title), label, clear, said]),
     draw: (/** @type {string} */ text) => {
       clear.hidden = !text;
       if (!text) said.textContent = "";
@@ -50,13 +40,5 @@ export function createRecording(control, api, change) {
 /** @param {string} api @param {File} file @returns {Promise<string>} the name by which this visitor finds it */
 async function uploadRecording(api, file) {
   if (file.size > MAX_FILE_SIZE) throw new Error("A sound may have 8 MB; cut out a part of this one.");
-  const answer = await fetch(`${api}/image`, {
-    method: "POST",
-    body: await file.arrayBuffer(),
-    headers: { "Content-Type": "audio/wav" },
-  });
-  /** @type {Packed<Refusable<ImageAnswer>>} */
-  const { meta } = unpack(await answer.arrayBuffer());
-  if (meta.error) throw new Error(meta.error);
-  return meta.name;
+  return uploadFile(api, await file.arrayBuffer(), "audio/wav");
 }

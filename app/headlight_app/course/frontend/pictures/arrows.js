@@ -44,9 +44,7 @@ export function createArrows({ arrows, groups }) {
     sheet.append(svg("path", { d: head(left, top), fill: colour, "fill-opacity": opacity }));
     sheet.append(svg("text", { x: names[index].left, y: names[index].top, class: "name" }, [label]));
   });
-  const box = createElement("div", "chart plane");
-  box.append(sheet, createLegend(groups));
-  return box;
+  return createElement("div", "chart plane", [sheet, createLegend(groups)]);
 }
 
 /** @typedef {{ label: string, left: number, top: number }} Tip of an arrow that begins in the middle */

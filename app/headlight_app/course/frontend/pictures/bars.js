@@ -12,22 +12,16 @@ export function createBars({ labels, series, high, digits }) {
   const named = Object.entries(series);
   const largest = high ?? largestSize(named.flatMap(([, values]) => values));
   const signed = named.some(([, values]) => values.some((value) => Number(value) < 0));
-  const list = createElement("ul", "bar-list");
-  list.append(
+  return createElement("ul", "bar-list", [
     ...labels.map((label, index) => {
-      const item = createElement("li");
-      item.append(createElement("span", "bar-label", label));
-      const bars = createElement("div", "bar-stack");
-      bars.append(
+      const bars = createElement("div", "bar-stack", [
         ...named.map(([name, values], place) =>
           createLine(named.length > 1 ? name : "", Number(values[index]), largest, HEAD_COLOURS[place], signed, digits),
         ),
-      );
-      item.append(bars);
-      return item;
+      ]);
+      return createElement("li", "", [createElement("span", "bar-label", label), bars]);
     }),
-  );
-  return list;
+  ]);
 }
 
 /**
@@ -36,13 +30,12 @@ export function createBars({ labels, series, high, digits }) {
  */
 function createLine(name, value, largest, colour, signed, digits) {
   const line = createElement("div", "bar-line");
-  const track = createElement("span", "bar-track");
   const share = Number.isFinite(value) ? Math.min(Math.abs(value) / largest, 1) : 1;
   const [room, zero] = signed ? [50, 50] : [100, 0];
   const bar = createBar("", (share * room) / 100);
   bar.style.left = `${value < 0 ? zero - share * room : zero}%`;
   bar.style.background = colour;
-  track.append(bar);
+  const track = createElement("span", "bar-track", [bar]);
   line.append(track, createElement("span", "bar-number", `${name ? `${name} ` : ""}${formatFixed(value, digits)}`));
   return line;
 }

@@ -7,17 +7,12 @@ import { createElement } from "../../../ui/frontend/dom/dom.js";
 
 /** @param {ClaimsPicture} picture @param {LinkTo} linkTo */
 export function createClaims({ claims }, linkTo) {
-  const list = createElement("ul", "claim-list");
-  list.append(
+  return createElement("ul", "claim-list", [
     ...claims.map(({ said, right, links }) => {
-      const item = createElement("li");
       const card = createElement("details");
-      const ways = createElement("p", "ways");
-      ways.append(...links.map(linkTo));
+      const ways = createElement("p", "ways", links.map(linkTo));
       card.append(createElement("summary", "", `“${said}”`), createElement("p", "", right), ways);
-      item.append(card);
-      return item;
+      return createElement("li", "", [card]);
     }),
-  );
-  return list;
+  ]);
 }

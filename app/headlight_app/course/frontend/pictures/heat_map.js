@@ -2,11 +2,11 @@
 
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { CIVIDIS, PURPLE_ORANGE } from "../../../ui/frontend/charts/colours.js";
-import { addWords } from "../../../ui/frontend/charts/figure_text.js";
+import { addWords, beginSheet } from "../../../ui/frontend/charts/figure_text.js";
 import { addLinesBetween, addNames, cellAtPointer, longestName } from "../../../ui/frontend/charts/heatmap.js";
-import { beginSheet, colourNames } from "../../../ui/frontend/charts/shapes.js";
+import { colourNames } from "../../../ui/frontend/charts/shapes.js";
 import { figureSheet } from "../../../ui/frontend/charts/svg.js";
-import { createElement, onHover } from "../../../ui/frontend/dom/dom.js";
+import { createElement } from "../../../ui/frontend/dom/dom.js";
 import { largestSize } from "./drawing/numbers.js";
 
 /** @import { HeatmapLayout } from "../../../ui/frontend/charts/heatmap.js" */
@@ -38,13 +38,9 @@ export function createHeatMap(picture, room) {
     const cell = cellAtPointer(sheet, layout, /** @type {MouseEvent} */ (event), scale);
     readout.textContent = cell ? describeCell(picture, layout, cell) : extent(picture, reach);
   });
-  onHover(
-    box,
-    () => {},
-    () => {
-      readout.textContent = extent(picture, reach);
-    },
-  );
+  box.onmouseleave = () => {
+    readout.textContent = extent(picture, reach);
+  };
   box.append(sheet, createScale(picture.colours), readout);
   return box;
 }

@@ -2,7 +2,7 @@
 
 import { shadePatch } from "../../../ui/frontend/charts/colours.js";
 import { cellAtPointer } from "../../../ui/frontend/charts/heatmap.js";
-import { createElement, formatPercent, hidpiContext, onHover } from "../../../ui/frontend/dom/dom.js";
+import { createElement, formatPercent, hidpiContext } from "../../../ui/frontend/dom/dom.js";
 
 /** @import { ImagePicture } from "../types.d.ts" */
 
@@ -12,17 +12,15 @@ const MARK = "#ffb224"; // seen on bright and on dark pixels, inside a black lin
 /** @param {ImagePicture} picture */
 export function createImage(picture) {
   const looks = Object.entries(picture.shades);
-  const box = createElement("div", "image-list");
   const image = new Image();
   const drawings = (looks.length ? looks : [/** @type {const} */ (["", []])]).map(([name, numbers]) =>
     createDrawing(picture, image, name, numbers.map(Number), looks.length > 1 ? ONE_OF_MANY : ALONE),
   );
-  box.append(...drawings.map(({ element }) => element));
   image.onload = () => {
     for (const { draw } of drawings) draw();
   };
   image.src = picture.source;
-  return box;
+  return createElement("div", "image-list", [...drawings.map(({ element }) => element)]);
 }
 
 /**
@@ -32,23 +30,16 @@ export function createImage(picture) {
 function createDrawing(picture, image, name, numbers, longest) {
   const { rows, columns } = picture;
   const side = Math.max(1, Math.floor(longest / Math.max(rows, columns)));
-  const element = createElement("div", "image-drawing");
-  const canvas = createElement("canvas");
-  canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", describe(picture, name, numbers));
+  const canvas = createElement("canvas", "", [], { role: "img", ariaLabel: describe(picture, name, numbers) });
   Object.assign(canvas.style, { width: `${columns * side}px`, height: `${rows * side}px` });
   const readout = createElement("span", "quiet readout", name || "\u00a0");
   canvas.addEventListener("mousemove", (event) => {
     readout.textContent = tell(picture, numbers, patchAt(canvas, event, rows, columns)) || name || "\u00a0";
   });
-  onHover(
-    canvas,
-    () => {},
-    () => {
-      readout.textContent = name || "\u00a0";
-    },
-  );
-  element.append(canvas, readout);
+  canvas.onmouseleave = () => {
+    readout.textContent = name || "\u00a0";
+  };
+  const element = createElement("div", "image-drawing", [canvas, readout]);
   return { element, draw: () => drawPatches(canvas, image, picture, numbers, side) };
 }
 

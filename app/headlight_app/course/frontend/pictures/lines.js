@@ -2,7 +2,7 @@
 
 import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
 import { addLineChart } from "../../../ui/frontend/charts/figure_charts.js";
-import { beginSheet } from "../../../ui/frontend/charts/shapes.js";
+import { beginSheet } from "../../../ui/frontend/charts/figure_text.js";
 import { figureSheet } from "../../../ui/frontend/charts/svg.js";
 import { createElement } from "../../../ui/frontend/dom/dom.js";
 
@@ -26,23 +26,18 @@ export function createLines({ x, series, x_title, y_title, broken, log_x, log_y 
     hasLegend: false, // it is part of the page, where its words can be copied
   };
   figure.height = addLineChart(figure, chart, { x: MARGIN, y: 0, width: WIDTH - 3 * MARGIN }) + MARGIN;
-  const box = createElement("div", "chart");
-  box.append(figureSheet(figure), createLegend(names, broken));
-  return box;
+  return createElement("div", "chart", [figureSheet(figure), createLegend(names, broken)]);
 }
 
 /** The colour of each name. @param {string[]} names @param {string[]} [broken] */
 export function createLegend(names, broken = []) {
-  const legend = createElement("p", "legend");
-  legend.append(
+  const legend = createElement("p", "legend", [
     ...names.map((name, index) => {
-      const entry = createElement("span", "legend-entry");
       const line = createElement("i", broken.includes(name) ? "swatch-line broken" : "swatch-line");
       line.style.borderColor = HEAD_COLOURS[index % 8];
-      entry.append(line, name);
-      return entry;
+      return createElement("span", "legend-entry", [line, name]);
     }),
-  );
+  ]);
   legend.hidden = names.length < 2;
   return legend;
 }

@@ -8,16 +8,13 @@ import { formatFixed, largestSize } from "./drawing/numbers.js";
 
 /** @param {MatrixPicture} picture */
 export function createMatrix(picture) {
-  const box = createElement("div", "scroll");
   const table = createElement("table", "heat");
-  if (picture.title) table.setAttribute("aria-label", picture.title);
+  if (picture.title) table.ariaLabel = picture.title;
   const head = createHead(picture);
   if (head) table.append(head);
-  const body = createElement("tbody");
-  body.append(...picture.values.map((_, row) => createLine(picture, row)));
+  const body = createElement("tbody", "", [...picture.values.map((_, row) => createLine(picture, row))]);
   table.append(body);
-  box.append(table);
-  return box;
+  return createElement("div", "scroll", [table]);
 }
 
 /** @param {MatrixPicture} picture */
@@ -31,9 +28,7 @@ function createHead({ values, rows, columns, row_axis, column_axis, row_sums }) 
     ),
   );
   if (row_sums) line.append(createHeading("sum", "col"));
-  const head = createElement("thead");
-  head.append(line);
-  return head;
+  return createElement("thead", "", [line]);
 }
 
 /** @param {string} row @param {string} column */

@@ -32,41 +32,40 @@ export function createMovingPoints({ labels, frames, names, groups, group_titles
     const together = namesTogether(labels, coordinates[frame]);
     points.forEach(({ trail, point, name, path }, index) => {
       const [left, top] = path[frame];
-      trail.setAttribute(
-        "d",
-        path
-          .slice(0, frame + 1)
-          .map(([x, y], step) => `${step ? "L" : "M"}${x} ${y}`)
-          .join(""),
-      );
+      const line = path.slice(0, frame + 1).map(([x, y], step) => `${step ? "L" : "M"}${x} ${y}`);
+      trail.setAttribute("d", line.join(""));
       point.setAttribute("transform", `translate(${left} ${top})`);
       name.textContent = together[index];
     });
   };
-  const slider = createElement("input");
-  Object.assign(slider, { type: "range", min: "0", max: String(frames.length - 1), step: "1" });
-  slider.setAttribute("aria-label", "Frame");
+  const range = { type: "range", min: "0", max: String(frames.length - 1), step: "1" };
+  const slider = createElement("input", "", [], { ...range, ariaLabel: "Frame" });
   const caption = createElement("output", "quiet");
   const play = createElement("button", "small", "Play");
-  const player = new Player(
-    frames.length,
-    () => Number(slider.value),
-    show,
-    (text) => {
-      play.textContent = text;
-    },
-  );
-  slider.oninput = () => {
-    player.stop();
-    show(Number(slider.value));
+  let timer = 0;
+  const current = () => Number(slider.value);
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+    play.textContent = "Play";
   };
-  play.onclick = () => player.toggle();
-  const controls = createElement("div", "player");
-  controls.append(play, slider, caption);
-  const box = createElement("div", "chart plane large");
-  box.append(controls, sheet, createLegend(group_titles));
+  const step = () => {
+    if (current() < frames.length - 1) show(current() + 1);
+    if (current() === frames.length - 1) stop();
+  };
+  play.onclick = () => {
+    if (timer) return stop();
+    if (current() === frames.length - 1) show(0); // from the first frame, where the last one is there
+    play.textContent = "Stop";
+    timer = window.setInterval(step, FRAME_MILLISECONDS);
+  };
+  slider.oninput = () => {
+    stop();
+    show(current());
+  };
+  const controls = createElement("div", "player", [play, slider, caption]);
   show(0);
-  return box;
+  return createElement("div", "chart plane large", [controls, sheet, createLegend(group_titles)]);
 }
 
 /**
@@ -78,42 +77,4 @@ export function namesTogether(labels, points) {
   return places.map((place, index) =>
     places.indexOf(place) === index ? labels.filter((_, other) => places[other] === place).join(", ") : "",
   );
-}
-
-/** Shows one frame after another, from the first if the last one is there. */
-class Player {
-  #frames;
-  #current;
-  #show;
-  #label;
-  #timer = 0;
-
-  /**
-   * @param {number} frames @param {() => number} current @param {(frame: number) => void} show
-   * @param {(text: string) => void} label
-   */
-  constructor(frames, current, show, label) {
-    this.#frames = frames;
-    this.#current = current;
-    this.#show = show;
-    this.#label = label;
-  }
-
-  toggle() {
-    if (this.#timer) return this.stop();
-    if (this.#current() === this.#frames - 1) this.#show(0);
-    this.#label("Stop");
-    this.#timer = window.setInterval(() => this.#step(), FRAME_MILLISECONDS);
-  }
-
-  stop() {
-    window.clearInterval(this.#timer);
-    this.#timer = 0;
-    this.#label("Play");
-  }
-
-  #step() {
-    if (this.#current() + 1 < this.#frames) this.#show(this.#current() + 1);
-    if (this.#current() === this.#frames - 1) this.stop();
-  }
 }

@@ -19,59 +19,34 @@ import { createEquations, createTable, createTokens, createVerdict } from "./tex
 /** @import { Picture } from "../types.d.ts" */
 /** @import { Surroundings } from "../links.js" */
 
+/** @type {{ [Kind in Picture["kind"]]: (picture: Extract<Picture, { kind: Kind }>, surroundings: Surroundings) => Element }} */
+const DRAWINGS = {
+  matrix: createMatrix,
+  heat_map: (picture, { width }) => createHeatMap(picture, width),
+  moving_points: createMovingPoints,
+  bars: createBars,
+  lines: createLines,
+  arrows: createArrows,
+  points: createPoints,
+  tokens: createTokens,
+  table: createTable,
+  model_diagram: (picture, { explore }) => createModelDiagram(picture, explore),
+  claims: (picture, { linkTo }) => createClaims(picture, linkTo),
+  image: createImage,
+  graph: createGraph,
+  sound: createSound,
+  file: createFile,
+  equations: createEquations,
+  verdict: createVerdict,
+};
+
 /** @param {Picture} picture @param {Surroundings} surroundings */
 export function createPicture(picture, surroundings) {
-  const figure = createElement("figure", `picture-${picture.kind}`);
-  figure.dataset.testid = `picture-${picture.kind}`;
-  if (picture.title) {
-    const caption = createElement("figcaption");
-    caption.append(...titleNodes(picture.title));
-    figure.append(caption);
-  }
+  const figure = createElement("figure", `picture-${picture.kind}`, [], { testid: `picture-${picture.kind}` });
+  if (picture.title) figure.append(createElement("figcaption", "", titleNodes(picture.title)));
+  const draw = /** @type {(picture: Picture, surroundings: Surroundings) => Element} */ (DRAWINGS[picture.kind]);
   figure.append(draw(picture, surroundings));
   if (picture.note) figure.append(createElement("p", "quiet note", picture.note));
   if (!picture.before) return figure;
-  const joined = createElement("div", "joined");
-  joined.append(createElement("span", "before", picture.before), figure);
-  return joined;
-}
-
-/** @param {Picture} picture @param {Surroundings} surroundings @returns {Element} */
-function draw(picture, surroundings) {
-  switch (picture.kind) {
-    case "matrix":
-      return createMatrix(picture);
-    case "heat_map":
-      return createHeatMap(picture, surroundings.width);
-    case "moving_points":
-      return createMovingPoints(picture);
-    case "bars":
-      return createBars(picture);
-    case "lines":
-      return createLines(picture);
-    case "arrows":
-      return createArrows(picture);
-    case "points":
-      return createPoints(picture);
-    case "tokens":
-      return createTokens(picture);
-    case "table":
-      return createTable(picture);
-    case "model_diagram":
-      return createModelDiagram(picture, surroundings.explore);
-    case "claims":
-      return createClaims(picture, surroundings.linkTo);
-    case "image":
-      return createImage(picture);
-    case "graph":
-      return createGraph(picture);
-    case "sound":
-      return createSound(picture);
-    case "file":
-      return createFile(picture);
-    case "equations":
-      return createEquations(picture);
-    case "verdict":
-      return createVerdict(picture);
-  }
+  return createElement("div", "joined", [createElement("span", "before", picture.before), figure]);
 }

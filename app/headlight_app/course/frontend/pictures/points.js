@@ -39,9 +39,7 @@ export function createPoints({ points, groups, x_title, y_title }) {
   });
   if (x_title) sheet.append(svg("text", { x: size - 8, y: size / 2 - 6, "text-anchor": "end" }, [x_title]));
   if (y_title) sheet.append(svg("text", { x: size / 2 + 6, y: 14 }, [y_title]));
-  const box = createElement("div", isLarge ? "chart plane large" : "chart plane");
-  box.append(sheet, createLegend(groups));
-  return box;
+  return createElement("div", isLarge ? "chart plane large" : "chart plane", [sheet, createLegend(groups)]);
 }
 
 /** @typedef {{ left: number, top: number, width: number }} Box from its left end, on its base line */

@@ -11,31 +11,24 @@ const LONG_WORD = /\S{20,}/; // may be broken anywhere, or it would leave no roo
 
 /** @param {TokensPicture} picture */
 export function createTokens({ tokens, shades, below }) {
-  const list = createElement("ol", "token-list");
-  list.append(
+  return createElement("ol", "token-list", [
     ...tokens.map((token, index) => {
-      const item = createElement("li");
       const chip = createElement("bdi", "chip", visibleText(token));
       if (shades.length) chip.style.setProperty("--shade", `${Math.min(Math.max(shades[index], 0), 1) * 100}%`);
-      item.append(chip);
+      const item = createElement("li", "", [chip]);
       if (below.length) item.append(createElement("span", "quiet", below[index]));
       return item;
     }),
-  );
-  return list;
+  ]);
 }
 
 /** @param {TablePicture} picture */
 export function createTable({ columns, rows, digits, addresses }) {
-  const box = createElement("div", "scroll");
-  const table = createElement("table", "facts");
-  const head = createElement("tr");
-  head.append(...columns.map((title) => createHeading(title, "col")));
-  table.append(
+  const head = createElement("tr", "", [...columns.map((title) => createHeading(title, "col"))]);
+  const table = createElement("table", "facts", [
     head,
     ...rows.map(([name, ...cells], index) => {
-      const line = createElement("tr");
-      line.append(
+      const line = createElement("tr", "", [
         createHeading(String(name), "row"),
         ...cells.map((cell) => {
           const number = typeof cell === "number" || /^(NaN|-?Infinity)$/.test(cell);
@@ -46,19 +39,17 @@ export function createTable({ columns, rows, digits, addresses }) {
             number ? formatNumber(Number(cell), digits) : cell && inlineText(String(cell)),
           );
         }),
-      );
+      ]);
       if (addresses[index]) linkCell(line.lastElementChild, addresses[index]);
       return line;
     }),
-  );
-  box.append(table);
-  return box;
+  ]);
+  return createElement("div", "scroll", [table]);
 }
 
 /** What stands in a cell becomes a link out of this page, in a new tab. @param {Element | null} cell @param {string} address */
 function linkCell(cell, address) {
-  const link = createElement("a", "screen-link");
-  Object.assign(link, { href: address, target: "_blank", rel: "noopener noreferrer" });
+  const link = createElement("a", "screen-link", [], { href: address, target: "_blank", rel: "noopener noreferrer" });
   link.append(...(cell?.childNodes ?? []));
   cell?.append(link);
 }
@@ -66,13 +57,7 @@ function linkCell(cell, address) {
 /** @param {EquationsPicture} picture */
 export function createEquations({ lines }) {
   const box = createElement("div", "equations scroll");
-  box.append(
-    ...lines.map((line) => {
-      const paragraph = createElement("p");
-      paragraph.append(createFormula(line));
-      return paragraph;
-    }),
-  );
+  box.append(...lines.map((line) => createElement("p", "", [createFormula(line)])));
   fitFormulas(box);
   return box;
 }

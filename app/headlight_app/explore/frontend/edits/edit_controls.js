@@ -10,8 +10,7 @@ import { remembered } from "../../../ui/frontend/state/memory.js";
 import { hasEdits, replaceEdit, toggleEdits } from "./edit_actions.js";
 import { editText } from "./edit_text.js";
 
-/** @import { Control, ControlElements, EditTarget, ExplorePage } from "../types.js" */
-/** @import { Head, Side } from "../../../ui/frontend/types.js" */
+/** @import { Control, ControlElements, EditTarget, ExplorePage, Head, Side } from "../types.js" */
 
 /** @type {Readonly<Record<string, (page: ExplorePage) => string>>} */
 const SCOPES = {
@@ -48,27 +47,18 @@ function headsInScope(page) {
 
 /** @param {string} title @param {string} testid @param {string} about @param {(event: MouseEvent) => void} press */
 export function createButton(title, testid, about, press) {
-  const button = createElement("button", "press", title);
-  button.dataset.testid = testid;
-  button.title = about;
-  button.onclick = press;
-  return button;
+  return createElement("button", "press", title, { testid, title: about, onclick: press });
 }
 
 /** @param {string} name @param {...(Node | string)} children */
 export function labelledRow(name, ...children) {
-  const element = createElement("div", "line");
-  const controls = createElement("div", "");
-  controls.append(...children);
-  element.append(createElement("span", "quiet", name), controls);
-  return element;
+  const controls = createElement("div", "", children);
+  return createElement("div", "line", [createElement("span", "quiet", name), controls]);
 }
 
 /** For which heads the next controls are meant. @param {ExplorePage} page @returns {Control} */
 export function scopeControl(page) {
-  const group = createElement("div", "choices");
-  group.setAttribute("role", "group");
-  group.setAttribute("aria-label", "Which heads");
+  const group = createElement("div", "choices", [], { role: "group", ariaLabel: "Which heads" });
   const buttons = Object.keys(SCOPES).map((name) => {
     const button = createButton("", `scope-${name}`, "", () => {
       memory(page).scope = name;
@@ -80,7 +70,7 @@ export function scopeControl(page) {
   const update = () => {
     for (const { name, button } of buttons) {
       button.textContent = SCOPES[name](page);
-      button.setAttribute("aria-pressed", String(memory(page).scope === name));
+      button.ariaPressed = String(memory(page).scope === name);
     }
   };
   return { element: labelledRow("In", group), update };
@@ -102,12 +92,11 @@ export function headControl(page) {
     editTargets(page).map(({ path, head }) => editText(`${path}.scores`, [head], "")),
   );
   const update = () => {
-    off.setAttribute(
-      "aria-pressed",
-      String(headsInScope(page).every((one) => isOff(page.state.choice.edits, currentGroup(page), ...one))),
+    off.ariaPressed = String(
+      headsInScope(page).every((one) => isOff(page.state.choice.edits, currentGroup(page), ...one)),
     );
-    even.setAttribute("aria-pressed", String(hasEdits(page, edits("weights", "uniform"))));
-    plain.setAttribute("aria-pressed", String(hasEdits(page, edits("scale", "set:1"))));
+    even.ariaPressed = String(hasEdits(page, edits("weights", "uniform")));
+    plain.ariaPressed = String(hasEdits(page, edits("scale", "set:1")));
     heat.update();
   };
   return { element: labelledRow("Heads", off, even, plain, heat.element), update };
@@ -118,10 +107,9 @@ export function headControl(page) {
  * @param {ExplorePage} page @param {() => string[]} starts @returns {Control}
  */
 function temperatureControl(page, starts) {
-  const slider = createElement("input", "heat");
-  Object.assign(slider, { type: "range", min: -3, max: 3, step: 0.25 });
+  const slider = createElement("input", "heat", [], { type: "range", min: "-3", max: "3", step: "0.25" });
   slider.dataset.testid = "make-heat";
-  slider.setAttribute("aria-label", "Temperature of the softmax");
+  slider.ariaLabel = "Temperature of the softmax";
   const reading = createElement("output", "");
   /** @param {string} edit */
   const mine = (edit) => starts().some((start) => edit.startsWith(`${start}scale:`));
@@ -143,10 +131,9 @@ function temperatureControl(page, starts) {
     );
     slider.disabled = attentionFunction?.has_temperature === false;
     reading.textContent = slider.disabled ? "the softmax has one" : `× ${formatFigure(heat)}`;
-    slider.setAttribute("aria-valuetext", reading.textContent);
+    slider.ariaValueText = reading.textContent;
   };
-  const label = createElement("label", "heat");
-  label.append("temperature ", slider, reading);
+  const label = createElement("label", "heat", ["temperature ", slider, reading]);
   return { element: label, update };
 }
 
@@ -175,8 +162,8 @@ export function visibilityControl(page, pair) {
     hide.title = closed
       ? "The mask forbids this cell; allow it"
       : "The mask forbids this cell; the row's other tokens share its weight";
-    hide.setAttribute("aria-pressed", String(made));
-    none.setAttribute("aria-pressed", String(hasEdits(page, edits("weights", "set:0"))));
+    hide.ariaPressed = String(made);
+    none.ariaPressed = String(hasEdits(page, edits("weights", "set:0")));
     none.disabled = closed && !made;
   };
   return { elements: [hide, none], update };
@@ -201,10 +188,8 @@ function isAllowed(page, query, key) {
 export function positionControl(page, which, place) {
   const stack = () => (which() === "source" ? "encoder" : page.state.answer.attention_groups[0].stack);
   const start = () => `${stack()}.position_ids[${place()}]=`;
-  const box = createElement("input", "stand");
-  Object.assign(box, { type: "number", step: 1 });
-  box.dataset.testid = "make-stand";
-  box.setAttribute("aria-label", "Position of the token");
+  const box = createElement("input", "stand", [], { type: "number", step: "1", testid: "make-stand" });
+  box.ariaLabel = "Position of the token";
   /** @param {string} edit */
   const mine = (edit) => edit.startsWith(start());
   box.oninput = () => {

@@ -1,6 +1,6 @@
 // The changes to the model, edits and replaced parts: a list that can be read, switched, undone and redone one by one, and taken along as text.
 
-import { activeElement, createElement, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { activeElement, createButton, createElement, listenTo, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
 import { describeEdit, wordNodes, wordText } from "../../../ui/frontend/state/edit_words.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
@@ -45,11 +45,8 @@ export function listenToEdits(page) {
   box.onkeydown = (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) takeOver();
   };
-  /** @param {KeyboardEvent} event */
-  const keys = (event) => onUndoKey(page, event);
-  document.addEventListener("keydown", keys);
   createEditPanel(page);
-  return () => document.removeEventListener("keydown", keys);
+  return listenTo(document, { keydown: (/** @type {KeyboardEvent} */ event) => onUndoKey(page, event) });
 }
 
 /** @param {ExplorePage} page */
@@ -63,7 +60,7 @@ export function drawEdits(page) {
     ? `${count} ${count === 1 ? "change" : "changes"}`
     : "No changes";
   changes.classList.toggle("some", count > 0);
-  changes.setAttribute("aria-expanded", String(open.panel));
+  changes.ariaExpanded = String(open.panel);
   undo.disabled = !history.canUndo({ edits, disabled_edits, variant });
   redo.disabled = !history.canRedo;
   undo.hidden = redo.hidden = undo.disabled && redo.disabled;
@@ -76,7 +73,7 @@ export function drawEdits(page) {
   find(panel, ".none").hidden = count + disabled_edits.length > 0;
   const [asText, box] = [find(panel, ".as-text"), find(panel, "textarea", HTMLTextAreaElement)];
   find(panel, ".clear").hidden = !(count + disabled_edits.length);
-  asText.setAttribute("aria-pressed", String(open.text));
+  asText.ariaPressed = String(open.text);
   box.hidden = !open.text;
   list.hidden = open.text;
   if (activeElement(box) !== box) box.value = formatEditList(page.state.choice);
@@ -110,15 +107,11 @@ function replacedParts(page) {
 
 /** @param {ExplorePage} page @param {PartDifference} part */
 function partRow(page, { field, title, was, now }) {
-  const row = createElement("li");
   const words = `${title}: ${now} instead of ${was}`;
   const description = createElement("span", "description", words);
-  const drop = createElement("button", "drop", "×");
-  drop.setAttribute("aria-label", `Take back: ${words}`);
-  drop.dataset.testid = `part-drop-${field}`;
-  drop.onclick = () => takeBackPart(page, field);
-  row.append(createElement("i"), description, drop);
-  return row;
+  const drop = createButton("drop", "×", `part-drop-${field}`, () => takeBackPart(page, field));
+  drop.ariaLabel = `Take back: ${words}`;
+  return createElement("li", "", [createElement("i"), description, drop]);
 }
 
 /** @param {ExplorePage} page @param {string} edit @param {boolean} on */
@@ -126,21 +119,14 @@ function editRow(page, edit, on) {
   const words = describeEdit(page.state, edit);
   const row = createElement("li", on ? "" : "aside");
   row.classList.toggle("wrong", on && Boolean(page.state.problem) && page.state.problem.includes(edit));
-  const toggle = createElement("button", "switch");
-  toggle.append(createElement("i"));
-  toggle.setAttribute("role", "switch");
-  toggle.setAttribute("aria-checked", String(on));
-  toggle.setAttribute("aria-label", wordText(words));
+  const toggle = createElement("button", "switch", [createElement("i")], { role: "switch", ariaChecked: String(on) });
+  toggle.ariaLabel = wordText(words);
   toggle.title = on ? "Disable, and keep it in the list" : "Enable again";
   toggle.dataset.testid = `edit-switch-${edit}`;
   toggle.onclick = () => toggleEdit(page, edit);
-  const description = createElement("span", "description");
-  description.append(...wordNodes(words));
-  description.title = edit;
-  const drop = createElement("button", "drop", "×");
-  drop.setAttribute("aria-label", `Take back: ${wordText(words)}`);
-  drop.dataset.testid = `edit-drop-${edit}`;
-  drop.onclick = () => removeEdit(page, edit);
+  const description = createElement("span", "description", wordNodes(words), { title: edit });
+  const drop = createButton("drop", "×", `edit-drop-${edit}`, () => removeEdit(page, edit));
+  drop.ariaLabel = `Take back: ${wordText(words)}`;
   row.append(toggle, description, drop);
   return row;
 }

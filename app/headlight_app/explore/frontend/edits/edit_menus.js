@@ -18,8 +18,7 @@ import {
   visibilityControl,
 } from "./edit_controls.js";
 
-/** @import { Control, ExplorePage, Menu } from "../types.js" */
-/** @import { Side, Words } from "../../../ui/frontend/types.js" */
+/** @import { Control, ExplorePage, Menu, Side, Words } from "../types.js" */
 
 /** The menu that is open. */
 const memory = remembered(() => ({ controls: /** @type {Control[]} */ ([]), close: () => {} }));
@@ -107,11 +106,9 @@ function tokenMenu(page, which, place) {
   );
   const update = () => {
     stand.update();
-    hide.setAttribute("aria-pressed", String(hasEdits(page, unseen)));
+    hide.ariaPressed = String(hasEdits(page, unseen));
   };
-  const [body, standing] = [createElement("div", "stacked"), createElement("div", "standing")];
-  standing.append(...stand.elements);
-  body.append(standing, hide);
+  const body = createElement("div", "stacked", [createElement("div", "standing", stand.elements), hide]);
   return { title: [`Token ${place} `, { token: tokens[place] }], controls: [{ element: body, update }] };
 }
 
@@ -122,14 +119,9 @@ function tokenMenu(page, which, place) {
 function openMenu(page, event, { title, controls }) {
   event.preventDefault();
   closeMenu(page);
-  const menu = createElement("div", "menu");
-  menu.setAttribute("role", "dialog");
-  menu.setAttribute("aria-label", wordText(title));
-  menu.dataset.testid = "menu";
-  menu.popover = "manual";
-  const name = createElement("h3", "");
-  name.append(...wordNodes(title));
-  menu.append(name, ...controls.map(({ element }) => element));
+  const shown = [createElement("h3", "", wordNodes(title)), ...controls.map(({ element }) => element)];
+  const named = { role: "dialog", ariaLabel: wordText(title), testid: "menu" };
+  const menu = createElement("div", "menu", shown, { ...named, popover: "manual" });
   page.view.elements.root.append(menu);
   const back = activeElement(page.view.elements.root);
   /** @param {PointerEvent} pressed */

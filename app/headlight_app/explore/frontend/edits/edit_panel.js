@@ -1,7 +1,7 @@
 // The panel in which edits are made.
 
 import { fillSelect } from "../../../ui/frontend/charts/charts.js";
-import { createElement, inlineText } from "../../../ui/frontend/dom/dom.js";
+import { createElement, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
@@ -20,8 +20,7 @@ import { listenToMenus } from "./edit_menus.js";
 import { editText } from "./edit_text.js";
 
 /** @import { Option } from "../../../ui/frontend/charts/charts.js" */
-/** @import { Control, EditTarget, ExplorePage } from "../types.js" */
-/** @import { HookPointRow } from "../../../ui/frontend/types.js" */
+/** @import { Control, EditTarget, ExplorePage, HookPointRow } from "../types.js" */
 
 /** A value of the network, and the kind of module that it belongs to. @typedef {{ name: string, title: string, module: HookPointRow["edited_in"][number], axes: string[] }} EditableValue */
 
@@ -36,14 +35,12 @@ const memory = remembered(() => ({
 export function createEditPanel(page) {
   const pair = () => activePair(page);
   const tokens = ["query", "key"].map((name) => {
-    const select = createElement("select", "token-choice");
-    select.dataset.testid = `make-${name}`;
-    select.setAttribute("aria-label", name === "query" ? "The token that looks" : "The token that is looked at");
+    const select = createElement("select", "token-choice", [], { testid: `make-${name}` });
+    select.ariaLabel = name === "query" ? "The token that looks" : "The token that is looked at";
     return select;
   });
   const visibility = visibilityControl(page, pair);
-  const stands = createElement("select", "token-choice");
-  stands.setAttribute("aria-label", "The token that is moved");
+  const stands = createElement("select", "token-choice", [], { ariaLabel: "The token that is moved" });
   stands.dataset.testid = "make-token";
   const stand = positionControl(
     page,
@@ -132,15 +129,10 @@ function chosenOperation(page, value, operation) {
  */
 function valueControl(page) {
   const titles = { "hook-point": "Value", operation: "What becomes of it", place: "At which token" };
-  const [hookPoint, operation, token] = Object.entries(titles).map(([name, title]) => {
-    const select = createElement("select", "");
-    select.dataset.testid = `make-${name}`;
-    select.setAttribute("aria-label", title);
-    return select;
-  });
-  const number = createElement("input", "factor");
-  Object.assign(number, { type: "number", step: "any", value: 0 });
-  number.setAttribute("aria-label", "Number");
+  const [hookPoint, operation, token] = Object.entries(titles).map(([name, title]) =>
+    createElement("select", "", [], { testid: `make-${name}`, ariaLabel: title }),
+  );
+  const number = createElement("input", "factor", [], { type: "number", step: "any", value: "0", ariaLabel: "Number" });
   number.dataset.testid = "make-number";
   const add = createButton("Add", "make-value", "", () => addEdits(page, written()));
   const values = editableValues(page);
@@ -148,7 +140,8 @@ function valueControl(page) {
   const written = () => {
     const { name, takes_number } = chosenOperation(page, chosen.value, chosen.operation);
     const operation = takes_number ? `${name}:${Number(number.value) || 0}` : name;
-    return valueEdits(page, chosen.value, chosen.place).map((text) => text + operation);
+    const starts = editTargets(page).map((target) => valueEdit(chosen.value, chosen.place, target));
+    return [...new Set(starts)].map((text) => text + operation);
   };
   const update = () => {
     /** @param {Partial<typeof chosen>} patch */
@@ -162,8 +155,7 @@ function valueControl(page) {
       values.indexOf(chosen.value),
       (place) => pick({ value: values[Number(place)] }),
     );
-    const possible = possibleOperations(page, chosen.value);
-    const operations = possible.map(({ name, title }) => /** @type {Option} */ ([name, title]));
+    const operations = optionsOf(possibleOperations(page, chosen.value));
     const current = chosenOperation(page, chosen.value, chosen.operation);
     fillSelect(operation, operations, current.name, (name) => pick({ operation: name }));
     const tokens = queryTokens(page).map(
@@ -185,14 +177,6 @@ function valueControl(page) {
 function valueTitle(title, module) {
   if (module === "attention") return `Attention: ${title.toLowerCase()}`;
   return module === "feed_forward" ? `Feed-forward: ${title.toLowerCase()}` : title;
-}
-
-/**
- * Edits of a value without their operation: in the heads or layers that are in scope.
- * @param {ExplorePage} page @param {EditableValue} value @param {string} token
- */
-function valueEdits(page, value, token) {
-  return [...new Set(editTargets(page).map((target) => valueEdit(value, token, target)))];
 }
 
 /** @param {EditableValue} value @param {string} token @param {EditTarget} target */

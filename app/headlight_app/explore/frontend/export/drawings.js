@@ -16,9 +16,7 @@ import { fetchLayerNumbers } from "./layer_numbers.js";
 import { createOverview } from "./overview_figure.js";
 import { runOf, shownSide } from "./shown_run.js";
 
-/** @import { AttentionGroup } from "../../../ui/frontend/types.js" */
-/** @import { ShownFigure } from "../../../ui/frontend/export/types.js" */
-/** @import { ExplorePage } from "../types.js" */
+/** @import { AttentionGroup, ExplorePage, ShownFigure } from "../types.js" */
 
 const MAX_FIGURE_CELLS = 1 << 20; // of all heads together: what a request for a PDF may hold
 

@@ -5,16 +5,14 @@ import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { figureSvg } from "../../../ui/frontend/export/figure_files.js";
 import { explained, PageExport } from "../../../ui/frontend/export/page_export.js";
 import { activePlot } from "../../../ui/frontend/heads/head_panel.js";
+import { askRoute, fetchFile } from "../../../ui/frontend/server.js";
 import { matrixQuery } from "../../../ui/frontend/state/head_matrix.js";
 import { currentGroup, selectedHeads } from "../../../ui/frontend/state/head_selection.js";
-import { askRoute, fetchFile } from "../server.js";
 import { activeTab, exportOpenTab } from "../tabs.js";
 import { allHeadsDrawing, headsDrawing } from "./drawings.js";
 import { shownSide } from "./shown_run.js";
 
-/** @import { NumberForm } from "../../../ui/frontend/export/menu.js" */
-/** @import { ShownDrawing, ShownView } from "../../../ui/frontend/export/types.js" */
-/** @import { ExplorePage, FileRoute, Routes } from "../types.js" */
+/** @import { ExplorePage, FileRoute, Routes, ShownDrawing, ShownView } from "../types.js" */
 
 const WORKSHEET_SIZE = { width: 85 }; // millimetres of its picture
 const ANSWER = "the answer to the task";
@@ -41,7 +39,7 @@ export function createExportMenu(page, place) {
         path.hidden = !chosen;
         path.placeholder = `of the picture; or of a path: ${headPath(page)}`;
       },
-      save: (format) => saveNumbers(page, format, path.value),
+      save: (format) => saveFileFrom(page, "export_numbers", { ...shownRequest(page), format, path: path.value }),
     },
   });
   const { menu } = exported;
@@ -107,24 +105,19 @@ async function saveWorksheet(page, exported) {
   menu.say("The worksheet is saved. Open it to change the questions, and print it.");
 }
 
-/** Gives the file's name. @param {ExplorePage} page @param {NumberForm} format @param {string} path empty: of the picture */
-function saveNumbers(page, format, path) {
-  return saveFileFrom(page, "export_numbers", { ...shownRequest(page), format, path });
-}
-
 /**
  * Gives the file's name.
  * @template {FileRoute} Name @param {ExplorePage} page @param {Name} route @param {Routes[Name]["request"]} request
  */
 async function saveFileFrom(page, route, request) {
-  const file = await fetchFile(page, route, request);
+  const file = await fetchFile(page.server.api, route, request);
   saveBlob(file.name, file);
   return file.name;
 }
 
 /** @param {ExplorePage} page @param {"python" | "shell"} language */
 async function program(page, language) {
-  const { meta } = await askRoute(page, "export_code", shownRequest(page));
+  const { meta } = await askRoute(page.server.api, "export_code", shownRequest(page));
   return meta[language];
 }
 

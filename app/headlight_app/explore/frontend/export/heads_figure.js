@@ -4,16 +4,16 @@ import { HEAD_COLOURS, hexColour, NEGATIVE_COLOUR, tint } from "../../../ui/fron
 import { addConnections, layoutConnections } from "../../../ui/frontend/charts/connections.js";
 import { addLegend } from "../../../ui/frontend/charts/figure_charts.js";
 import { addTable } from "../../../ui/frontend/charts/figure_table.js";
-import { addLines, LABEL_SIZE, PRINT_COLOURS, PRINT_SHEET, wrapText } from "../../../ui/frontend/charts/figure_text.js";
-import { addTokens } from "../../../ui/frontend/charts/figure_tokens.js";
 import {
-  addColourScale,
-  addDrawing,
-  addHeatmap,
-  beginFigure,
+  addLines,
   beginSheet,
-  MARGIN,
-} from "../../../ui/frontend/charts/shapes.js";
+  LABEL_SIZE,
+  PRINT_COLOURS,
+  PRINT_SHEET,
+  wrapText,
+} from "../../../ui/frontend/charts/figure_text.js";
+import { addTokens } from "../../../ui/frontend/charts/figure_tokens.js";
+import { addColourScale, addDrawing, addHeatmap, beginFigure, MARGIN } from "../../../ui/frontend/charts/shapes.js";
 import { inlineText } from "../../../ui/frontend/dom/dom.js";
 import { formatBrief } from "../../../ui/frontend/heads/readout.js";
 import { attentionLines, lineHeads } from "../../../ui/frontend/plots/attention_lines.js";
@@ -23,10 +23,8 @@ import { textShades } from "../../../ui/frontend/plots/shaded_text.js";
 import { beyondEnd } from "../../../ui/frontend/state/colour_range.js";
 import { magnitude, matrixCodes, SHOWN, stateAt, valueAt } from "../../../ui/frontend/state/head_matrix.js";
 
-/** @import { Found, HeadMatrix, Page } from "../../../ui/frontend/types.js" */
-/** @import { Box, Figure } from "../../../ui/frontend/export/types.js" */
+/** @import { Box, Figure, Found, HeadMatrix, Page, QkProjectionAnswer } from "../types.js" */
 /** @import { TokenColumn } from "../../../ui/frontend/charts/connections.js" */
-/** @import { QkProjectionAnswer } from "../contract.js" */
 
 const MOST_CELLS = 1_024; // of a table
 const STRONGEST = 0.7; // of a colour beneath a number

@@ -9,8 +9,7 @@ import { formatPercent } from "../../../ui/frontend/dom/dom.js";
 
 /** @import { LineChart } from "../../../ui/frontend/charts/figure_charts.js" */
 /** @import { PrintedRow } from "../../../ui/frontend/charts/figure_table.js" */
-/** @import { Box, Figure, ShownFigure } from "../../../ui/frontend/export/types.js" */
-/** @import { RankedEntry, TableCell } from "../types.js" */
+/** @import { Box, Figure, RankedEntry, ShownFigure, TableCell } from "../types.js" */
 
 /** @typedef {{ answer: string, share: number, note: string, asked: boolean }} LensCell its likeliest answer, and what stands below it */
 /**
@@ -102,7 +101,7 @@ function addRanked(figure, entries, box) {
 }
 
 /** How likely an answer is after each of some steps. @param {{ label: string, share: number }[]} steps @returns {ShownFigure["draw"]} */
-export function drawSteps(steps) {
+export function drawShares(steps) {
   const rows = steps.map(({ label, share }) => ({ label, values: [share] }));
   const chart = { rows, kinds: [""], most: 1, format: formatPercent, missing: "" };
   return drawPanels([(figure) => (box) => addBars(figure, chart, box)], false);

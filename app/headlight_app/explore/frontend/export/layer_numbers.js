@@ -6,8 +6,7 @@ import { answerPosition } from "../layers/layer_panel.js";
 import { readCell } from "../layers/logit_lens.js";
 import { askFloats } from "../server.js";
 
-/** @import { Found } from "../../../ui/frontend/types.js" */
-/** @import { ExplorePage, LogitAttributionAnswer, LogitLensAnswer, ResidualNormsAnswer } from "../types.js" */
+/** @import { ExplorePage, Found, LogitAttributionAnswer, LogitLensAnswer, ResidualNormsAnswer } from "../types.js" */
 /** @import { LayerColumn } from "./overview_figure.js" */
 
 /** @typedef {{ columns: LayerColumn[], rules: string[] }} LayerNumbers columns, and in words what they hold */

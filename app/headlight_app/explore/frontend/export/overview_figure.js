@@ -5,8 +5,7 @@ import { addWords, LABEL_SIZE, PRINT_COLOURS, textWidth } from "../../../ui/fron
 import { addColourScale, beginFigure, cellGap, MARGIN } from "../../../ui/frontend/charts/shapes.js";
 import { beyondEnd, formatHigh } from "../../../ui/frontend/state/colour_range.js";
 
-/** @import { ColourRangeRow } from "../../../ui/frontend/types.js" */
-/** @import { Figure, Shape } from "../../../ui/frontend/export/types.js" */
+/** @import { ColourRangeRow, Figure, Shape } from "../types.js" */
 
 /**
  * A column of numbers; `embedding` is what stands before the first layer. A title has a line break where it may break.
@@ -49,7 +48,7 @@ const LINE = 1.3; // of the size of letters
  */
 export function createOverview(heads, columns, { width, title }) {
   const { figure, y: begin } = beginFigure(width, title);
-  const isBeside = sideOfHeads(figure, heads, columns) >= SMALLEST_BESIDE;
+  const isBeside = layoutOverview({ ...figure }, heads, columns, 0).size >= SMALLEST_BESIDE;
   const beside = isBeside ? columns : [];
   const layout = layoutOverview(figure, heads, beside, begin);
   addIndices(figure, heads, layout);
@@ -71,11 +70,6 @@ export function createOverview(heads, columns, { width, title }) {
   );
   const table = { columns: columns.map(({ title }) => title), rows };
   return { figure, y: addTable(figure, table, { x: MARGIN, y: end + 1, width: figure.width - 2 * MARGIN }) };
-}
-
-/** A head's side where the numbers of its layer stand beside it. @param {Figure} figure @param {OverviewHeads} heads @param {LayerColumn[]} columns */
-function sideOfHeads(figure, heads, columns) {
-  return layoutOverview({ ...figure }, heads, columns, 0).size;
 }
 
 /**

@@ -2,8 +2,7 @@
 
 import { currentGroup, selectedHeads } from "../../../ui/frontend/state/head_selection.js";
 
-/** @import { ShownSide } from "../../../ui/frontend/export/types.js" */
-/** @import { ExplorePage } from "../types.js" */
+/** @import { ExplorePage, ShownSide } from "../types.js" */
 
 /** For what is of no head. @param {ExplorePage} page @returns {ShownSide} */
 export function runOf(page) {

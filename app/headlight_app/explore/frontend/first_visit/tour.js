@@ -2,15 +2,20 @@
 // All of it is computed on the sentence that stands there. It lies beside the page, takes no focus, and comes once.
 
 import { formatSigned } from "../../../ui/frontend/charts/charts.js";
-import { createElement, formatPercent, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import {
+  createButton,
+  createElement,
+  formatPercent,
+  quotedToken,
+  updateChildren,
+} from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
+import { mostAttendedKey } from "../../../ui/frontend/heads/query_key_order.js";
 import { switchHeads } from "../../../ui/frontend/state/head_ablation.js";
-import { headCodes } from "../../../ui/frontend/state/head_matrix.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { readFloats } from "../../../ui/frontend/wire.js";
 
-/** @import { AttentionGroup, Candidate, Token } from "../../../ui/frontend/types.js" */
-/** @import { ComponentAnswer, ExplorePage } from "../types.js" */
+/** @import { AttentionGroup, Candidate, ComponentAnswer, ExplorePage, Token } from "../types.js" */
 /** A head, what it looks at, and what becomes of the likeliest answer without it. @typedef {{ group: AttentionGroup, layer: number, head: number, query: Token, key: Token, added: number, answer: Candidate, after: number }} Story */
 /** What is told, and the part of the page that it is told of. @typedef {{ words: (string | Node)[], about: "head-title" | "predictions", next: string, act: () => void }} Step */
 
@@ -67,7 +72,7 @@ async function findStory(page) {
   const found = await page.server.post("logit_attribution", { question, query: position, token: answer.id });
   if (found.meta.error) return null;
   const groupOf = (/** @type {ComponentAnswer} */ part) => groups.find(({ kind }) => kind === part.kind) ?? groups[0];
-  const keyOf = (/** @type {ComponentAnswer} */ part) => mostAttended(page, groupOf(part), part, position);
+  const keyOf = (/** @type {ComponentAnswer} */ part) => mostAttendedKey(page, groupOf(part), position, part);
   const isPlain = (/** @type {ComponentAnswer} */ part) =>
     keyOf(part) !== position && !keyTokenOf(page, part, keyOf(part)).special;
   let best = /** @type {Story | null} */ (null);
@@ -94,13 +99,6 @@ export function worth({ answer, after, added }) {
   return fall * added > 0 ? Math.abs(fall) : Math.abs(fall) / 10;
 }
 
-/** @param {ExplorePage} page @param {AttentionGroup} group @param {ComponentAnswer} part @param {number} row */
-function mostAttended(page, group, { layer, head }, row) {
-  const width = group.pooled_shape[1];
-  const codes = headCodes(page, group, layer, head).subarray(row * width, (row + 1) * width);
-  return codes.reduce((best, code, key) => (code > codes[best] ? key : best), 0);
-}
-
 /** @param {ExplorePage} page @param {ComponentAnswer} part @param {number} key */
 function keyTokenOf(page, { kind }, key) {
   const { tokens, source_tokens } = page.state.answer;
@@ -110,9 +108,7 @@ function keyTokenOf(page, { kind }, key) {
 /** @param {ExplorePage} page @param {Story} story */
 function showTour(page, story) {
   const { edits } = page.state.choice;
-  const card = createElement("aside", "tour");
-  card.dataset.testid = "tour";
-  card.setAttribute("aria-label", "A first look");
+  const card = createElement("aside", "tour", [], { testid: "tour", ariaLabel: "A first look" });
   const end = () => {
     card.remove();
     try {
@@ -142,20 +138,14 @@ function bringIntoSight(part) {
 /** @param {HTMLElement} card @param {Step[]} steps @param {number} place @param {(place: number) => void} show @param {() => void} end */
 function drawStep(card, steps, place, show, end) {
   const { words, next, act } = steps[place];
-  const sentence = createElement("p");
-  sentence.setAttribute("role", "status");
-  sentence.append(...words);
-  const onward = createElement("button", "onward", next);
-  onward.dataset.testid = "tour-next";
-  onward.onclick = () => {
+  const sentence = createElement("p", "", words, { role: "status" });
+  const onward = createButton("onward", next, "tour-next", () => {
     act();
     if (place + 1 < steps.length) show(place + 1);
-  };
-  const skip = createElement("button", "skip", "Skip");
-  skip.dataset.testid = "tour-skip";
-  skip.onclick = end;
-  const foot = createElement("footer");
-  foot.append(createElement("span", "quiet", `${place + 1} of ${steps.length}`), skip, onward);
+  });
+  const skip = createButton("skip", "Skip", "tour-skip", end);
+  const count = createElement("span", "quiet", `${place + 1} of ${steps.length}`);
+  const foot = createElement("footer", "", [count, skip, onward]);
   updateChildren(card, createElement("h2", "", "A first look"), sentence, foot);
 }
 
@@ -169,9 +159,9 @@ function storySteps(page, { group, layer, head, query, key, added, answer, after
         "The model reads your words and guesses the next one. In ",
         createElement("b", "", name),
         ", framed in orange, ",
-        ...quotedToken(query),
+        quotedToken(query),
         " looks most at ",
-        ...quotedToken(key),
+        quotedToken(key),
         ": the brightest square of its row.",
       ],
       about: "head-title",
@@ -187,7 +177,7 @@ function storySteps(page, { group, layer, head, query, key, added, answer, after
     {
       words: [
         "The guess ",
-        ...quotedToken(answer),
+        quotedToken(answer),
         ` ${fell ? "fell" : "rose"} from ${formatPercent(answer.after)} to ${formatPercent(after)}. Grey bars are what it was.`,
       ],
       about: "predictions",
@@ -197,7 +187,7 @@ function storySteps(page, { group, layer, head, query, key, added, answer, after
     {
       words: [
         `Each head adds to the score of every possible word, its logit. This one had added ${formatSigned(added)} to `,
-        ...quotedToken(answer),
+        quotedToken(answer),
         fell === added > 0
           ? ", and later layers had built on what it fetched."
           : " itself; but what later layers had made of it counted the other way.",

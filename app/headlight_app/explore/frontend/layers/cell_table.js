@@ -3,8 +3,23 @@
 import { divergingColour, formatShort, formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { createElement, createHeading, onHover, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { GRID_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { isCurrentHead } from "./layer_panel.js";
 
-/** @import { TableActions, TableCell, TableRow } from "../types.js" */
+/** @import { ExplorePage, TableActions, TableCell, TableRow } from "../types.js" */
+
+/**
+ * Rows with a number for each head. @param {ExplorePage} page @param {(number | null)[][]} values [layer head]
+ * @param {string} name of the cells, by which tests find them
+ */
+export function headRows(page, values, name) {
+  return values.map((line, layer) => ({
+    label: `L${layer}`,
+    cells: line.map((value, head) => {
+      const [title, chosen] = [`Layer ${layer}, head ${head}`, isCurrentHead(page, layer, head)];
+      return { value, layer, head, title, chosen, testid: `${name}-${layer}-${head}` };
+    }),
+  }));
+}
 
 /**
  * @param {HTMLTableElement} table @param {(string | number)[]} columns
@@ -13,11 +28,9 @@ import { GRID_STEPS } from "../../../ui/frontend/dom/keyboard.js";
 export function drawCellTable(table, columns, rows, actions) {
   const heading = createElement("tr");
   heading.append(createElement("td"), ...columns.map((column) => createHeading(column, "col")));
-  const lines = rows.map(({ label, cells }) => {
-    const line = createElement("tr");
-    line.append(createHeading(label, "row"), ...cells.map((cell) => createCell(cell, actions)));
-    return line;
-  });
+  const lines = rows.map(({ label, cells }) =>
+    createElement("tr", "", [createHeading(label, "row"), ...cells.map((cell) => createCell(cell, actions))]),
+  );
   updateChildren(table, heading, ...lines);
   const buttons = [...table.querySelectorAll("button")];
   const first = buttons.find((button) => button.classList.contains("chosen")) || buttons[0];
@@ -30,19 +43,14 @@ function createCell(cell, { most, read, pick }) {
   const place = createElement("td");
   if (!cell) return place;
   const short = cell.value === null ? "" : formatShort(cell.value);
-  const button = createElement("button", cell.chosen ? "chosen" : "", short);
-  button.tabIndex = -1;
+  const button = createElement("button", cell.chosen ? "chosen" : "", short, { tabIndex: -1 });
   button.style.background = cell.value === null ? "" : divergingColour(cell.value / most);
   const exactly =
     cell.value === null || formatSigned(cell.value) === short ? "" : `, exactly ${formatSigned(cell.value)}`;
-  button.setAttribute("aria-label", `${cell.title}${short && `: ${short}`}${exactly}`);
+  button.ariaLabel = `${cell.title}${short && `: ${short}`}${exactly}`;
   if (cell.testid) button.dataset.testid = cell.testid;
   button.onfocus = () => read(cell);
-  onHover(
-    button,
-    () => read(cell),
-    () => read(null),
-  );
+  onHover(button, { read: () => read(cell), left: () => read(null) });
   if (cell.head >= 0 || cell.kind === "feed_forward") button.onclick = () => pick(cell);
   place.append(button);
   return place;

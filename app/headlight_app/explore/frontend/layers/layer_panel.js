@@ -1,9 +1,12 @@
 // What the panels of the tab "Layers" have in common: their elements, the position asked about, and the selected head.
 
+import { createElement, onHover, visibleText } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
+import { queryPosition } from "../../../ui/frontend/state/token_selection.js";
 
-/** @import { ExplorePage } from "../types.js" */
+/** @import { Hovered } from "../../../ui/frontend/dom/dom.js" */
+/** @import { ExplorePage, Token } from "../types.js" */
 
 /**
  * @template {HTMLElement} [T=HTMLElement]
@@ -37,11 +40,18 @@ export function showLayersMessage(page, sentence) {
  * @param {ExplorePage} page
  */
 export function answerPosition(page) {
-  const { query } = page.state.choice;
-  const { tokens, maskable } = page.state.answer;
-  if (query >= 0 && query < tokens.length) return query;
-  const masked = maskable ? tokens.findIndex((token) => token.masked) : -1;
-  return masked >= 0 ? masked : tokens.length - 1;
+  return queryPosition(page, page.state.answer.tokens);
+}
+
+/**
+ * A token of the running text, shaded by a share; it is read under the pointer.
+ * @param {Pick<Token, "text">} token @param {number} share @param {string} title @param {Hovered} hovered
+ */
+export function createLitToken({ text }, share, title, hovered) {
+  const span = createElement("bdi", "", visibleText(text).replace(/^·(?=.)/, " "), { title });
+  span.style.setProperty("--shade", `${Math.round(share * 100)}%`);
+  onHover(span, hovered);
+  return span;
 }
 
 /** A depth of the residual stream on an axis: the layer that it comes after, by its number. @param {number} depth */

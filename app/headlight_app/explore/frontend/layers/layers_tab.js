@@ -1,7 +1,7 @@
 // The tab "Layers": what each layer would say, what each part adds, where it came from, and what goes without a head.
 
 import { fillSelect, tokenOptions } from "../../../ui/frontend/charts/charts.js";
-import { drawChoices, formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
+import { drawChoices, formatPercent, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
 import { markTokens } from "../../../ui/frontend/heads/token_strip.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
@@ -30,8 +30,8 @@ function activeAnalysis(page) {
 function drawLayers(page, fresh) {
   const { analyses } = page.state.catalogue;
   const open = activeAnalysis(page);
-  const titles = analyses.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
-  drawChoices(layerElement(page, "analyses"), "analysis", titles, open.name, (analysis) => page.change({ analysis }));
+  const place = layerElement(page, "analyses");
+  drawChoices(place, "analysis", optionsOf(analyses), open.name, (analysis) => page.change({ analysis }));
   const drawing = loadedAnalyses(page).get(open.name);
   // Until its module is here, a click on what is drawn would be lost.
   for (const section of layerSections(page)) section.hidden = section.dataset.analysis !== open.name || !drawing;
@@ -66,8 +66,9 @@ function drawAnswerSelects(page, { has_target, of_likeliest, has_attention }) {
   find(page.view.panels.layers, '[data-part="answers"]').hidden = !has_target || !predictions.length;
   fillSelect(targets, answerOptions(page), target_token, (value) => page.change({ target_token: Number(value) }));
   find(page.view.panels.layers, '[data-part="attentions"]').hidden = !has_attention || attention_groups.length < 2;
-  const titles = attention_groups.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
-  fillSelect(attention, titles, currentGroup(page)?.name, (name) => page.change({ attention: name }));
+  fillSelect(attention, optionsOf(attention_groups), currentGroup(page)?.name, (name) =>
+    page.change({ attention: name }),
+  );
 }
 
 /**

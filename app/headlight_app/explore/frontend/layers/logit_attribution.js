@@ -9,6 +9,7 @@ import {
   quotedToken,
   updateChildren,
 } from "../../../ui/frontend/dom/dom.js";
+import { createTable } from "../../../ui/frontend/export/page_export.js";
 import { drawSigned } from "../export/layer_figures.js";
 import { runOf } from "../export/shown_run.js";
 import { askFloats } from "../server.js";
@@ -78,25 +79,23 @@ async function exportContributions(page) {
       "added to the logit",
     ),
     tables: {
-      "Logit attribution": {
-        name: "logit attribution",
-        axes: ["part", "number"],
-        labels: [meta.components.map(componentName), ["added to the logit"]],
-        values: Float32Array.from(numbers),
-      },
+      "Logit attribution": createTable(
+        "logit attribution",
+        { part: meta.components.map(componentName), number: ["added to the logit"] },
+        numbers,
+      ),
     },
   };
 }
 
 /** @param {ExplorePage} page @param {LogitAttributionAnswer} meta @param {number} sum */
 function drawTotal(page, { text, preposition, token_text, logit }, sum) {
-  const token = createElement("bdi", "token", inlineText(text));
-  const place = token_text === null ? [] : quotedToken({ text: token_text });
+  const place = token_text === null ? "" : quotedToken({ text: token_text });
   layerElement(page, "shares-total").replaceChildren(
     "The logit of ",
-    token,
+    quotedToken({ text }),
     ` ${preposition}`,
-    ...place,
+    place,
     " is ",
     createElement("b", "", formatNumber(logit)),
     `; all parts add up to ${formatNumber(sum)}. What is added to every token's logit alike changes no probability.`,
@@ -200,14 +199,10 @@ function drawPromoted(page, meta) {
   const heading = createElement("tr");
   heading.append(...["Layer", "Promoted", "Suppressed"].map((text) => createHeading(text, "col")));
   const rows = meta.promoted.map(({ layer, promoted, suppressed }) => {
-    const line = createElement("tr");
-    const name = createHeading("", "row");
-    const button = createElement("button", "", layer);
-    button.title = `The neurons of layer ${layer}’s feed-forward`;
-    button.onclick = () => openNeurons(page, layer);
-    name.append(button);
-    line.append(name, createPromotedCell(promoted), createPromotedCell(suppressed));
-    return line;
+    const title = `The neurons of layer ${layer}’s feed-forward`;
+    const button = createElement("button", "", layer, { title, onclick: () => openNeurons(page, layer) });
+    const cells = [promoted, suppressed].map(createPromotedCell);
+    return createElement("tr", "", [createHeading([button], "row"), ...cells]);
   });
   layerElement(page, "promoted-part").hidden = !rows.length;
   updateChildren(layerElement(page, "promoted"), heading, ...rows);

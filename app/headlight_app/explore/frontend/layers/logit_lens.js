@@ -12,7 +12,7 @@ import {
   updateChildren,
 } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
-import { numbered } from "../../../ui/frontend/export/page_export.js";
+import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { predictsFromImage } from "../../../ui/frontend/state/token_selection.js";
 import { drawLens } from "../export/layer_figures.js";
@@ -23,9 +23,7 @@ import { answerPosition, layerElement, showLayersMessage } from "./layer_panel.j
 import { drawResidualNorms, normChart, normTable } from "./residual_norms.js";
 import { drawSurprisal } from "./surprisal.js";
 
-/** @import { ExploreAnswer, ExplorePage, LogitLensAnswer, Tab } from "../types.js" */
-/** @import { ShownDrawing } from "../../../ui/frontend/export/types.js" */
-/** @import { Found } from "../../../ui/frontend/types.js" */
+/** @import { ExploreAnswer, ExplorePage, Found, LogitLensAnswer, ShownDrawing, Tab } from "../types.js" */
 /** @typedef {Found<LogitLensAnswer>} LensFound */
 
 const WINDOW_SIZE = 32; // tokens that the server reads at a time
@@ -84,13 +82,9 @@ async function exportLens(page) {
   }));
   const true_texts = meta.targets.map((token) => ({ lines: [token < 0 ? "?" : meta.answer_texts[token]] }));
   const truth = meta.predicts_labels ? [] : [{ label: truthName(page), cells: true_texts }];
-  const labels = [depths, numbered(columns.map((text) => ({ text })))];
-  const table = (/** @type {string} */ name, /** @type {(cell: ReturnType<typeof readCell>) => number} */ value) => ({
-    name: `logit lens ${name}`,
-    axes: ["depth", "token"],
-    labels,
-    values: Float32Array.from(cells.flat(), value),
-  });
+  const labels = { depth: depths, token: numbered(columns.map((text) => ({ text }))) };
+  const table = (/** @type {string} */ name, /** @type {(cell: ReturnType<typeof readCell>) => number} */ value) =>
+    createTable(`logit lens ${name}`, labels, cells.flat().map(value));
   return {
     name: "logit-lens",
     shown: `logit lens: the likeliest answer after each layer, its probability as colour${meta.predicts_labels ? "" : ", # the rank of the true token"}`,
@@ -199,15 +193,13 @@ function truthName(page) {
 
 /** @param {ExplorePage} page @param {LogitLensAnswer} meta */
 function createTokenRow(page, meta) {
-  const row = createElement("tr");
   const headings = Array.from({ length: meta.columns }, (_, column) => {
     const cell = createHeading("", "col");
     cell.classList.toggle("asked", isAsked(page, meta, column));
     cell.append(createElement("bdi", "", inlineText(columnName(page, meta, column))));
     return cell;
   });
-  row.append(createElement("th", "", "after reading"), ...headings);
-  return row;
+  return createElement("tr", "", [createElement("th", "", "after reading"), ...headings]);
 }
 
 /** @param {ExplorePage} page @param {LogitLensAnswer} meta @param {number} column */
@@ -217,23 +209,17 @@ function isAsked(page, meta, column) {
 
 /** @param {ExplorePage} page @param {LensFound} found @param {number} depth */
 function createRow(page, found, depth) {
-  const row = createElement("tr");
   const cells = Array.from({ length: found.meta.columns }, (_, column) => createCell(page, found, depth, column));
   const { depths, columns, count } = found.meta;
-  row.append(createHeading(depthName(depth, depths, columns === count), "row"), ...cells);
-  return row;
+  return createElement("tr", "", [createHeading(depthName(depth, depths, columns === count), "row"), ...cells]);
 }
 
 /** @param {ExplorePage} page @param {LogitLensAnswer} meta */
 function createTruthRow(page, { targets, answer_texts }) {
-  const row = createElement("tr", "truth");
-  const cells = targets.map((token) => {
-    const cell = createElement("td");
-    cell.append(createElement("bdi", "", token < 0 ? "?" : inlineText(answer_texts[token])));
-    return cell;
-  });
-  row.append(createHeading(truthName(page), "row"), ...cells);
-  return row;
+  const cells = targets.map((token) =>
+    createElement("td", "", [createElement("bdi", "", token < 0 ? "?" : inlineText(answer_texts[token]))]),
+  );
+  return createElement("tr", "truth", [createHeading(truthName(page), "row"), ...cells]);
 }
 
 /**
@@ -267,23 +253,19 @@ function scrollToPosition(page, table) {
 function createCell(page, found, depth, column) {
   const position = columnPosition(found.meta, column);
   const { answers, shares, rank } = readCell(found, depth, column);
-  const cell = createElement("td", isAsked(page, found.meta, column) ? "asked" : "");
-  const button = createElement("button");
   const ground = colour(Math.sqrt(shares[0]));
-  button.tabIndex = -1;
-  button.dataset.testid = `lens-${depth}-${position ?? "whole"}`;
+  const button = createElement("button", "", [], { tabIndex: -1, testid: `lens-${depth}-${position ?? "whole"}` });
   button.style.background = `rgb(${ground.join(" ")})`;
   button.style.color = readableInk(ground);
   const figure = found.meta.predicts_labels ? formatPercent(shares[0]) : rank ? `#${rank}` : "";
   button.append(createElement("bdi", "", inlineText(answers[0])), createElement("small", "", figure));
   const read = () => drawReadout(page, found, depth, column);
   button.onfocus = read;
-  onHover(button, read);
+  onHover(button, { read });
   if (position !== null)
     button.onclick = () =>
       page.change({ query: position === page.state.answer.tokens.length - 1 ? -1 : position, target_token: -1 });
-  cell.append(button);
-  return cell;
+  return createElement("td", isAsked(page, found.meta, column) ? "asked" : "", [button]);
 }
 
 /** @param {ExplorePage} page @param {LensFound} found @param {number} depth @param {number} column */
@@ -294,18 +276,13 @@ function drawReadout(page, found, depth, column) {
   const name = depthName(depth, meta.depths, meta.columns === meta.count || position === null);
   const words = answers.flatMap((answer, place) => [
     place ? ", " : "",
-    createElement("bdi", "token", inlineText(answer)),
+    quotedToken({ text: answer }),
     ` ${formatPercent(shares[place])}`,
   ]);
   const token = position === null ? -1 : meta.targets[position - meta.first];
-  const right =
-    token < 0
-      ? []
-      : [" · true: ", createElement("bdi", "token", inlineText(meta.answer_texts[token])), `, rank ${rank}`];
+  const right = token < 0 ? [] : [" · true: ", quotedToken({ text: meta.answer_texts[token] }), `, rank ${rank}`];
   const at =
-    position === null
-      ? [`, ${wholeName(page)}: `]
-      : [", at ", ...quotedToken(page.state.answer.tokens[position]), ": "];
+    position === null ? [`, ${wholeName(page)}: `] : [", at ", quotedToken(page.state.answer.tokens[position]), ": "];
   layerElement(page, "lens-reading").replaceChildren(
     `${name[0].toUpperCase()}${name.slice(1)}`,
     ...at,

@@ -2,26 +2,17 @@
 
 import { formatNumber, formatSigned } from "../../../ui/frontend/charts/charts.js";
 import { saveBlob } from "../../../ui/frontend/dom/clipboard.js";
-import {
-  createElement,
-  createHeading,
-  inlineText,
-  onHover,
-  quotedToken,
-  updateChildren,
-  visibleText,
-} from "../../../ui/frontend/dom/dom.js";
-import { failureText } from "../../../ui/frontend/server.js";
+import { createElement, createHeading, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
+import { failureText, fetchFile } from "../../../ui/frontend/server.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { hasEdits, toggleEdits } from "../edits/edit_actions.js";
 import { editText } from "../edits/edit_text.js";
-import { fetchFile } from "../server.js";
-import { answerPosition, layerElement } from "./layer_panel.js";
+import { answerPosition, createLitToken, layerElement } from "./layer_panel.js";
 import { createPromotedCell } from "./promoted_tokens.js";
 import { drawRankedBars } from "./ranked_bars.js";
 
 /** @import { ExplorePage, ExportNeuronsRequest, NeuronAnswer, NeuronsAnswer, RankedEntry } from "../types.js" */
-/** @import { Details, Found, Token } from "../../../ui/frontend/types.js" */
+/** @import { Details, Found } from "../../../ui/frontend/types.js" */
 
 const COLUMNS = 3; // numbers of each neuron: which it is, its activation, what it adds
 const NAMED = 3; // tokens that are named as the strongest
@@ -87,11 +78,10 @@ function chooseNeuron(page, layer, neuron) {
 
 /** @param {ExplorePage} page @param {NeuronsAnswer} meta */
 function drawTotal(page, { layer, text, count, sum, bias, edit, total }) {
-  const token = createElement("bdi", "token", inlineText(text));
   const more = [bias && `its bias ${formatSigned(bias)}`, edit && `edits ${formatSigned(edit)}`].filter(Boolean);
   layerElement(page, "neurons-total").replaceChildren(
     `The feed-forward of layer ${layer} adds ${formatSigned(total)} to the logit of `,
-    token,
+    quotedToken({ text }),
     `: ${[`its ${count.toLocaleString("en")} neurons ${formatSigned(sum)}`, ...more].join(", ")}. Each neuron adds its activation at this token times its weight towards the answer.`,
   );
 }
@@ -127,7 +117,7 @@ function drawNeuron(page, { path, text, layer }, { meta, numbers }) {
   drawSwitch(page, editText(path, ["", neuron], "set:0"), () => chooseNeuron(page, layer, neuron));
   layerElement(page, "neuron-sum").replaceChildren(
     `Activation ${formatNumber(activation, 3)} × weight towards `,
-    createElement("bdi", "token", inlineText(text)),
+    quotedToken({ text }),
     ` ${formatNumber(answer_weight, 3)} = `,
     createElement("b", "", formatSigned(contribution)),
   );
@@ -136,11 +126,7 @@ function drawNeuron(page, { path, text, layer }, { meta, numbers }) {
   const rows = [
     { name: "Promotes", tokens: promoted },
     { name: "Suppresses", tokens: suppressed },
-  ].map(({ name, tokens }) => {
-    const line = createElement("tr");
-    line.append(createHeading(name, "row"), createPromotedCell(tokens));
-    return line;
-  });
+  ].map(({ name, tokens }) => createElement("tr", "", [createHeading(name, "row"), createPromotedCell(tokens)]));
   updateChildren(layerElement(page, "neuron-promoted"), ...rows);
   drawTokens(page, numbers);
 }
@@ -150,7 +136,7 @@ function drawSwitch(page, edit, choose) {
   const button = layerElement(page, "neuron-switch", HTMLButtonElement);
   const off = hasEdits(page, [edit]);
   button.textContent = off ? "Switch on" : "Switch off";
-  button.setAttribute("aria-pressed", String(off));
+  button.ariaPressed = String(off);
   button.onclick = () => {
     choose(); // without it, it would no longer be the largest, and another would be looked at
     toggleEdits(page, [edit]);
@@ -163,24 +149,16 @@ function drawTokens(page, activations) {
   const reading = layerElement(page, "neuron-reading");
   const most = activations.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
   const spans = tokens.map((token, position) => {
-    const span = createLitToken(token, activations[position], most);
-    onHover(
-      span,
-      () => reading.replaceChildren(...quotedToken(token), `: ${formatNumber(activations[position], 3)}`),
-      () => describeStrongest(page, activations),
-    );
+    const words = formatNumber(activations[position], 3);
+    const span = createLitToken(token, Math.abs(activations[position]) / (most || 1), words, {
+      read: () => reading.replaceChildren(quotedToken(token), `: ${words}`),
+      left: () => describeStrongest(page, activations),
+    });
+    span.classList.toggle("minus", activations[position] < 0);
     return span;
   });
   layerElement(page, "neuron-tokens").replaceChildren(...spans);
   describeStrongest(page, activations);
-}
-
-/** @param {Pick<Token, "text">} token @param {number} activation @param {number} most */
-function createLitToken({ text }, activation, most) {
-  const span = createElement("bdi", activation < 0 ? "minus" : "", visibleText(text).replace(/^·(?=.)/, " "));
-  span.style.setProperty("--shade", `${Math.round((100 * Math.abs(activation)) / (most || 1))}%`);
-  span.title = formatNumber(activation, 3);
-  return span;
 }
 
 /** @param {ExplorePage} page @param {Float32Array} activations */
@@ -189,7 +167,7 @@ function describeStrongest(page, activations) {
   const order = strongestTokens(activations);
   const words = order.flatMap((position, place) => [
     place ? ", " : "Strongest at ",
-    ...quotedToken(tokens[position]),
+    quotedToken(tokens[position]),
     ` ${formatNumber(activations[position], 3)}`,
   ]);
   const found = words.length ? [...words, ". Orange is positive, blue negative."] : ["It is 0 at every token."];
@@ -207,7 +185,7 @@ export function strongestTokens(activations) {
 /** @param {ExplorePage} page @param {Details<ExportNeuronsRequest>} asked */
 async function saveNeurons(page, asked) {
   try {
-    const file = await fetchFile(page, "export_neurons", { question: page.state.answer.question, ...asked });
+    const file = await fetchFile(page.server.api, "export_neurons", { question: page.state.answer.question, ...asked });
     saveBlob(file.name, file);
   } catch (error) {
     layerElement(page, "neurons-total").textContent = failureText(error);

@@ -1,21 +1,18 @@
 // Tokens that something promotes or suppresses, with what it adds to their logits.
 
 import { formatSigned } from "../../../ui/frontend/charts/charts.js";
-import { createElement, inlineText } from "../../../ui/frontend/dom/dom.js";
+import { createElement, quotedToken } from "../../../ui/frontend/dom/dom.js";
 
 /** @import { PromotedToken } from "../types.js" */
 
 /** @param {PromotedToken[]} tokens */
 export function createPromotedCell(tokens) {
-  const cell = createElement("td");
   const entries = tokens.flatMap(({ text, logit }, place) => {
-    const entry = createElement("span");
-    entry.append(
-      createElement("bdi", "token", inlineText(text)),
+    const entry = createElement("span", "", [
+      quotedToken({ text }),
       createElement("small", "", ` ${formatSigned(logit)}`),
-    );
+    ]);
     return place ? [" ", entry] : [entry];
   });
-  cell.append(...entries);
-  return cell;
+  return createElement("td", "", entries);
 }

@@ -17,20 +17,11 @@ export function drawRankedBars(list, entries) {
 
 /** @param {RankedEntry} entry @param {number} range that the track is as long as */
 function createItem({ title, value, pick, total, chosen }, range) {
-  const item = createElement("li", total ? "total" : chosen ? "chosen" : "");
   const track = createElement("span", "track");
   if (!total) track.append(createBar(value < 0 ? "minus" : "plus", Math.abs(value) / range));
-  item.append(
-    pick ? createNameButton(title, pick) : createElement("span", "name", title),
+  return createElement("li", total ? "total" : chosen ? "chosen" : "", [
+    pick ? createElement("button", "name", title, { onclick: pick }) : createElement("span", "name", title),
     track,
     createElement("output", "", formatSigned(value)),
-  );
-  return item;
-}
-
-/** @param {string} title @param {() => void} pick */
-function createNameButton(title, pick) {
-  const button = createElement("button", "name", title);
-  button.onclick = pick;
-  return button;
+  ]);
 }

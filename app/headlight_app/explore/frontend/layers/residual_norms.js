@@ -3,18 +3,14 @@
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { HEAD_COLOURS } from "../../../ui/frontend/charts/colours.js";
 import { addLineChart } from "../../../ui/frontend/charts/figure_charts.js";
-import { lookOf } from "../../../ui/frontend/charts/heatmap.js";
-import { paintShapes } from "../../../ui/frontend/charts/paint_shapes.js";
-import { beginSheet } from "../../../ui/frontend/charts/shapes.js";
-import { hidpiContext, inlineText, quotedToken } from "../../../ui/frontend/dom/dom.js";
-import { numbered } from "../../../ui/frontend/export/page_export.js";
+import { paintFigure } from "../../../ui/frontend/charts/paint_shapes.js";
+import { inlineText, quotedToken } from "../../../ui/frontend/dom/dom.js";
+import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
 import { answerPosition, depthLabel, layerElement } from "./layer_panel.js";
 
 /** @import { LineChart } from "../../../ui/frontend/charts/figure_charts.js" */
-/** @import { Table } from "../../../ui/frontend/export/types.js" */
-/** @import { Found } from "../../../ui/frontend/types.js" */
-/** @import { ExplorePage, ResidualNormsAnswer } from "../types.js" */
+/** @import { ExplorePage, Found, ResidualNormsAnswer, Table } from "../types.js" */
 
 const SMALLEST = 1e-6; // that has a logarithm worth a place
 
@@ -25,18 +21,12 @@ export function drawResidualNorms(page) {
   const canvas = layerElement(page, "lengths", HTMLCanvasElement);
   const width = canvas.parentElement?.clientWidth;
   if (!width) return;
-  const style = currentStyle(page);
-  const figure = beginSheet(width, "", lookOf(style));
   const chart = normChart(page, found);
-  const height = addLineChart(figure, chart, { x: 0, y: 0, width });
-  paintShapes(hidpiContext(canvas, width, height), figure.shapes, style.font);
+  paintFigure(canvas, width, currentStyle(page), (figure) => addLineChart(figure, chart, { x: 0, y: 0, width }));
   const token = page.state.answer.tokens[answerPosition(page)];
   const words = Array.from(chart.series.at(-1)?.values ?? [], (length) => formatNumber(length, 3));
-  layerElement(page, "lengths-reading").replaceChildren(...quotedToken(token), `: ${words.join(" → ")}`);
-  canvas.setAttribute(
-    "aria-label",
-    `Norm of the residual stream after each layer, at ${inlineText(token.text)}: ${words.join(", ")}`,
-  );
+  layerElement(page, "lengths-reading").replaceChildren(quotedToken(token), `: ${words.join(" → ")}`);
+  canvas.ariaLabel = `Norm of the residual stream after each layer, at ${inlineText(token.text)}: ${words.join(", ")}`;
 }
 
 /** All tokens, the one at hand last. @param {ExplorePage} page @param {Found<ResidualNormsAnswer>} found @returns {LineChart} */
@@ -52,6 +42,6 @@ export function normChart(page, { meta: { depths, tokens: count }, numbers }) {
 
 /** @param {ExplorePage} page @param {Found<ResidualNormsAnswer>} found @returns {Table} */
 export function normTable(page, { meta: { depths }, numbers }) {
-  const labels = [Array.from({ length: depths }, (_, depth) => depthLabel(depth)), numbered(page.state.answer.tokens)];
-  return { name: "residual norms", axes: ["depth", "token"], labels, values: Float32Array.from(numbers) };
+  const depth = Array.from({ length: depths }, (_, place) => depthLabel(place));
+  return createTable("residual norms", { depth, token: numbered(page.state.answer.tokens) }, numbers);
 }

@@ -1,11 +1,10 @@
 // How surprising each token was: its negative log-likelihood as a shade.
 
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
-import { createElement, formatPercent, onHover, quotedToken, visibleText } from "../../../ui/frontend/dom/dom.js";
-import { layerElement } from "./layer_panel.js";
+import { formatPercent, quotedToken } from "../../../ui/frontend/dom/dom.js";
+import { createLitToken, layerElement } from "./layer_panel.js";
 
-/** @import { ExplorePage } from "../types.js" */
-/** @import { Token } from "../../../ui/frontend/types.js" */
+/** @import { ExplorePage, Token } from "../types.js" */
 
 const FULL_SHADE = Math.log2(1000); // bits
 
@@ -36,20 +35,14 @@ export function drawSurprisal(page) {
 function drawTokens(page, surprisal) {
   const reading = layerElement(page, "surprisal-reading");
   const spans = page.state.answer.tokens.map((token, position) => {
-    const span = createToken(token, surprisal[position]);
-    onHover(span, () => reading.replaceChildren(...quotedToken(token), `: ${describe(surprisal[position])}`));
-    return span;
+    const bits = surprisal[position];
+    const [share, likely] = Number.isNaN(bits)
+      ? [0, "nothing to compare with"]
+      : [Math.min(bits / FULL_SHADE, 1), formatPercent(2 ** -bits)];
+    const read = () => reading.replaceChildren(quotedToken(token), `: ${describe(bits)}`);
+    return createLitToken(token, share, likely, { read });
   });
   layerElement(page, "surprisal").replaceChildren(...spans);
-}
-
-/** @param {Token} token @param {number} bits */
-function createToken({ text }, bits) {
-  const span = createElement("bdi", "", visibleText(text).replace(/^·(?=.)/, " "));
-  const share = Number.isNaN(bits) ? 0 : Math.min(bits / FULL_SHADE, 1);
-  span.style.setProperty("--shade", `${Math.round(share * 100)}%`);
-  span.title = Number.isNaN(bits) ? "nothing to compare with" : formatPercent(2 ** -bits);
-  return span;
 }
 
 /** @param {number} bits */

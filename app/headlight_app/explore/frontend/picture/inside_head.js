@@ -1,6 +1,6 @@
 // The way into a head, beneath its map: query, key and value, the score, the weight, and what the head adds.
 
-import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { createButton, createElement } from "../../../ui/frontend/dom/dom.js";
 
 /** @import { ExplorePage } from "../types.js" */
 
@@ -15,19 +15,10 @@ const STEPS = [
 
 /** Puts the steps beneath what is read of the chosen heads, and the place of a cell's ledger, once. @param {ExplorePage} page */
 export function createWayIntoHead(page) {
-  const way = createElement("p", "inside");
-  const first = createButton(page, "input", "Step by step");
-  way.append(first, ...STEPS.flatMap(([step, title]) => ["→", createButton(page, step, title)]));
-  const ledger = createElement("section", "why");
-  ledger.dataset.testid = "ledger";
-  ledger.hidden = true;
+  const button = (/** @type {string} */ step, /** @type {string} */ title) =>
+    createButton("small", title, `inside-${step}`, () => page.change({ tab: "walkthrough", step }));
+  const steps = STEPS.flatMap(([step, title]) => ["→", button(step, title)]);
+  const way = createElement("p", "inside", [button("input", "Step by step"), ...steps]);
+  const ledger = createElement("section", "why", [], { testid: "ledger", hidden: true });
   page.view.elements.reading.after(way, ledger);
-}
-
-/** @param {ExplorePage} page @param {string} step @param {string} title */
-function createButton(page, step, title) {
-  const button = createElement("button", "small", title);
-  button.dataset.testid = `inside-${step}`;
-  button.onclick = () => page.change({ tab: "walkthrough", step });
-  return button;
 }

@@ -2,8 +2,7 @@
 
 import { layerRuns } from "../../../ui/frontend/model_diagram/diagram_layout.js";
 
-/** @import { AttentionGroup } from "../../../ui/frontend/types.js" */
-/** @import { Choice } from "../types.js" */
+/** @import { AttentionGroup, Choice } from "../types.js" */
 
 /** @typedef {"input" | "heads" | "network" | "layers" | "prediction"} PartKind */
 /** Of a run of closed layers `layer` is the one that it opens. @typedef {{ kind: PartKind, stack: string, layer: number, attention: string }} Part */

@@ -11,7 +11,7 @@ import {
   truncateText,
   updateChildren,
 } from "../../../ui/frontend/dom/dom.js";
-import { LIST_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { LIST_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
 import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
 import { maxPool } from "../../../ui/frontend/heads/thumbnails.js";
 import { gridHigh } from "../../../ui/frontend/state/colour_range.js";
@@ -22,8 +22,7 @@ import { remembered } from "../../../ui/frontend/state/memory.js";
 import { headAt, isOpen, miniatures, partChoice, pictureRows } from "./parts.js";
 import { drawStrip, inputVectors } from "./vectors.js";
 
-/** @import { AttentionGroup, Token } from "../../../ui/frontend/types.js" */
-/** @import { ExplorePage } from "../types.js" */
+/** @import { AttentionGroup, ExplorePage, Token } from "../types.js" */
 /** @import { Block, Part, Row } from "./parts.js" */
 /** @typedef {{ part: Part, button: HTMLButtonElement, canvas: HTMLCanvasElement | null }} Drawn */
 
@@ -80,16 +79,14 @@ function buildPicture(page, rows) {
   const { modelPicture: picture } = page.view.elements;
   memory(page).drawn = [];
   const lines = rows.map((row) => {
-    const line = createElement("div", "flow");
-    const layers = createElement("div", "layers");
-    layers.append(...row.blocks.map((block) => createBlock(page, block)));
+    const layers = createElement("div", "layers", [...row.blocks.map((block) => createBlock(page, block))]);
     const input = createPart(page, row.input, createElement("canvas"));
-    line.append(input, layers);
+    const line = createElement("div", "flow", [input, layers]);
     if (row.prediction) line.append(createPart(page, row.prediction, null));
     return line;
   });
   updateChildren(picture, ...lines);
-  picture.onkeydown = (event) => movePart(page, event);
+  onArrows(picture, LIST_STEPS, (step) => movePart(page, step));
 }
 
 /** @param {ExplorePage} page @param {Block} block */
@@ -103,8 +100,7 @@ function createBlock(page, { first, last, parts }) {
 
 /** @param {ExplorePage} page @param {Part} part @param {HTMLCanvasElement | null} canvas */
 function createPart(page, part, canvas) {
-  const button = createElement("button", `part ${part.kind}`);
-  button.dataset.testid = partName(part);
+  const button = createElement("button", `part ${part.kind}`, [], { testid: partName(part) });
   const name = NAMES[part.kind];
   if (name) button.append(createElement("span", "name", name));
   if (canvas) button.append(canvas);
@@ -146,11 +142,8 @@ function groupOf(page, { attention }) {
   return page.state.answer.attention_groups.find(({ name }) => name === attention);
 }
 
-/** @param {ExplorePage} page @param {KeyboardEvent} event */
-function movePart(page, event) {
-  const step = LIST_STEPS[event.key];
-  if (!step) return;
-  event.preventDefault();
+/** @param {ExplorePage} page @param {number} step */
+function movePart(page, step) {
   const buttons = memory(page)
     .drawn.map(({ button }) => button)
     .filter((button) => !button.disabled);
@@ -164,13 +157,13 @@ function movePart(page, event) {
 function drawPart(page, { part, button, canvas }) {
   const { choice } = page.state;
   const open = isOpen(part, choice, currentGroup(page).name);
-  if (open) button.setAttribute("aria-current", "true");
-  else button.removeAttribute("aria-current");
+  if (open) button.ariaCurrent = "true";
+  else button.ariaCurrent = null;
   button.closest(".block")?.classList.toggle("open", part.kind === "heads" && part.layer === choice.layer);
   button.disabled = !choiceOf(page, part);
   const words = partWords(page, part);
   const name = NAMES[part.kind];
-  button.setAttribute("aria-label", name ? `${name}: ${words}` : words);
+  button.ariaLabel = name ? `${name}: ${words}` : words;
   button.title = words;
   if (part.kind === "input" && canvas) drawInput(page, part, canvas);
   if (part.kind === "heads" && canvas) drawHeads(page, part, canvas);

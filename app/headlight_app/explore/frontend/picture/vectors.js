@@ -4,8 +4,7 @@ import { colour, PURPLE_ORANGE } from "../../../ui/frontend/charts/colours.js";
 import { context2d } from "../../../ui/frontend/dom/dom.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 
-/** @import { ExplorePage, InputVectorsAnswer } from "../types.js" */
-/** @import { Found } from "../../../ui/frontend/types.js" */
+/** @import { ExplorePage, Found, InputVectorsAnswer } from "../types.js" */
 
 const SOON = 60; // milliseconds without a letter before vectors are asked for
 const LEVELS = 255;

@@ -5,8 +5,7 @@ import { formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { countChanges } from "../edits/edit_history.js";
 
-/** @import { Prediction } from "../../../ui/frontend/types.js" */
-/** @import { ExplorePage } from "../types.js" */
+/** @import { ExplorePage, Prediction } from "../types.js" */
 
 /** What an answer stands for. @typedef {{ model: string, masked: string, text: string, notes: readonly string[] }} Known */
 

@@ -7,9 +7,7 @@ import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { chosenKey, keyTokens, queryTokens } from "../../../ui/frontend/state/token_selection.js";
 import { partChoice, partName } from "./why.js";
 
-/** @import { CellLedgerAnswer } from "../contract.js" */
-/** @import { Found } from "../../../ui/frontend/types.js" */
-/** @import { ExplorePage } from "../types.js" */
+/** @import { CellLedgerAnswer, ExplorePage, Found } from "../types.js" */
 /** @import { Part } from "./why.js" */
 /** @typedef {{ query: string, key: string, value: number }} Pair */
 
@@ -63,35 +61,27 @@ export function writerOf(path) {
 /** @param {ExplorePage} page @param {Found<CellLedgerAnswer>} found */
 function ledgerParts(page, { meta, numbers }) {
   const { pinned } = page.state.choice;
-  const title = createElement("h3");
-  const key = keyTokens(page)[chosenKey(page) ?? 0];
-  title.append("Why ", ...quotedToken(queryTokens(page)[pinned[0]]), " looks at ", ...quotedToken(key));
+  const [query, key] = [queryTokens(page)[pinned[0]], keyTokens(page)[chosenKey(page) ?? 0]];
+  const title = createElement("h3", "", ["Why ", quotedToken(query), " looks at ", quotedToken(key)]);
   const pairs = largestPairs(meta.query_writers, meta.key_writers, numbers);
   const rest = meta.score - pairs.reduce((sum, { value }) => sum + value, 0);
-  const sentence = createElement(
-    "p",
-    "quiet",
-    `The score ${formatNumber(meta.score, 3)} is a sum over who wrote the query (left) and who wrote the key.`,
-  );
-  const list = createElement("ol", "reasons");
-  list.append(...pairs.map((pair) => createPair(page, pair)));
+  const words = `The score ${formatNumber(meta.score, 3)} is a sum over who wrote the query (left) and who wrote the key.`;
+  const sentence = createElement("p", "quiet", words);
+  const list = createElement("ol", "reasons", [...pairs.map((pair) => createPair(page, pair))]);
   const count = meta.query_writers.length * meta.key_writers.length - pairs.length;
   const terms = meta.terms
     .filter(({ name, value }) => name !== "rounding" && value)
     .map(({ name }) => name.replace("_", " "));
-  const others = createElement("li");
-  others.append([`${count} other pairs`, ...terms].join(", "), createElement("b", "", formatShort(rest)));
-  if (count > 0 || terms.length) list.append(others);
+  const others = [`${count} other pairs`, ...terms].join(", ");
+  if (count > 0 || terms.length)
+    list.append(createElement("li", "", [others, createElement("b", "", formatShort(rest))]));
   return [title, sentence, list];
 }
 
 /** @param {ExplorePage} page @param {Pair} pair */
 function createPair(page, { query, key, value }) {
-  const row = createElement("li");
-  const words = createElement("span");
-  words.append(createWriter(page, query), " × ", createWriter(page, key));
-  row.append(words, createElement("b", value > 0 ? "for" : "against", formatShort(value)));
-  return row;
+  const words = createElement("span", "", [createWriter(page, query), " × ", createWriter(page, key)]);
+  return createElement("li", "", [words, createElement("b", value > 0 ? "for" : "against", formatShort(value))]);
 }
 
 /** A head or a network leads to itself. @param {ExplorePage} page @param {string} path */
@@ -99,7 +89,5 @@ function createWriter(page, path) {
   const part = writerOf(path);
   const name = partName(part).replace("the network", "network");
   if (part.head < 0 && part.kind !== "feed_forward") return createElement("span", "", name.toLowerCase());
-  const button = createElement("button", "name", name);
-  button.onclick = () => page.change(partChoice(page, part));
-  return button;
+  return createElement("button", "name", name, { onclick: () => page.change(partChoice(page, part)) });
 }

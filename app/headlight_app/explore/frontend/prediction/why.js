@@ -5,8 +5,7 @@ import { createElement, quotedToken, updateChildren } from "../../../ui/frontend
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { componentName } from "../layers/logit_attribution.js";
 
-/** @import { Candidate } from "../../../ui/frontend/types.js" */
-/** @import { ComponentAnswer, ExplorePage } from "../types.js" */
+/** @import { Candidate, ComponentAnswer, ExplorePage } from "../types.js" */
 /** @typedef {Pick<ComponentAnswer, "kind" | "layer" | "head">} Part */
 /** @typedef {{ part: Part, value: number }} Reason */
 
@@ -46,18 +45,15 @@ export function drawWhy(page) {
 
 /** @param {ExplorePage} page @param {Candidate} first @param {Candidate} second @param {Reason[]} largest */
 function whyParts(page, first, second, largest) {
-  const title = createElement("h3");
-  title.append("Why ", ...quotedToken(first), " and not ", ...quotedToken(second));
+  const title = createElement("h3", "", ["Why ", quotedToken(first), " and not ", quotedToken(second)]);
   const times = first.after / second.after;
-  const sentence = createElement("p", "quiet");
   const most = largest.find(({ value }) => value > 0);
-  sentence.append(
+  const sentence = createElement("p", "quiet", [
     `It is ${times >= 10 ? Math.round(times) : times.toFixed(1)} times as likely; `,
     most ? `${partName(most.part)} speaks for it most.` : "no single part speaks for it.",
-  );
+  ]);
   const unit = createElement("p", "quiet", "Largest parts of the difference of the two logits:");
-  const list = createElement("ol", "reasons");
-  list.append(...largest.map((reason) => createReason(page, reason)));
+  const list = createElement("ol", "reasons", [...largest.map((reason) => createReason(page, reason))]);
   return [title, sentence, unit, list];
 }
 
@@ -70,11 +66,9 @@ export function partName(part) {
 
 /** @param {ExplorePage} page @param {Reason} reason */
 function createReason(page, { part, value }) {
-  const row = createElement("li");
   const name = createElement("button", "name", partName(part).replace("the network", "network"));
   name.onclick = () => page.change(partChoice(page, part));
-  row.append(name, createElement("b", value > 0 ? "for" : "against", formatShort(value)));
-  return row;
+  return createElement("li", "", [name, createElement("b", value > 0 ? "for" : "against", formatShort(value))]);
 }
 
 /** What shows a head or a network. @param {ExplorePage} page @param {Part} part */

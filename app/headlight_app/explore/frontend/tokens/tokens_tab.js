@@ -3,7 +3,7 @@
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { hidpiContext, inlineText, quotedToken, truncateText } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
-import { GRID_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { GRID_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
 import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
@@ -110,13 +110,10 @@ function listen(page) {
     const { width } = positions ? vectors.positions : vectors.embedding;
     point(page, { positions, row, channel: Math.floor(share * width) });
   };
-  place.onkeydown = (event) => {
-    const step = GRID_STEPS[event.key];
-    if (!step) return;
-    event.preventDefault();
+  onArrows(place, GRID_STEPS, ([down, right]) => {
     const { row, channel, positions } = memory(page).pointed;
-    point(page, { positions, row: row + step[0], channel: channel + step[1] });
-  };
+    point(page, { positions, row: row + down, channel: channel + right });
+  });
 }
 
 /** @param {ExplorePage} page @param {Pointed} pointed */
@@ -144,7 +141,7 @@ function read(page) {
   const token = tokensOf(page, stack)[vectors.first + row];
   if (!token || !strips.width) return;
   element(page, "vectors-reading").replaceChildren(
-    ...quotedToken(token),
+    quotedToken(token),
     `, ${positions ? "position" : "vector"}, channel ${channel} of ${strips.width}: ${numberAt(strips, row, channel)}`,
   );
 }

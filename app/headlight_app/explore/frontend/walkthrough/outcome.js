@@ -2,7 +2,7 @@
 
 import { barAtPointer, drawBars } from "../../../ui/frontend/charts/charts.js";
 import { createElement, formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
-import { HORIZONTAL_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { HORIZONTAL_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
 import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
 import { namedAxis, openStep, shownWalkthrough, walkthroughMemory } from "./walkthrough.js";
 
@@ -36,7 +36,7 @@ export function drawOutcome(page, previewKey) {
   drawBars(canvas, numbers, { style: currentStyle(page), height: HEIGHT, hot: named.chosen, reach, labels });
   const largest = numbers.indexOf(Math.max(...numbers));
   const most = `the largest is ${formatPercent(numbers[largest])}, of ${labels[largest]}`;
-  canvas.setAttribute("aria-label", `${title}${unit}; ${most}`);
+  canvas.ariaLabel = `${title}${unit}; ${most}`;
   const preview = axis === "key" ? previewKey : () => {};
   const choose = (/** @type {number} */ index) => {
     walkthroughMemory(page).previewedKey = null;
@@ -46,10 +46,5 @@ export function drawOutcome(page, previewKey) {
   canvas.onmousemove = (event) => preview(under(event) < 0 ? null : under(event));
   canvas.onmouseleave = () => preview(null);
   canvas.onclick = (event) => choose(under(event));
-  canvas.onkeydown = (event) => {
-    const by = HORIZONTAL_STEPS[event.key];
-    if (!by) return;
-    event.preventDefault();
-    choose(Math.min(Math.max(named.chosen + by, 0), numbers.length - 1));
-  };
+  onArrows(canvas, HORIZONTAL_STEPS, (by) => choose(Math.min(Math.max(named.chosen + by, 0), numbers.length - 1)));
 }

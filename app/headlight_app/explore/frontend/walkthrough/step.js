@@ -2,7 +2,7 @@
 
 import { formatNumber, formulaNodes } from "../../../ui/frontend/charts/charts.js";
 import { closest, createElement, updateChildren } from "../../../ui/frontend/dom/dom.js";
-import { HORIZONTAL_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { HORIZONTAL_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
 import { createValues, drawValues } from "./step_values.js";
 import { moveStep, openStep, openStepIndex, shownWalkthrough, walkthroughMemory } from "./walkthrough.js";
 
@@ -15,7 +15,9 @@ export function drawStep(page) {
   const step = openStep(page);
   title.textContent = `${openStepIndex(page) + 1}. ${step.title}`;
   meaning.textContent = step.explanation;
-  formula.replaceChildren(...step.formula.split(/,\s{3}/).map(createEquation));
+  formula.replaceChildren(
+    ...step.formula.split(/,\s{3}/).map((text) => createElement("span", "equation", formulaNodes(text))),
+  );
   if (step.edited)
     formula.append(
       createElement("span", "edited", "Changed here by an edit: the model went on with the numbers shown."),
@@ -27,13 +29,6 @@ export function drawStep(page) {
   drawCode(page, step);
 }
 
-/** @param {string} text */
-function createEquation(text) {
-  const line = createElement("span", "equation");
-  line.append(...formulaNodes(text));
-  return line;
-}
-
 /** The buttons and keys that lead to the other steps. @param {ExplorePage} page */
 function drawTurns(page) {
   const { back, next, step } = walkthroughMemory(page).elements;
@@ -42,12 +37,7 @@ function drawTurns(page) {
   next.disabled = open === shownWalkthrough(page).steps.length - 1;
   back.onclick = () => moveStep(page, -1);
   next.onclick = () => moveStep(page, 1);
-  step.onkeydown = (event) => {
-    const by = HORIZONTAL_STEPS[event.key];
-    if (!by || closest(event, "select, canvas, pre")) return;
-    event.preventDefault();
-    moveStep(page, by);
-  };
+  onArrows(step, HORIZONTAL_STEPS, (by, event) => !closest(event, "select, canvas, pre") && moveStep(page, by));
 }
 
 /** @param {Step} step */
@@ -66,20 +56,14 @@ function drawCode(page, { name, values }) {
   const { code, numbers } = walkthroughMemory(page).elements;
   const pieces = shownWalkthrough(page).code?.[name] ?? [];
   code.replaceChildren(
-    ...pieces.flatMap(({ location, code: lines }) => [createElement("p", "where", location), createCode(lines)]),
+    ...pieces.flatMap(({ location, code: lines }) => [
+      createElement("p", "where", location),
+      createElement("pre", "", lines, { tabIndex: 0 }),
+    ]),
   );
   const rows = values.map((value) => {
-    const row = createElement("p");
     const words = Array.from(value.numbers, (number) => formatNumber(number)).join("  ");
-    row.append(...formulaNodes(value.symbol), createElement("span", "", ` = ${words}`));
-    return row;
+    return createElement("p", "", [...formulaNodes(value.symbol), createElement("span", "", ` = ${words}`)]);
   });
   updateChildren(numbers, ...rows);
-}
-
-/** @param {string} lines */
-function createCode(lines) {
-  const code = createElement("pre", "", lines);
-  code.tabIndex = 0;
-  return code;
 }

@@ -2,7 +2,7 @@
 
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { createElement } from "../../../ui/frontend/dom/dom.js";
-import { LIST_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { LIST_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
 import { moveStep, namedAxis, openStepIndex, shownWalkthrough, walkthroughMemory } from "./walkthrough.js";
 
 /** @import { ExplorePage } from "../types.js" */
@@ -13,13 +13,14 @@ export function drawStepList(page) {
   const { list } = walkthroughMemory(page).elements;
   const { steps } = shownWalkthrough(page);
   const open = openStepIndex(page);
-  if (list.children.length !== steps.length) list.replaceChildren(...steps.map(createButton));
+  if (list.children.length !== steps.length)
+    list.replaceChildren(...steps.map(() => createElement("button", "", [], { role: "tab" })));
   const buttons = [...list.querySelectorAll("button")];
   steps.forEach((step, index) => {
     const button = buttons[index];
     button.dataset.testid = `stair-${step.name}`;
     button.classList.toggle("first-of-part", index > 0 && step.part !== steps[index - 1].part);
-    button.setAttribute("aria-selected", String(index === open));
+    button.ariaSelected = String(index === open);
     button.tabIndex = index === open ? 0 : -1;
     button.replaceChildren(
       createElement("i", "", index + 1),
@@ -27,15 +28,13 @@ export function drawStepList(page) {
       createElement("b", "", resultText(page, step)),
     );
     button.onclick = () => page.change({ step: step.name });
-    button.onkeydown = (event) => onStepKey(page, buttons, event);
+    onArrows(button, LIST_STEPS, (by, event) => {
+      event.stopPropagation();
+      moveStep(page, by);
+      buttons[openStepIndex(page)].focus();
+    });
   });
   list.scrollLeft = buttons[open].offsetLeft - list.clientWidth / 2 + buttons[open].clientWidth / 2;
-}
-
-function createButton() {
-  const button = createElement("button");
-  button.setAttribute("role", "tab");
-  return button;
 }
 
 /** The last value of a step where it is one number, or has one for the key or the answer. @param {ExplorePage} page @param {Step} step */
@@ -43,14 +42,4 @@ function resultText(page, { values }) {
   const { axis, numbers } = values[values.length - 1];
   const place = axis ? namedAxis(page, axis)?.chosen : 0;
   return place === undefined ? "" : formatNumber(numbers[place], 3);
-}
-
-/** @param {ExplorePage} page @param {HTMLButtonElement[]} buttons @param {KeyboardEvent} event */
-function onStepKey(page, buttons, event) {
-  const by = LIST_STEPS[event.key];
-  if (!by) return;
-  event.preventDefault();
-  event.stopPropagation();
-  moveStep(page, by);
-  buttons[openStepIndex(page)].focus();
 }

@@ -2,7 +2,7 @@
 
 import { barAtPointer, drawBars, extentOf, formatNumber, formulaNodes } from "../../../ui/frontend/charts/charts.js";
 import { createElement, inlineText, quotedToken } from "../../../ui/frontend/dom/dom.js";
-import { HORIZONTAL_STEPS } from "../../../ui/frontend/dom/keyboard.js";
+import { HORIZONTAL_STEPS, onArrows } from "../../../ui/frontend/dom/keyboard.js";
 import { currentStyle } from "../../../ui/frontend/heads/measurements.js";
 import { namedAxis, openStep, walkthroughMemory } from "./walkthrough.js";
 
@@ -20,14 +20,11 @@ const MAX_RATIO = 20; // of the longest bars of two vectors on one scale: shorte
  */
 export function createValues(page, { values }) {
   return values.map((value) => {
-    const row = createElement("div", isRow(value) ? "value" : "value single");
-    const sign = createElement("span", "sign");
-    sign.append(...formulaNodes(value.symbol));
-    row.append(
+    const sign = createElement("span", "sign", formulaNodes(value.symbol));
+    return createElement("div", isRow(value) ? "value" : "value single", [
       sign,
       isRow(value) ? createBars(page, value) : createElement("output", "", formatNumber(value.numbers[0])),
-    );
-    return row;
+    ]);
   });
 }
 
@@ -39,28 +36,21 @@ function isRow(value) {
 /** @param {ExplorePage} page @param {StepRow} value */
 function createBars(page, { axis, count, numbers, symbol }) {
   const { low, high } = extentOf([numbers]);
-  const canvas = createElement("canvas");
-  canvas.tabIndex = 0;
-  canvas.setAttribute("role", "img");
-  canvas.setAttribute(
-    "aria-label",
-    `${symbol.replace(/[_{}]/g, "")}: ${count} numbers from ${formatNumber(low)} to ${formatNumber(high)}`,
-  );
+  const canvas = createElement("canvas", "", [], {
+    tabIndex: 0,
+    role: "img",
+    ariaLabel: `${symbol.replace(/[_{}]/g, "")}: ${count} numbers from ${formatNumber(low)} to ${formatNumber(high)}`,
+  });
   canvas.onmousemove = (event) => pointAt(page, axis, barAtPointer(canvas, event, count));
   canvas.onmouseleave = () => pointAt(page, axis, -1);
   canvas.onclick = () => {
     const { pointer } = walkthroughMemory(page);
     if (pointer?.axis === axis) namedAxis(page, axis)?.choose(pointer.index);
   };
-  canvas.onkeydown = (event) => {
-    const by = HORIZONTAL_STEPS[event.key];
-    if (!by) return;
-    event.preventDefault();
-    pointAt(page, axis, Math.min(Math.max((walkthroughMemory(page).pointer?.index ?? -1) + by, 0), count - 1));
-  };
-  const frame = createElement("div", "bars-of");
-  frame.append(canvas);
-  return frame;
+  onArrows(canvas, HORIZONTAL_STEPS, (by) =>
+    pointAt(page, axis, Math.min(Math.max((walkthroughMemory(page).pointer?.index ?? -1) + by, 0), count - 1)),
+  );
+  return createElement("div", "bars-of", [canvas]);
 }
 
 /** @param {ExplorePage} page @param {string} axis @param {number} index */
@@ -122,9 +112,9 @@ function describeValues(page, rows, shared) {
     return [`${scale}. Point at a bar to read it.`];
   }
   const token = namedAxis(page, axis)?.tokens[marked];
-  const place = token ? quotedToken(token) : [`${UNITS[axis ?? ""] ?? "channel"} ${marked}`];
+  const place = token ? quotedToken(token) : `${UNITS[axis ?? ""] ?? "channel"} ${marked}`;
   const words = rows
     .filter((row) => row.axis === axis)
     .flatMap(({ symbol, numbers }) => [" · ", ...formulaNodes(symbol), ` ${formatNumber(numbers[marked])}`]);
-  return ["at ", ...place, ...words];
+  return ["at ", place, ...words];
 }

@@ -2,7 +2,7 @@
 // then the network of its layer, and the prediction at the query, from the last layer to the probabilities.
 
 import { fillSelect, tokenOptions } from "../../../ui/frontend/charts/charts.js";
-import { formatPercent, inlineText } from "../../../ui/frontend/dom/dom.js";
+import { formatPercent, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
 import { markTokens } from "../../../ui/frontend/heads/token_strip.js";
 import { clampHead, currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import {
@@ -17,8 +17,7 @@ import { drawStep } from "./step.js";
 import { drawStepList } from "./step_list.js";
 import { openStep, shownWalkthrough, splitValues, walkthroughMemory } from "./walkthrough.js";
 
-/** @import { ExplorePage, Tab } from "../types.js" */
-/** @import { AttentionGroup } from "../../../ui/frontend/types.js" */
+/** @import { AttentionGroup, ExplorePage, Tab } from "../types.js" */
 
 export default /** @type {Tab} */ ({ draw: drawWalkthrough });
 
@@ -86,9 +85,8 @@ function drawSelects(page, group) {
   const { attention_groups } = page.state.answer;
   const { attentions, attention, layer, head, query } = walkthroughMemory(page).elements;
   const { choice } = page.state;
-  const titles = attention_groups.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
   attentions.hidden = attention_groups.length < 2;
-  fillSelect(attention, titles, group.name, (name) => page.change({ attention: name, key: -1 }));
+  fillSelect(attention, optionsOf(attention_groups), group.name, (name) => page.change({ attention: name, key: -1 }));
   fillSelect(layer, numberOptions(group.layers), choice.layer, (value) => page.change({ layer: Number(value) }));
   fillSelect(head, numberOptions(group.heads), choice.head, (value) => page.change({ head: Number(value) }));
   fillSelect(query, tokenOptions(queryTokens(page)), queryPosition(page), (value) => chooseQuery(page, Number(value)));

@@ -1,5 +1,6 @@
 // The list of scenes as this browser keeps it: it outlives a reload, and stays in this browser.
 
+import { listenTo } from "../../../ui/frontend/dom/dom.js";
 import { NO_SCENES, readFile, writeFile } from "./scene_list.js";
 
 /** @import { PageRow, SceneList } from "./scene_list.js" */
@@ -32,10 +33,5 @@ export function storeScenes(list) {
 
 /** Another window of this browser has changed the list. @param {() => void} follow @returns {() => void} ends it */
 export function listenToStore(follow) {
-  /** @param {StorageEvent} event */
-  const changed = ({ key }) => {
-    if (key === KEY) follow();
-  };
-  window.addEventListener("storage", changed);
-  return () => window.removeEventListener("storage", changed);
+  return listenTo(window, { storage: (/** @type {StorageEvent} */ { key }) => key === KEY && follow() });
 }

@@ -3,8 +3,9 @@
 import { encode, withVariant } from "../../../ui/frontend/address.js";
 import { defineComponent } from "../../../ui/frontend/bridge.js";
 import { saveFile } from "../../../ui/frontend/dom/clipboard.js";
-import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { createElement, listenTo } from "../../../ui/frontend/dom/dom.js";
 import { find, findByTestId } from "../../../ui/frontend/dom/elements.js";
+import { HORIZONTAL_STEPS } from "../../../ui/frontend/dom/keyboard.js";
 import { askRoute, failureText } from "../../../ui/frontend/server.js";
 import { isShortcut } from "../../../ui/frontend/shortcut.js";
 import {
@@ -26,7 +27,6 @@ import { listenToStore, loadScenes, storeScenes } from "./scene_store.js";
 /** @import { PageRow, Scene, SceneList } from "./scene_list.js" */
 /** @typedef {{ api: string, pages: PageRow[], presenter: boolean }} ScenesData */
 
-const STEPS = { ArrowRight: 1, ArrowLeft: -1 };
 /** Where arrow keys mean something else already. */
 const USES_ARROWS = [
   ...["grid", "application", "slider", "tablist", "radiogroup", "listbox", "menu", "toolbar", "dialog"].map(
@@ -40,7 +40,7 @@ class Scenes {
   #elements;
   /** @type {SceneList} */
   #list;
-  #endStore;
+  #endings;
 
   /** @param {HTMLElement} place @param {ScenesData} data */
   constructor(place, data) {
@@ -62,10 +62,13 @@ class Scenes {
       status: findByTestId(place, "scenes-status"),
     };
     this.#listen();
-    this.#endStore = listenToStore(() => {
-      this.#list = loadScenes(this.#data.pages);
-      this.#draw();
-    });
+    this.#endings = [
+      listenTo(document, { keydown: this.#pressed }),
+      listenToStore(() => {
+        this.#list = loadScenes(this.#data.pages);
+        this.#draw();
+      }),
+    ];
   }
 
   /** @param {ScenesData} data */
@@ -75,8 +78,7 @@ class Scenes {
   }
 
   end() {
-    document.removeEventListener("keydown", this.#pressed);
-    this.#endStore();
+    for (const end of this.#endings) end();
   }
 
   #listen() {
@@ -97,7 +99,6 @@ class Scenes {
     link.onkeydown = (event) => {
       if (event.key === "Enter") this.#try(() => this.#addLink());
     };
-    document.addEventListener("keydown", this.#pressed);
   }
 
   #open() {
@@ -193,17 +194,14 @@ class Scenes {
   #show(place) {
     const { pages, presenter } = this.#data;
     const address = sceneAddress(this.#list.scenes[place], pages, presenter);
-    this.#try(() => {
-      this.#change({ ...this.#list, at: place });
-      return "";
-    });
+    this.#edit({ ...this.#list, at: place });
     this.#elements.sheet.close();
     history.pushState(history.state, "", address);
     window.dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
   }
 
   #pressed = (/** @type {KeyboardEvent} */ event) => {
-    const step = STEPS[/** @type {keyof typeof STEPS} */ (event.key)];
+    const step = HORIZONTAL_STEPS[event.key];
     if (!step || !this.#data.presenter || !this.#list.scenes.length || !isShortcut(event, event.key)) return;
     if (event.composedPath().some((part) => part instanceof Element && part.matches(USES_ARROWS))) return;
     event.preventDefault();
@@ -235,17 +233,15 @@ class Scenes {
 
   /** @param {Scene} scene @param {number} place @param {boolean} isShown */
   #createRow({ name, page }, place, isShown) {
-    const row = createElement("li");
-    const go = createElement("button", "go", String(place + 1));
-    go.title = `Show “${name}”`;
+    const go = createElement("button", "go", String(place + 1), { title: `Show “${name}”` });
     go.ariaLabel = `Show scene ${place + 1}: ${name}`;
-    if (isShown) go.setAttribute("aria-current", "true");
+    if (isShown) go.ariaCurrent = "true";
     go.onclick = () => this.#show(place);
-    const box = createElement("input");
-    Object.assign(box, { type: "text", value: name, maxLength: 120, ariaLabel: `Name of scene ${place + 1}` });
+    const named = { type: "text", value: name, ariaLabel: `Name of scene ${place + 1}` };
+    const box = createElement("input", "", [], { ...named, maxLength: 120 });
     box.onchange = () => this.#edit(renameScene(this.#list, place, box.value));
     const title = this.#data.pages.find((one) => one.name === page)?.title ?? page;
-    row.append(
+    return createElement("li", "", [
       go,
       box,
       createElement("span", "page", title),
@@ -254,20 +250,16 @@ class Scenes {
         moveScene(this.#list, place, 1),
       ),
       this.#createTool("×", `Remove scene ${place + 1}`, true, () => removeScene(this.#list, place)),
-    );
-    return row;
+    ]);
   }
 
   /** @param {string} sign @param {string} words @param {boolean} can @param {() => SceneList} change */
   #createTool(sign, words, can, change) {
-    const tool = createElement("button", "tool", sign);
-    tool.disabled = !can;
-    tool.title = tool.ariaLabel = words;
-    tool.onclick = () => {
+    const onclick = () => {
       this.#edit(change());
       find(this.#elements.sheet, `[title="${words}"], [data-testid="scenes-close"]`).focus();
     };
-    return tool;
+    return createElement("button", "tool", sign, { disabled: !can, title: words, ariaLabel: words, onclick });
   }
 
   /** @param {SceneList} list */
@@ -279,8 +271,4 @@ class Scenes {
   }
 }
 
-export default defineComponent({
-  mount: (place, /** @type {ScenesData} */ data) => new Scenes(place, data),
-  update: (page, data) => page.update(data),
-  unmount: (page) => page.end(),
-});
+export default defineComponent((place, /** @type {ScenesData} */ data) => new Scenes(place, data));

@@ -3,12 +3,11 @@
 import { addConnections, layoutConnections } from "../../../ui/frontend/charts/connections.js";
 import { LABEL_SIZE, PRINT_COLOURS } from "../../../ui/frontend/charts/figure_text.js";
 import { addColourScale, addHeatmap, addPanels, beginFigure, MARGIN } from "../../../ui/frontend/charts/shapes.js";
-import { numbered } from "../../../ui/frontend/export/page_export.js";
+import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 import { encodeWeight } from "../../../ui/frontend/weight_code.js";
 
 /** @import { TokenColumn } from "../../../ui/frontend/charts/connections.js" */
-/** @import { Box, Figure, ShownDrawing } from "../../../ui/frontend/export/types.js" */
-/** @import { Alignment, AlignmentWeights } from "../types.js" */
+/** @import { Alignment, AlignmentWeights, Box, Figure, ShownDrawing } from "../types.js" */
 
 const MOST_LINES = 40; // tokens of a side: as on the screen, more are on the map alone
 const FAINTEST = 0.03; // weight of a line
@@ -20,12 +19,12 @@ export function exportedAlignment(task, alignment, weights) {
   const values = Float32Array.from({ length: outputs.length * inputs.length }, (_, cell) =>
     weights.at(outputs[Math.floor(cell / inputs.length)].query, cell % inputs.length),
   );
-  const labels = [numbered(outputs), numbered(inputs)];
+  const labels = { answer: numbered(outputs), read: numbered(inputs) };
   return {
     name: `${task}-alignment`,
     shown: `attention weights from each token of the answer to what was read, ${weights.title}`,
     draw: (width, heading) => drawAlignment(width, heading, alignment, values),
-    tables: { "Alignment weights": { name: `${task} alignment`, axes: ["answer", "read"], labels, values } },
+    tables: { "Alignment weights": createTable(`${task} alignment`, labels, values) },
   };
 }
 

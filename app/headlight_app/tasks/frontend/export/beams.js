@@ -1,12 +1,12 @@
 // The beams of a search, to be exported beside the alignment of what was written: their tree, and their numbers.
 
-import { addLines, LABEL_SIZE, PRINT_SHEET, wrapText } from "../../../ui/frontend/charts/figure_text.js";
-import { addDrawing, beginSheet, MARGIN } from "../../../ui/frontend/charts/shapes.js";
+import { addLines, beginSheet, LABEL_SIZE, PRINT_SHEET, wrapText } from "../../../ui/frontend/charts/figure_text.js";
+import { addDrawing, MARGIN } from "../../../ui/frontend/charts/shapes.js";
 import { inlineText } from "../../../ui/frontend/dom/dom.js";
+import { createTable } from "../../../ui/frontend/export/page_export.js";
 import { addTree } from "../beam_tree.js";
 
-/** @import { Figure, ShownDrawing, Table } from "../../../ui/frontend/export/types.js" */
-/** @import { BeamSearchAnswer } from "../contract.js" */
+/** @import { BeamSearchAnswer, Figure, ShownDrawing, Table } from "../types.js" */
 
 /** @param {ShownDrawing} drawing @param {BeamSearchAnswer} beams @returns {ShownDrawing} */
 export function withBeams(drawing, beams) {
@@ -39,26 +39,20 @@ function addBeams(figure, { steps, texts }, y) {
 /** @param {BeamSearchAnswer} beams @returns {Table} */
 function rankedTable({ steps, texts }) {
   const ends = steps.at(-1) ?? [];
-  return {
-    name: "beams",
-    axes: ["beam", "number"],
-    labels: [texts.map((text, rank) => `${rank} ${text}`), ["score", "log probability", "ended"]],
-    values: Float32Array.from(ends.flatMap((beam) => [beam.score, beam.log_probability, Number(beam.finished)])),
-  };
+  return createTable(
+    "beams",
+    { beam: texts.map((text, rank) => `${rank} ${text}`), number: ["score", "log probability", "ended"] },
+    ends.flatMap((beam) => [beam.score, beam.log_probability, Number(beam.finished)]),
+  );
 }
 
 /** @param {BeamSearchAnswer} beams @returns {Table} */
 function stepTable({ steps }) {
   const all = steps.flatMap((beams, step) => beams.map((beam, rank) => ({ beam, step, rank })));
-  return {
-    name: "beam steps",
-    axes: ["beam", "number"],
-    labels: [
-      all.map(({ beam, step, rank }) => `step ${step} beam ${rank} ${beam.token}`),
-      ["continues beam", "score", "log probability", "ended"],
-    ],
-    values: Float32Array.from(
-      all.flatMap(({ beam }) => [beam.parent, beam.score, beam.log_probability, Number(beam.finished)]),
-    ),
+  const labels = {
+    beam: all.map(({ beam, step, rank }) => `step ${step} beam ${rank} ${beam.token}`),
+    number: ["continues beam", "score", "log probability", "ended"],
   };
+  const values = all.flatMap(({ beam }) => [beam.parent, beam.score, beam.log_probability, Number(beam.finished)]);
+  return createTable("beam steps", labels, values);
 }

@@ -14,11 +14,9 @@ import {
   titled,
 } from "../../../ui/frontend/charts/shapes.js";
 import { formatPercent, inlineText, visibleText } from "../../../ui/frontend/dom/dom.js";
-import { numbered } from "../../../ui/frontend/export/page_export.js";
+import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 
-/** @import { Candidate } from "../../../ui/frontend/contract.js" */
-/** @import { Box, Figure, ShownDrawing, Table } from "../../../ui/frontend/export/types.js" */
-/** @import { Effects } from "../types.js" */
+/** @import { Box, Candidate, Effects, Figure, ShownDrawing, Table } from "../types.js" */
 /** @typedef {{ candidates: Candidate[], changed: boolean, tokens: { text: string }[], effects: Effects }} Classification */
 
 /** @param {number} logOdds */
@@ -97,25 +95,22 @@ function tablesOf({ candidates, tokens, effects: { all, tokens: without, heads }
   const positions = [...without.keys()];
   const names = numbered(tokens);
   return {
-    "Label shares": {
-      name: "label shares",
-      axes: ["label", "model"],
-      labels: [candidates.map(({ text }) => text), ["as trained", "now"]],
-      values: Float32Array.from(candidates.flatMap(({ before, after }) => [before, after])),
-    },
-    "What each token adds": {
-      name: "label tokens",
-      axes: ["token", "number"],
-      labels: [positions.map((position) => names[position]), ["log odds lost without it", "share without it"]],
-      values: Float32Array.from([...without.values()].flatMap((number) => [all - number, shareOf(number)])),
-    },
+    "Label shares": createTable(
+      "label shares",
+      { label: candidates.map(({ text }) => text), model: ["as trained", "now"] },
+      candidates.flatMap(({ before, after }) => [before, after]),
+    ),
+    "What each token adds": createTable(
+      "label tokens",
+      { token: positions.map((position) => names[position]), number: ["log odds lost without it", "share without it"] },
+      [...without.values()].flatMap((number) => [all - number, shareOf(number)]),
+    ),
     ...(heads.length && {
-      "What each head adds": {
-        name: "label heads",
-        axes: ["layer", "head"],
-        labels: [heads.map((_, layer) => String(layer)), heads[0].map((_, head) => String(head))],
-        values: Float32Array.from(heads.flat(), (number) => all - number),
-      },
+      "What each head adds": createTable(
+        "label heads",
+        { layer: heads.map((_, layer) => String(layer)), head: heads[0].map((_, head) => String(head)) },
+        heads.flat().map((number) => all - number),
+      ),
     }),
   };
 }

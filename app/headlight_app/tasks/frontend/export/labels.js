@@ -1,6 +1,6 @@
 // The labels of all tokens, to be exported: coloured tokens with their labels, and every label's probability.
 
-import { askRoute } from "../../../explore/frontend/server.js";
+import { askFloats } from "../../../explore/frontend/server.js";
 import { hexColour, tint } from "../../../ui/frontend/charts/colours.js";
 import {
   addLines,
@@ -12,11 +12,9 @@ import {
 import { addTokens } from "../../../ui/frontend/charts/figure_tokens.js";
 import { beginFigure, MARGIN } from "../../../ui/frontend/charts/shapes.js";
 import { formatPercent } from "../../../ui/frontend/dom/dom.js";
-import { numbered } from "../../../ui/frontend/export/page_export.js";
+import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 
-/** @import { ExplorePage } from "../../../explore/frontend/types.js" */
-/** @import { Figure, ShownDrawing, Table } from "../../../ui/frontend/export/types.js" */
-/** @import { TokenLabelsAnswer } from "../contract.js" */
+/** @import { ExplorePage, Figure, ShownDrawing, Table, TokenLabelsAnswer } from "../types.js" */
 /** @typedef {{ text: string, special: boolean }} LabelledToken */
 /** @typedef {{ tokens: LabelledToken[], meta: TokenLabelsAnswer, kinds: string[], colour: (label: string) => string }} Tags */
 
@@ -24,8 +22,7 @@ const TINT = 0.4; // of a colour, beneath a word
 
 /** Every label of every token, the likeliest first. @param {ExplorePage} page @returns {Promise<TokenLabelsAnswer>} */
 export async function allLabels(page) {
-  const { meta } = await askRoute(page, "token_labels", { question: page.state.answer.question, every_label: true });
-  return meta;
+  return (await askFloats(page, "token_labels", { every_label: true })).meta;
 }
 
 /** @param {Tags} tags @returns {ShownDrawing} */
@@ -78,7 +75,7 @@ export function labelTables(tokens, { labels, names, changed }) {
       for (const label of ranked) values[place * names.length + label.id] = label[state];
     });
     const name = state === "after" ? "label probabilities" : "label probabilities as trained";
-    return { name, axes: ["token", "label"], labels: [numbered(tokens), names], values };
+    return createTable(name, { token: numbered(tokens), label: names }, values);
   };
   return {
     "Label probabilities": table("after"),

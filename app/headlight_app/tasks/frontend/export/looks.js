@@ -3,11 +3,9 @@
 import { addWords, LABEL_SIZE, LINE_HEIGHT, PRINT_COLOURS } from "../../../ui/frontend/charts/figure_text.js";
 import { addPanels, beginFigure } from "../../../ui/frontend/charts/shapes.js";
 import { inlineText } from "../../../ui/frontend/dom/dom.js";
-import { numbered } from "../../../ui/frontend/export/page_export.js";
+import { createTable, numbered } from "../../../ui/frontend/export/page_export.js";
 
-/** @import { Patches } from "../../../ui/frontend/types.js" */
-/** @import { Box, Figure, ShownDrawing } from "../../../ui/frontend/export/types.js" */
-/** @import { AlignmentWeights } from "../types.js" */
+/** @import { AlignmentWeights, Box, Figure, Patches, ShownDrawing } from "../types.js" */
 /** @typedef {{ text: string, png: string }} Look a word, and the picture as it was looked at when it was written */
 
 const SIDE = 24; // millimetres of a picture, at most
@@ -16,13 +14,11 @@ const SIDE = 24; // millimetres of a picture, at most
 export function exportedLooks(words, patches, weights) {
   const { rows, columns, first_token: first } = patches;
   const places = Array.from({ length: rows * columns }, (_, patch) => patch);
-  const labels = [
-    numbered(words),
-    places.map((patch) => `row ${Math.floor(patch / columns)}, column ${patch % columns}`),
-  ];
-  const values = Float32Array.from(
-    words.flatMap((_, query) => places.map((patch) => weights.at(query, first + patch))),
-  );
+  const labels = {
+    word: numbered(words),
+    patch: places.map((patch) => `row ${Math.floor(patch / columns)}, column ${patch % columns}`),
+  };
+  const values = words.flatMap((_, query) => places.map((patch) => weights.at(query, first + patch)));
   return {
     name: "describe",
     shown: `where each word looked, ${weights.title}, on a square-root scale; in each picture the largest weight is fully bright`,
@@ -31,7 +27,7 @@ export function exportedLooks(words, patches, weights) {
       const panels = words.map((word) => (/** @type {Box} */ box) => addLook(figure, word, rows / columns, box));
       return { figure, y: addPanels(figure, y, panels, width > 120 ? 6 : 3) };
     },
-    tables: { "Where each word looked": { name: "describe weights", axes: ["word", "patch"], labels, values } },
+    tables: { "Where each word looked": createTable("describe weights", labels, values) },
   };
 }
 

@@ -173,11 +173,7 @@ export function fillSelect(select, options, chosen, choose) {
   const known = JSON.stringify(options);
   if (select.dataset.options !== known) {
     select.replaceChildren(
-      ...options.map(([value, title]) => {
-        const option = createElement("option", "", title);
-        option.value = String(value);
-        return option;
-      }),
+      ...options.map(([value, title]) => createElement("option", "", title, { value: String(value) })),
     );
     select.dataset.options = known;
   }

@@ -4,8 +4,7 @@ import { HEAD_COLOURS, NEGATIVE_COLOUR } from "./colours.js";
 import { addLines, addWords, fitText, LINE_HEIGHT, textWidth } from "./figure_text.js";
 import { createScale, formatMark, ticks } from "./scale.js";
 
-/** @import { TextLine } from "../export/contract.js" */
-/** @import { Box, Figure } from "../export/types.js" */
+/** @import { Box, Figure, TextLine } from "../types.js" */
 /** @typedef {{ name: string, values: ArrayLike<number>, isBroken?: boolean, stroke?: string, isFaint?: boolean }} Series */
 /** @typedef {{ stroke: string, stroke_width: number, dashed: boolean, opacity: number }} LineStyle */
 /**

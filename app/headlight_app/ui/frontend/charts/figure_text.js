@@ -4,8 +4,7 @@ import { context2d, shortenText } from "../dom/dom.js";
 import { remembered } from "../state/memory.js";
 import { HEAD_COLOURS } from "./colours.js";
 
-/** @import { TextLine } from "../export/contract.js" */
-/** @import { Figure, Look } from "../export/types.js" */
+/** @import { CanvasStyle, Figure, Look, TextLine } from "../types.js" */
 
 export const LABEL_SIZE = 2.3; // millimetres; 6.5 points
 /** @type {Look} */
@@ -46,6 +45,19 @@ export const LINE_HEIGHT = 1.35; // of a line of text, in its size
 const HEADING_SIZE = 2.9;
 const FOOT_SIZE = 1.8;
 const measuringContext = remembered((/** @type {Document} */ page) => context2d(page.createElement("canvas")));
+
+/** The page's own colours, for a canvas. @param {CanvasStyle} style @returns {Look} */
+export function lookOf({ ink, quiet, line, beam, minus, raised, surface, type }) {
+  return { ink, quiet, line, beam, minus, ground: raised, paper: surface, size: 12 * type, thin: 1, thick: 2 };
+}
+
+/**
+ * A figure in pixels; `words` say what it shows.
+ * @param {number} width @param {string} words @param {Look} [look] @returns {Figure}
+ */
+export function beginSheet(width, words, look = SCREEN_LOOK) {
+  return { width, height: 0, title: words, palette: [], shapes: [], look };
+}
 
 /** @param {string} text @param {number} size @param {boolean} [bold] */
 export function textWidth(text, size, bold = false) {

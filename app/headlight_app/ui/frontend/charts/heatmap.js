@@ -1,11 +1,11 @@
 // A map, queries downwards and keys to the right, drawn by one description on the screen and in files.
 
-import { hidpiContext, inlineText } from "../dom/dom.js";
+import { inlineText } from "../dom/dom.js";
+import { onArrows, VERTICAL_STEPS } from "../dom/keyboard.js";
 import { addWords, textWidth } from "./figure_text.js";
-import { paintShapes } from "./paint_shapes.js";
+import { paintFigure } from "./paint_shapes.js";
 
-/** @import { Figure } from "../export/types.js" */
-/** @import { CanvasStyle, Token } from "../types.js" */
+/** @import { CanvasStyle, Figure, Token } from "../types.js" */
 
 /**
  * Where everything is: the corner of the cells, the size of a cell, the room for names beside and above, their size.
@@ -97,24 +97,17 @@ export function drawHeatmap(canvas, width, picture) {
   const names = [queries, keys].map((tokens) => tokens.map(({ text }) => inlineText(text)));
   const layout = layoutHeatmap(names, width, picture);
   const { x, y, height } = layout;
-  /** @type {Figure} */
-  const figure = {
-    width,
-    height: y + height * queries.length + 4,
-    title: "",
-    palette: [],
-    shapes: [],
-    look: lookOf(style),
-  };
   const cells = { x, y, width: layout.width * keys.length, height: height * queries.length };
-  if (picture.ground) figure.shapes.push({ kind: "rectangle", ...cells, fill: style.raised });
   const shape = { rows: queries.length, columns: keys.length, codes: new Uint8Array(), gap: 0, image };
-  figure.shapes.push({ kind: "heatmap", ...cells, ...shape });
-  if (height >= LINED) addLinesBetween(figure, layout, { rows: 1, columns: 1, thick: 1 });
-  addNames(figure, layout, names[0], names[1], { hot: { rows, column: hot.key }, fill: style.quiet });
-  addAxes(figure, layout);
-  addMarks(figure, layout, rows, hot.key, 1.5 * style.type);
-  paintShapes(hidpiContext(canvas, width, Math.ceil(figure.height)), figure.shapes, style.font);
+  paintFigure(canvas, width, style, (figure) => {
+    if (picture.ground) figure.shapes.push({ kind: "rectangle", ...cells, fill: style.raised });
+    figure.shapes.push({ kind: "heatmap", ...cells, ...shape });
+    if (height >= LINED) addLinesBetween(figure, layout, { rows: 1, columns: 1, thick: 1 });
+    addNames(figure, layout, names[0], names[1], { hot: { rows, column: hot.key }, fill: style.quiet });
+    addAxes(figure, layout);
+    addMarks(figure, layout, rows, hot.key, 1.5 * style.type);
+    return Math.ceil(y + height * queries.length + 4);
+  });
   return layout;
 }
 
@@ -155,11 +148,6 @@ function addMarks({ shapes, look }, { x, y, width, height, columns }, rows, key,
   }
 }
 
-/** The page's own colours, for a canvas. @param {CanvasStyle} style */
-export function lookOf({ ink, quiet, line, beam, minus, raised, surface, type }) {
-  return { ink, quiet, line, beam, minus, ground: raised, paper: surface, size: 12 * type, thin: 1, thick: 2 };
-}
-
 /**
  * Which cell of a map lies under the pointer, or null.
  * @param {Element} sheet on which the map is @param {Omit<HeatmapLayout, "left" | "top" | "size"> | null | undefined} map @param {MouseEvent} event
@@ -192,9 +180,5 @@ export function listenToMap(canvas, cellAt, { point, choose, step }) {
     const cell = cellAt(event);
     if (cell) choose(cell);
   };
-  canvas.onkeydown = (event) => {
-    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-    event.preventDefault();
-    step(event.key === "ArrowDown" ? 1 : -1);
-  };
+  onArrows(canvas, VERTICAL_STEPS, step);
 }

@@ -1,14 +1,24 @@
 // The shapes of a figure on a canvas.
 
-import { PRINT_FONT } from "./figure_text.js";
+import { hidpiContext } from "../dom/dom.js";
+import { beginSheet, lookOf } from "./figure_text.js";
 
-/** @import { Curve, Polyline, TextLine } from "../export/contract.js" */
-/** @import { CircleShape, RectangleShape, Shape } from "../export/types.js" */
+/** @import { CanvasStyle, CircleShape, Curve, Figure, Polyline, RectangleShape, Shape, TextLine } from "../types.js" */
 
 const DASH = [4, 3]; // pixels
 
-/** @param {CanvasRenderingContext2D} context @param {Shape[]} shapes @param {string} [font] */
-export function paintShapes(context, shapes, font = PRINT_FONT) {
+/**
+ * Draws a figure on a canvas in the colours of the page; `add` gives its height.
+ * @param {HTMLCanvasElement} canvas @param {number} width @param {CanvasStyle} style @param {(figure: Figure) => number} add
+ */
+export function paintFigure(canvas, width, style, add) {
+  const figure = beginSheet(width, "", lookOf(style));
+  const height = add(figure);
+  paintShapes(hidpiContext(canvas, width, height), figure.shapes, style.font);
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Shape[]} shapes @param {string} font */
+function paintShapes(context, shapes, font) {
   context.imageSmoothingEnabled = false;
   for (const shape of shapes) {
     if (shape.kind === "heatmap" && shape.image)

@@ -5,7 +5,7 @@ import { CIVIDIS, colour, hexColour, PURPLE_ORANGE } from "./colours.js";
 import { addLines, addTitle, LABEL_SIZE, PRINT_COLOURS, SCREEN_LOOK, textWidth, wrapText } from "./figure_text.js";
 import { addNames, longestName, nameSteps } from "./heatmap.js";
 
-/** @import { Box, Figure, Look, Shape } from "../export/types.js" */
+/** @import { Box, Figure, Shape } from "../export/types.js" */
 /** @typedef {{ down: string, across: string }} Axes what rows and columns are */
 /** @typedef {{ x: number, y: number }} Point */
 
@@ -14,14 +14,6 @@ export const MARGIN = 2;
 const SCALE = 10.4; // of a scale, in the size of its words
 const LARGE_NAMES = 16; // columns; the names of fewer are larger in a wide figure
 const MIN_VECTOR_CELL = 1.3; // millimetres a side, from which on cells are drawn one by one
-
-/**
- * A figure in pixels; `words` say what it shows.
- * @param {number} width @param {string} words @param {Look} [look] @returns {Figure}
- */
-export function beginSheet(width, words, look = SCREEN_LOOK) {
-  return { width, height: 0, title: words, palette: [], shapes: [], look };
-}
 
 /** A figure with its title, and where what follows begins. @param {number} width @param {string} title @param {boolean} [signed] */
 export function beginFigure(width, title, signed = false) {

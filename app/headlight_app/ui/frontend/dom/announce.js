@@ -1,7 +1,7 @@
 // What happened, for those who hear the page: one line in each component, filled once, after a pause.
 
 import { remembered } from "../state/memory.js";
-import { createElement } from "./dom.js";
+import { createElement, listenTo } from "./dom.js";
 
 const PAUSE = 600; // milliseconds without news: of several changes the last is said
 
@@ -34,9 +34,7 @@ export function announce(near, words) {
 
 /** @param {Node} root @returns {HTMLElement} */
 function createLine(root) {
-  const line = createElement("p", "unseen");
-  line.setAttribute("role", "status");
-  line.dataset.testid = "announced";
+  const line = createElement("p", "unseen", [], { role: "status", testid: "announced" });
   const parent = root instanceof Document || root instanceof ShadowRoot ? root.querySelector(".instrument") : null;
   (parent ?? root).appendChild(line);
   return line;
@@ -51,11 +49,10 @@ const CONTROLS = "input, textarea, select, summary, [role=switch], [role=gridcel
  * @param {HTMLElement} place @returns {() => void} ends it
  */
 export function listenToReadings(place) {
-  /** @param {FocusEvent} event */
-  const follow = ({ target }) => {
-    const points = target instanceof Element && !target.matches(CONTROLS);
-    for (const reading of place.querySelectorAll(READINGS)) reading.ariaLive = points ? "polite" : "off";
-  };
-  place.addEventListener("focusin", follow);
-  return () => place.removeEventListener("focusin", follow);
+  return listenTo(place, {
+    focusin: ({ target }) => {
+      const points = target instanceof Element && !target.matches(CONTROLS);
+      for (const reading of place.querySelectorAll(READINGS)) reading.ariaLive = points ? "polite" : "off";
+    },
+  });
 }

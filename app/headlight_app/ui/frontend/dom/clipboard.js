@@ -16,8 +16,7 @@ export async function copyText(button, text) {
 
 /** @param {HTMLElement} button @param {string} text */
 function copyBySelection(button, text) {
-  const box = createElement("textarea", "unseen");
-  box.value = text;
+  const box = createElement("textarea", "unseen", [], { value: text });
   button.after(box);
   box.select();
   document.execCommand("copy");
@@ -31,9 +30,7 @@ export function saveFile(name, kind, text) {
 
 /** @param {string} name @param {Blob} blob */
 export function saveBlob(name, blob) {
-  const link = createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
+  const link = createElement("a", "", [], { href: URL.createObjectURL(blob), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

@@ -7,16 +7,31 @@ import { HORIZONTAL_STEPS } from "./keyboard.js";
 const LISTED = 3; // tokens that words name
 
 /**
- * An element; buttons are of the type that submits no form.
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag @param {string} [className] @param {string | number} [text] @returns {HTMLElementTagNameMap[Tag]}
+ * What an element is given besides its class and its content; `testid` is the name by which tests find it.
+ * @template {keyof HTMLElementTagNameMap} Tag @typedef {Partial<HTMLElementTagNameMap[Tag]> & { testid?: string }} Properties
  */
-export function createElement(tag, className, text) {
+
+/**
+ * An element with its text or its children; buttons are of the type that submits no form.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag @param {string} [className] @param {string | number | (Node | string)[]} [content]
+ * @param {Properties<Tag>} [properties] @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function createElement(tag, className, content, properties) {
   const element = document.createElement(tag);
   if (element instanceof HTMLButtonElement) element.type = "button";
   if (className) element.className = className;
-  if (text !== undefined) element.textContent = String(text);
-  return element;
+  if (Array.isArray(content)) element.append(...content);
+  else if (content !== undefined) element.textContent = String(content);
+  if (!properties) return element;
+  const { testid, dataset, ...others } = properties;
+  Object.assign(element.dataset, dataset, testid && { testid });
+  return Object.assign(element, others);
+}
+
+/** @param {string} className @param {string | number | (Node | string)[]} content @param {string} testid @param {(event: MouseEvent) => void} press */
+export function createButton(className, content, testid, press) {
+  return createElement("button", className, content, { testid, onclick: press });
 }
 
 /**
@@ -105,12 +120,12 @@ export function createChip(token, first) {
 
 /**
  * Reads a chip that the pointer or the keyboard is on; the arrow keys go from chip to chip.
- * @param {HTMLElement} chip @param {() => void} read @param {() => void} left
+ * @param {HTMLElement} chip @param {Required<Hovered>} hovered
  */
-export function listenToChip(chip, read, left) {
-  onHover(chip, read, left);
-  chip.onfocus = () => chip.matches(":focus-visible") && read();
-  chip.onblur = left;
+export function listenToChip(chip, hovered) {
+  onHover(chip, hovered);
+  chip.onfocus = () => chip.matches(":focus-visible") && hovered.read();
+  chip.onblur = hovered.left;
   chip.onkeydown = (event) => {
     if (moveChipFocus(chip, event)) event.preventDefault();
   };
@@ -130,16 +145,17 @@ export function moveChipFocus(button, event) {
   return true;
 }
 
-/** The heading of a row or a column of a table. @param {string | number} text @param {"row" | "col"} scope */
-export function createHeading(text, scope) {
-  const cell = createElement("th", "", text);
-  cell.scope = scope;
-  return cell;
+/**
+ * The heading of a row or a column of a table.
+ * @param {string | number | (Node | string)[]} content @param {"row" | "col"} scope
+ */
+export function createHeading(content, scope) {
+  return createElement("th", "", content, { scope });
 }
 
 /** A token in running text, kept apart from the direction of the words around it. @param {Pick<Token, "text">} token */
 export function quotedToken(token) {
-  return [createElement("bdi", "token", inlineText(token.text))];
+  return createElement("bdi", "token", inlineText(token.text));
 }
 
 /**
@@ -152,7 +168,7 @@ export function largestShares(shares, tokens, first, least = 0.005) {
     .filter(({ share }) => share > least)
     .sort((one, other) => other.share - one.share)
     .slice(0, LISTED)
-    .flatMap(({ share, token }, rank) => [rank ? ", " : first, ...quotedToken(token), ` ${formatPercent(share)}`]);
+    .flatMap(({ share, token }, rank) => [rank ? ", " : first, quotedToken(token), ` ${formatPercent(share)}`]);
 }
 
 /** @param {number} share */
@@ -163,6 +179,11 @@ export function formatPercent(share) {
   return value < 0.05 ? "<0.1 %" : `${value.toFixed(1)} %`;
 }
 
+/** Rows of a catalogue as what is chosen from. @param {{ name: string, title: string }[]} rows @returns {[string, string][]} */
+export function optionsOf(rows) {
+  return rows.map(({ name, title }) => [name, title]);
+}
+
 /**
  * Buttons of which one is pressed; `options` are pairs of a value and a title.
  * @param {HTMLElement} group @param {string} field @param {[string, string][]} options @param {string} chosen
@@ -170,10 +191,8 @@ export function formatPercent(share) {
  */
 export function drawChoices(group, field, options, chosen, choose) {
   const buttons = options.map(([value, title]) => {
-    const button = createElement("button", "", title);
-    button.dataset.testid = `${field}-${value}`;
-    button.setAttribute("aria-pressed", String(chosen === value));
-    button.onclick = () => choose(value);
+    const button = createButton("", title, `${field}-${value}`, () => choose(value));
+    button.ariaPressed = String(chosen === value);
     return button;
   });
   updateChildren(group, ...buttons);
@@ -185,19 +204,19 @@ export function drawChoices(group, field, options, chosen, choose) {
  * @param {(example: Example) => void} choose
  */
 export function drawExampleButtons(element, examples, titleOf, choose) {
-  const buttons = examples.map((example) => {
-    const button = createElement("button", "example", titleOf(example));
-    button.onclick = () => choose(example);
-    return button;
-  });
+  const buttons = examples.map((example) =>
+    createElement("button", "example", titleOf(example), { onclick: () => choose(example) }),
+  );
   updateChildren(element, ...buttons);
 }
 
+/** What is done while the pointer is on an element, and once it has left. @typedef {{ read: () => void, left?: () => void }} Hovered */
+
 /**
  * Calls back for the element that the pointer moves onto. Elements redrawn under a resting pointer do not count.
- * @param {HTMLElement} element @param {() => void} read @param {() => void} [left]
+ * @param {HTMLElement} element @param {Hovered} hovered
  */
-export function onHover(element, read, left = () => {}) {
+export function onHover(element, { read, left = () => {} }) {
   let over = false;
   element.onmousemove = () => {
     if (!over) read();
@@ -247,6 +266,18 @@ export function blit(paper, canvas) {
   const context = context2d(canvas);
   context.clearRect(0, 0, canvas.width, canvas.height);
   context.drawImage(paper, 0, 0);
+}
+
+/**
+ * Listens to events by their names, until it is ended.
+ * @template {Event} Heard @param {EventTarget} target @param {Record<string, (event: Heard) => void>} listeners
+ * @param {AddEventListenerOptions} [options] @returns {() => void} ends it
+ */
+export function listenTo(target, listeners, options) {
+  const ending = new AbortController();
+  for (const [name, listener] of Object.entries(listeners))
+    target.addEventListener(name, /** @type {EventListener} */ (listener), { ...options, signal: ending.signal });
+  return () => ending.abort();
 }
 
 /** The colours and the font in force, for a canvas. @param {HTMLElement} root @returns {CanvasStyle} */

@@ -1,4 +1,4 @@
-// How far the arrow keys lead.
+// The arrow keys, and how far they lead.
 
 /** @type {Readonly<Record<string, number | undefined>>} */
 export const HORIZONTAL_STEPS = { ArrowRight: 1, ArrowLeft: -1 };
@@ -11,3 +11,15 @@ export const LIST_STEPS = { ...HORIZONTAL_STEPS, ...VERTICAL_STEPS };
  * @type {Readonly<Record<string, [down: number, right: number] | undefined>>}
  */
 export const GRID_STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+
+/**
+ * Calls back for the keys that lead somewhere; the browser does nothing with them, unless `go` hands back false.
+ * @template Step @param {HTMLElement} element @param {Readonly<Record<string, Step | undefined>>} steps
+ * @param {(step: Step, event: KeyboardEvent) => unknown} go
+ */
+export function onArrows(element, steps, go) {
+  element.onkeydown = (event) => {
+    const step = steps[event.key];
+    if (step !== undefined && go(step, event) !== false) event.preventDefault();
+  };
+}

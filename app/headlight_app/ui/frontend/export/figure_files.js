@@ -6,8 +6,7 @@ import { saveBlob, saveFile } from "../dom/clipboard.js";
 import { context2d } from "../dom/dom.js";
 import { addPngTexts } from "./png_texts.js";
 
-/** @import { ExportPdfRequest, Stamp, TextLine } from "./contract.js" */
-/** @import { Figure, Metadata } from "./types.js" */
+/** @import { ExportPdfRequest, Figure, Metadata, Stamp, TextLine } from "../types.js" */
 
 const DOTS_PER_MM = 300 / 25.4; // of a PNG, in a millimetre
 const PDF_FONT = /^[\x20-\x7e\xa0-\xff‘’“”–—…•€]*$/; // the letters in the font of the PDF; a text with others comes as a picture

@@ -1,7 +1,7 @@
 // The size of a figure: on paper as wide as is asked for and as tall as it needs, on a slide within its frame.
 
-import { addFoot, PRINT_COLOURS } from "../charts/figure_text.js";
-import { addScaled, beginSheet } from "../charts/shapes.js";
+import { addFoot, beginSheet, PRINT_COLOURS } from "../charts/figure_text.js";
+import { addScaled } from "../charts/shapes.js";
 
 /** @import { Figure, ShownFigure } from "./types.js" */
 /** @typedef {{ width: number, height?: number }} FigureSize millimetres */

@@ -1,6 +1,7 @@
 // The menu Export: opening and closing it, doing one thing at a time, and saying what came of it.
 
 import { find, findByTestId } from "../dom/elements.js";
+import { createPopover } from "../dom/popover.js";
 import { failureText } from "../server.js";
 import { FIGURE_SIZES } from "./figure_size.js";
 
@@ -38,19 +39,11 @@ export class ExportMenu {
       foot: findByTestId(place, "figure-foot", HTMLInputElement),
     };
     const { button, menu } = this.#elements;
-    button.onclick = () => this.show(Boolean(menu.hidden));
-    menu.onkeydown = (event) => {
-      event.stopPropagation(); // letters typed here are no keys of the page
-      if (event.key !== "Escape") return;
-      this.show(false);
-      button.focus();
-    };
-    document.addEventListener("pointerdown", this.#closeOutside);
+    const { show, end } = createPopover(button, menu, () => this.#begin());
+    this.close = () => show(false);
+    this.end = end;
+    menu.onkeydown = (event) => event.stopPropagation(); // letters typed here are no keys of the page
     button.hidden = false; // it is there only once it listens: a click before would be lost
-  }
-
-  end() {
-    document.removeEventListener("pointerdown", this.#closeOutside);
   }
 
   /** @returns {FigureOptions} */
@@ -72,16 +65,11 @@ export class ExportMenu {
     findByTestId(this.#place, "export-pdf").hidden = !can;
   }
 
-  /** @param {boolean} open */
-  show(open) {
-    const { button, menu, copied } = this.#elements;
-    menu.hidden = !open;
-    button.setAttribute("aria-expanded", String(open));
-    if (!open) return;
-    copied.hidden = true;
+  #begin() {
+    this.#elements.copied.hidden = true;
     this.say("");
     this.#list();
-    find(menu, "button").focus();
+    find(this.#elements.menu, "button").focus();
   }
 
   /** Lists the choices again where the menu was opened before the answer was there. */
@@ -136,10 +124,4 @@ export class ExportMenu {
     }
     this.say(message);
   }
-
-  #closeOutside = (/** @type {PointerEvent} */ event) => {
-    const { button, menu } = this.#elements;
-    const inside = event.composedPath().some((part) => part === menu || part === button);
-    if (!menu.hidden && !inside) this.show(false);
-  };
 }

@@ -156,6 +156,14 @@ export function explained(tables, shown) {
   return Object.fromEntries(Object.entries(tables).map(([title, table]) => [title, { shown, ...table }]));
 }
 
+/**
+ * Numbers to be saved, with the names of each axis by the axis's own.
+ * @param {string} name @param {Record<string, string[]>} labels @param {Iterable<number>} values @returns {Table}
+ */
+export function createTable(name, labels, values) {
+  return { name, axes: Object.keys(labels), labels: Object.values(labels), values: Float32Array.from(values) };
+}
+
 /** Places in front keep equal names apart, and a spreadsheet from taking one for a formula. @param {{ text: string }[]} tokens */
 export function numbered(tokens) {
   return tokens.map(({ text }, place) => `${place} ${text}`);

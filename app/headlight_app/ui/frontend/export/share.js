@@ -6,10 +6,8 @@ import { findByTestId } from "../dom/elements.js";
 import { askRoute } from "../server.js";
 import { linkNotes } from "./link_notes.js";
 
-/** @import { State } from "../contract.js" */
-/** @import { LinkRequest } from "./contract.js" */
+/** @import { ExportProgramRequest, LinkRequest, SharedPage, ShownSide, State } from "../types.js" */
 /** @import { ExportMenu } from "./menu.js" */
-/** @import { SharedPage, ShownSide } from "./types.js" */
 
 const STATE_FORMAT = "headlight";
 const MAX_STATE_SIZE = 4 << 20; // bytes of a state file
@@ -98,7 +96,7 @@ export class Share {
     if (!state) throw new Error("This file holds no state of Headlight. Save one here first.");
     const open = this.#collect().open ?? ((/** @type {Partial<State>} */ found) => this.#visit(found));
     await open(withVariant(state));
-    this.#menu.show(false);
+    this.#menu.close();
   }
 
   /** Goes to the address of a state. @param {Partial<State>} state */
@@ -118,6 +116,14 @@ function parseState(text) {
   } catch {
     return null;
   }
+}
+
+/**
+ * The program in Python that computes what a page shows.
+ * @param {string} api @param {ShownSide[]} sides @param {Omit<ExportProgramRequest, "sides">} [details]
+ */
+export async function programOf(api, sides, details) {
+  return (await askRoute(api, "export_program", { sides: sides.map(describeSide), ...details })).meta.python;
 }
 
 /** What the server asks of a run. @param {ShownSide} side */

@@ -1,7 +1,9 @@
 // Display options of the selected heads: the controls of their panel.
 
 import { fillSelect, setValue } from "../charts/charts.js";
+import { optionsOf } from "../dom/dom.js";
 import { find } from "../dom/elements.js";
+import { createPopover } from "../dom/popover.js";
 import { currentColourRange } from "../state/colour_range.js";
 import { currentQuantity } from "../state/head_matrix.js";
 import { currentGroup, headName, layerHeads, parseHead, selectedHeads } from "../state/head_selection.js";
@@ -48,23 +50,7 @@ export function listenToOptions(page) {
     page.change({ panel_size: large ? "large" : "panel" });
     if (large && currentStyle(page).type > 1) stage.closest(".panel")?.scrollIntoView(); // it fills a projector's screen
   };
-  optionsButton.onclick = () => showOptions(page, Boolean(options.hidden));
-  options.onkeydown = (event) => {
-    if (event.key !== "Escape") return;
-    showOptions(page, false);
-    optionsButton.focus();
-  };
-  root.onpointerdown = (event) => {
-    const inside = [options, optionsButton].some((element) => event.composedPath().includes(element));
-    if (!options.hidden && !inside) showOptions(page, false);
-  };
-}
-
-/** @param {Page} page @param {boolean} open */
-function showOptions(page, open) {
-  page.view.elements.options.hidden = !open;
-  page.view.elements.optionsButton.setAttribute("aria-expanded", String(open));
-  if (open) find(page.view.elements.options, "select, input").focus();
+  createPopover(optionsButton, options, () => find(options, "select, input").focus(), root);
 }
 
 /** Shows what is chosen, and only the controls that make sense for it. @param {Page} page */
@@ -87,12 +73,8 @@ export function drawOptions(page) {
     const label = control(field).closest("label");
     if (label) label.hidden = !shown;
   };
-  fill(
-    "quantity",
-    page.state.catalogue.quantities.map(({ name, title }) => [name, title]),
-    quantity.name,
-  );
-  const ranges = page.state.catalogue.colour_ranges.map(({ name, title }) => /** @type {Option} */ ([name, title]));
+  fill("quantity", optionsOf(page.state.catalogue.quantities), quantity.name);
+  const ranges = optionsOf(page.state.catalogue.colour_ranges);
   for (const select of /** @type {NodeListOf<HTMLSelectElement>} */ (
     elements.root.querySelectorAll('[data-field="colour_range"]') // near each legend
   ))
@@ -112,7 +94,7 @@ export function drawOptions(page) {
   show("head_reduction", choice.heads.length > 1);
   show("other_head", choice.quantity === "minus_head");
   show("other_text", choice.quantity === "minus_text");
-  elements.grow.setAttribute("aria-pressed", String(choice.panel_size === "large"));
+  elements.grow.ariaPressed = String(choice.panel_size === "large");
   elements.optionsButton.classList.toggle("in-use", hasActiveOptions(page, group));
 }
 
@@ -137,12 +119,7 @@ function drawOrders(page, group) {
   const { head_orders } = page.state.catalogue;
   const values = metricsTrouble(page, group) ? {} : metricsOf(page, group);
   const rows = [...head_orders, ...metricRows(page).filter(({ name }) => !values || values[name])];
-  fillSelect(
-    select,
-    rows.map(({ name, title }) => [name, title]),
-    page.state.choice.sort,
-    (sort) => page.change({ sort }),
-  );
+  fillSelect(select, optionsOf(rows), page.state.choice.sort, (sort) => page.change({ sort }));
   const named = [...select.options].find(({ value }) => value === QUERY_KEY);
   const title = pairTitle(page, group, head_orders.find(({ name }) => name === QUERY_KEY)?.title ?? "");
   if (named && named.text !== title) named.text = title;

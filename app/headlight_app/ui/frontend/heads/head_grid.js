@@ -39,44 +39,31 @@ const memory = remembered(() => ({
 
 /** @returns {Thumbnail} */
 function createThumbnail() {
-  const cell = createElement("div", "thumb");
-  cell.setAttribute("role", "gridcell");
-  const tile = createElement("div", "tile");
   const off = createSwitch();
   const rank = createElement("span", "rank");
-  tile.append(off);
-  cell.append(tile, rank);
+  const tile = createElement("div", "tile", [off]);
+  const cell = createElement("div", "thumb", [tile, rank], { role: "gridcell" });
   return { layer: 0, head: 0, cell, tile, off, rank };
 }
 
 function createSwitch() {
-  const button = createElement("button", "dot");
-  button.tabIndex = -1;
-  return button;
+  return createElement("button", "dot", [], { tabIndex: -1 });
 }
 
 /** A layer's number selects its heads, the dot beside it switches them. @param {number} layer */
 function createLayerLabel(layer) {
-  const label = createElement("div", "label");
-  label.setAttribute("role", "rowheader");
-  const name = createElement("button", "name", layer);
-  name.tabIndex = -1;
-  name.title = `Select all heads of layer ${layer}`;
+  const name = createElement("button", "name", layer, { tabIndex: -1, title: `Select all heads of layer ${layer}` });
   name.dataset.layer = String(layer);
   name.dataset.testid = `layer-${layer}`;
   const off = createSwitch();
   off.dataset.layer = String(layer);
   off.dataset.testid = `switch-layer-${layer}`;
-  label.append(name, off);
-  return label;
+  return createElement("div", "label", [name, off], { role: "rowheader" });
 }
 
 /** @param {...Node} children */
 function createRow(...children) {
-  const element = createElement("div", "row");
-  element.setAttribute("role", "row");
-  element.append(...children);
-  return element;
+  return createElement("div", "row", children, { role: "row" });
 }
 
 /**
@@ -96,8 +83,7 @@ function layoutGrid(page, group, ranked) {
   if (drawn.shape === shape) return;
   drawn.shape = shape;
   clearTiles(page);
-  const canvas = createElement("canvas", "thumbs");
-  canvas.setAttribute("aria-hidden", "true");
+  const canvas = createElement("canvas", "thumbs", [], { ariaHidden: "true" });
   keepOutOfMeasuring(page, canvas);
   drawn.canvas = canvas;
   drawn.thumbnails = Array.from({ length: group.layers * group.heads }, createThumbnail);
@@ -108,8 +94,7 @@ function layoutGrid(page, group, ranked) {
 
 /** A row with the heads' numbers, and one for each layer. @param {AttentionGroup} group @param {HTMLElement[]} cells */
 function layerRows(group, cells) {
-  const top = createElement("div", "row top");
-  top.setAttribute("aria-hidden", "true");
+  const top = createElement("div", "row top", [], { ariaHidden: "true" });
   top.append(
     createElement("span", "corner", "layer"),
     ...Array.from({ length: group.heads }, (_, head) => createElement("span", "", head)),
@@ -217,8 +202,8 @@ function markHead(page, group, { layer, head, cell, off: button }) {
   cell.classList.toggle("chosen", current);
   cell.classList.toggle("selected", selected);
   cell.classList.toggle("off", off);
-  cell.setAttribute("aria-selected", String(current || selected));
-  cell.setAttribute("aria-label", `Layer ${layer}, head ${head}${selected ? ", selected" : ""}${off ? ", off" : ""}`);
+  cell.ariaSelected = String(current || selected);
+  cell.ariaLabel = `Layer ${layer}, head ${head}${selected ? ", selected" : ""}${off ? ", off" : ""}`;
   cell.title = `Layer ${layer}, head ${head}${off ? " (off)" : ""}`;
   cell.tabIndex = layer === focusLayer && head === focusHead ? 0 : -1;
   labelSwitch(button, off, `head ${head} of layer ${layer}`);
@@ -227,7 +212,7 @@ function markHead(page, group, { layer, head, cell, off: button }) {
 
 /** @param {HTMLElement} button @param {boolean} off @param {string} what */
 function labelSwitch(button, off, what) {
-  button.setAttribute("aria-label", `Switch ${what} ${off ? "on" : "off"}`);
+  button.ariaLabel = `Switch ${what} ${off ? "on" : "off"}`;
   button.title = `Switch ${what} ${off ? "on" : "off"}`;
 }
 

@@ -20,8 +20,7 @@ export function drawHeadMetrics(page) {
   const known = metricRows(page).filter(({ name }) => values[name]);
   const lines = known.map((metric) => metricRow(page, metric, values[metric.name], place));
   const title = createElement("h4", "", `What layer ${layer}, head ${head} looks at`);
-  const list = createElement("div", "metric-list");
-  list.append(...lines);
+  const list = createElement("div", "metric-list", lines);
   updateChildren(page.view.elements.metrics, title, list);
 }
 
@@ -31,9 +30,8 @@ function metricRow(page, { name, title, description, unit }, values, place) {
   const numbers = values.filter((number) => number !== null);
   const most = unit ? Math.max(...numbers, 1e-9) : 1;
   const before = numbers.filter((number) => value !== null && number > value).length;
-  const line = createElement("button", "metric");
-  line.dataset.testid = `metric-${name}`;
-  line.setAttribute("aria-pressed", String(page.state.choice.sort === name));
+  const line = createElement("button", "metric", [], { testid: `metric-${name}` });
+  line.ariaPressed = String(page.state.choice.sort === name);
   line.append(
     createElement("span", "metric-name", title),
     createTrack((value ?? 0) / most),

@@ -1,7 +1,7 @@
 // The selected heads, large: one of several plots of one matrix, and the words that go with all of them.
 
 import { HEAD_COLOURS, paintScale, SIGNED_COLOURS, WEIGHT_COLOURS } from "../charts/colours.js";
-import { blit, createElement, drawChoices, updateChildren } from "../dom/dom.js";
+import { blit, createButton, createElement, drawChoices, optionsOf, updateChildren } from "../dom/dom.js";
 import { ATTENTION_LINES } from "../plots/attention_lines.js";
 import { ATTENTION_MAP } from "../plots/attention_map.js";
 import { IMAGE_OVERLAY } from "../plots/image_overlay.js";
@@ -109,16 +109,12 @@ function drawTitle(page) {
   const off = heads.every((one) => isOff(page.state.choice.edits, group, ...one));
   const several = heads.length > 1;
   elements.title.textContent = several ? `${heads.length} heads` : `Layer ${layer} · Head ${head}`;
-  elements.off.setAttribute("aria-checked", String(!off));
-  elements.off.setAttribute(
-    "aria-label",
-    several ? `The ${heads.length} selected heads` : `Head ${head} of layer ${layer}`,
-  );
+  elements.off.ariaChecked = String(!off);
+  elements.off.ariaLabel = several ? `The ${heads.length} selected heads` : `Head ${head} of layer ${layer}`;
   const word = elements.off.lastElementChild;
   if (word) word.textContent = off ? "off" : "on";
   const plots = availablePlots(page);
-  const titles = plots.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
-  drawChoices(elements.picture, "plot", titles, activePlot(page), (picture) => page.change({ plot: picture }));
+  drawChoices(elements.picture, "plot", optionsOf(plots), activePlot(page), (plot) => page.change({ plot }));
   plots.forEach(({ description }, place) => {
     if (description) elements.picture.children[place].setAttribute("title", description);
   });
@@ -127,27 +123,18 @@ function drawTitle(page) {
     updateChildren(
       elements.selectedHeads,
       ...heads.map((one, place) => headPill(page, one, place)),
-      clearSelectionButton(page),
+      createButton("pill all", "Clear selection", "clear-selection", () => page.change({ heads: [] })),
     );
 }
 
 /** @param {Page} page @param {Head} pair @param {number} place */
 function headPill(page, [layer, head], place) {
-  const pill = createElement("button", "pill", `L${layer} H${head}`);
-  pill.title = "Remove this head from the selection";
+  const pill = createElement("button", "pill", `L${layer} H${head}`, { title: "Remove this head from the selection" });
   const mark = createElement("i", `swatch${place >= HEAD_COLOURS.length ? " broken" : ""}`);
   mark.style.setProperty("--mine", HEAD_COLOURS[place % HEAD_COLOURS.length]);
   pill.prepend(mark);
   pill.onclick = () => selectHead(page, layer, head, true);
   return pill;
-}
-
-/** @param {Page} page */
-function clearSelectionButton(page) {
-  const all = createElement("button", "pill all", "Clear selection");
-  all.dataset.testid = "clear-selection";
-  all.onclick = () => page.change({ heads: [] });
-  return all;
 }
 
 /**

@@ -16,7 +16,7 @@ import { onPlotClick, onPlotKey, onPlotMove } from "./plot_events.js";
 import { clampPair, drawPair, pairWeights } from "./query_key_order.js";
 import { drawZoomButton, listenToZoom, loadPendingGroup } from "./zoom.js";
 
-/** @import { HeadElements, Page } from "../types.js" */
+/** @import { Page } from "../types.js" */
 
 const memory = remembered(() => ({ layout: "" }));
 
@@ -63,7 +63,7 @@ function drawAttentionChoices(page) {
 
 /**
  * The elements that these drawings need: tokens, predictions, and all of the heads' panels.
- * @param {ParentNode} place @returns {HeadElements}
+ * @param {ParentNode} place
  */
 export function headElements(place) {
   const { named, canvas, button, select } = elementsOf(place);

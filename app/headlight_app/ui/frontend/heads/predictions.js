@@ -1,7 +1,7 @@
 // Predictions as bars: the probabilities of the likeliest answers, before and after every change.
 
 import { createTrack } from "../charts/track.js";
-import { createElement, formatPercent, inlineText, updateChildren, visibleText } from "../dom/dom.js";
+import { createElement, formatPercent, quotedToken, updateChildren, visibleText } from "../dom/dom.js";
 
 /** @import { Candidate, Page, Prediction } from "../types.js" */
 
@@ -18,41 +18,39 @@ export function drawPredictions(page) {
     panel,
     ...predictions.map((prediction) => drawPrediction(page, prediction, changed, predictions.length)),
   );
-  if (changed) panel.append(barsLegend());
+  const points = () => createElement("span", "points", "▲▼ in percentage points");
+  if (changed) panel.append(barsLegend("as trained", "with your changes", points()));
 }
 
 /** @param {Page} page @param {Prediction} prediction @param {boolean} changed @param {number} count */
 function drawPrediction(page, prediction, changed, count) {
-  const block = createElement("section", "prediction");
   const title = createElement("h3", "", prediction.title);
   const where = createElement("p", "quiet", prediction.preposition);
   if (prediction.token_text !== null)
     where.append(
-      createElement("bdi", "token", inlineText(prediction.token_text)),
+      quotedToken({ text: prediction.token_text }),
       createElement("span", "", ` (position ${prediction.position})`),
     );
   const list = createElement("ol", changed ? "bars changed" : "bars");
   list.dataset.testid = `prediction-${prediction.position}`;
   const shown = prediction.candidates.slice(0, count > 1 ? 5 : 10);
   list.append(...shown.map((item) => drawCandidate(page, item, changed)));
-  block.append(title, where, list);
-  return block;
+  return createElement("section", "prediction", [title, where, list]);
 }
 
 /** @param {Page} page @param {Candidate} item @param {boolean} changed */
 function drawCandidate(page, item, changed) {
   const row = createElement("li", "candidate");
-  const name = createElement("button", "ask-about");
-  name.append(createElement("bdi", "token", visibleText(item.text)));
+  const name = createElement("button", "ask-about", [createElement("bdi", "token", visibleText(item.text))]);
   name.dataset.target = String(item.id);
-  name.setAttribute("aria-pressed", String(page.state.choice.target_token === item.id));
+  name.ariaPressed = String(page.state.choice.target_token === item.id);
   name.title = `Ask about ${visibleText(item.text)} wherever one token is asked about: gradients, contributions`;
   name.onclick = () => page.change({ target_token: page.state.choice.target_token === item.id ? -1 : item.id });
   const track = createTrack(item.after, changed ? item.before : undefined);
   row.append(name, track, createElement("span", "number", formatPercent(item.after)));
   if (changed) row.append(changeLabel(item.after - item.before));
   const was = changed ? `, before ${formatPercent(item.before)}` : "";
-  row.setAttribute("aria-label", `${item.text}: ${formatPercent(item.after)}${was}`);
+  row.ariaLabel = `${item.text}: ${formatPercent(item.after)}${was}`;
   row.title = `${visibleText(item.text)}  ${item.after.toPrecision(4)}${changed ? `  (before ${item.before.toPrecision(4)})` : ""}`;
   return row;
 }
@@ -69,24 +67,15 @@ export function changeLabel(change) {
   );
 }
 
-function barsLegend() {
-  const key = createElement("p", "quiet key-line");
-  key.append(
-    createElement("i", "swatch before"),
-    "as trained",
-    createElement("i", "swatch after"),
-    "with your changes",
-    createElement("span", "points", "▲▼ in percentage points"),
-  );
-  return key;
+/** What the two bars of a candidate are. @param {string} before @param {string} after @param {HTMLElement} words */
+export function barsLegend(before, after, words) {
+  const [first, second] = ["before", "after"].map((side) => createElement("i", `swatch ${side}`));
+  return createElement("p", "quiet key-line", [first, before, second, after, words]);
 }
 
 /** Marks the candidate that is asked about, where one was chosen. @param {Page} page */
 export function markTarget(page) {
   for (const name of page.view.elements.predictions.querySelectorAll("[data-target]")) {
-    name.setAttribute(
-      "aria-pressed",
-      String(Number(name.getAttribute("data-target")) === page.state.choice.target_token),
-    );
+    name.ariaPressed = String(Number(name.getAttribute("data-target")) === page.state.choice.target_token);
   }
 }

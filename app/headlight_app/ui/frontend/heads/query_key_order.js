@@ -26,9 +26,11 @@ export function queryKeyPair(page, group) {
   return { query, key: chosenKey(page) ?? mostAttendedKey(page, group, query) };
 }
 
-/** @param {Page} page @param {AttentionGroup} group @param {number} query */
-function mostAttendedKey(page, group, query) {
-  const { layer, head } = page.state.choice;
+/**
+ * The key at which a head looks most.
+ * @param {Page} page @param {AttentionGroup} group @param {number} query @param {{ layer: number, head: number }} [of] the current one
+ */
+export function mostAttendedKey(page, group, query, { layer, head } = page.state.choice) {
   const [height, width] = group.pooled_shape;
   const [row, column] = [Math.floor((query * height) / group.rows), Math.ceil(group.columns / width)];
   const codes = headCodes(page, group, layer, head).subarray(row * width, (row + 1) * width);
@@ -106,6 +108,6 @@ export function drawPair(page, group, sort) {
     page.change({ key: Number(value) });
   });
   const forbidden = pairWeights(page, group)?.values.every((value) => value === null);
-  const words = ["The mask keeps ", ...quotedToken(keys[key]), " from ", ...quotedToken(queries[query]), "."];
+  const words = ["The mask keeps ", quotedToken(keys[key]), " from ", quotedToken(queries[query]), "."];
   pairTrouble.replaceChildren(...(forbidden ? words : [askedWeights(page, group)?.meta.error ?? ""]));
 }

@@ -28,7 +28,7 @@ export function drawReadout(page, matrix) {
   const rows = activeRows(page, matrix);
   const column = activeColumn(page, matrix);
   const alone = page.state.pointer?.query === null && column !== undefined && !page.state.choice.pinned.length;
-  canvas.setAttribute("aria-label", `${page.view.elements.title.textContent}: ${matrix.rules.join(", ")}`);
+  canvas.ariaLabel = `${page.view.elements.title.textContent}: ${matrix.rules.join(", ")}`;
   const heads = selectedHeads(page);
   const group = currentGroup(page);
   if (matrix.quantity.name === "weights" && heads.every((one) => isOff(page.state.choice.edits, group, ...one))) {
@@ -39,7 +39,7 @@ export function drawReadout(page, matrix) {
     );
   }
   if (!rows.length)
-    return reading.replaceChildren(...quotedToken(queryTokens(page)[activeQueries(page)[0]]), " is hidden here.");
+    return reading.replaceChildren(quotedToken(queryTokens(page)[activeQueries(page)[0]]), " is hidden here.");
   if (alone) return reading.replaceChildren(...queriesReadout(matrix, column));
   if (column !== undefined) return reading.replaceChildren(...cellReadout(matrix, rows, column));
   reading.replaceChildren(...keysReadout(matrix, rows));
@@ -47,7 +47,7 @@ export function drawReadout(page, matrix) {
 
 /** @param {string[]} names */
 function quotedNames(names) {
-  return names.flatMap((name, place) => [place ? " + " : "", ...quotedToken({ text: name })]);
+  return names.flatMap((name, place) => [place ? " + " : "", quotedToken({ text: name })]);
 }
 
 /** @param {HeadMatrix} matrix @param {number[]} rows @param {number} column */
@@ -57,7 +57,7 @@ function cellReadout(matrix, rows, column) {
   return [
     ...quotedNames(rows.map((row) => matrix.rows.labels[row])),
     " → ",
-    ...quotedToken({ text: matrix.columns.labels[column] }),
+    quotedToken({ text: matrix.columns.labels[column] }),
     `  ${value}`,
   ];
 }
@@ -104,7 +104,7 @@ function listedValues(matrix, list) {
   const number = (value) => (matrix.scale === "probability" ? formatPercent(value) : formatBrief(matrix, value));
   return list.flatMap((item, place) => [
     place ? ", " : " ",
-    ...quotedToken({ text: item.name }),
+    quotedToken({ text: item.name }),
     ` ${number(item.number)}`,
   ]);
 }
@@ -131,7 +131,5 @@ function queriesReadout(matrix, column) {
   );
   const list = largestValues(matrix, numbers, matrix.rows.labels);
   const key = quotedToken({ text: matrix.columns.labels[column] });
-  return list.length
-    ? [...key, " is looked at by", ...listedValues(matrix, list)]
-    : ["No token looks at ", ...key, "."];
+  return list.length ? [key, " is looked at by", ...listedValues(matrix, list)] : ["No token looks at ", key, "."];
 }

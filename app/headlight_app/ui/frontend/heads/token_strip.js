@@ -73,7 +73,7 @@ function fillStrip(page, strip, tokens, which) {
 function clearMarks(button, maskable) {
   button.removeAttribute("style");
   button.classList.remove("key", "query", "locked");
-  if (!maskable) button.removeAttribute("aria-pressed");
+  if (!maskable) button.ariaPressed = null;
   return button;
 }
 
@@ -85,7 +85,7 @@ function createStripChip(page, token, position, which) {
   listenToChip(page, button, which);
   if (which === "source") return button;
   const { maskable } = page.state.answer;
-  if (maskable) button.setAttribute("aria-pressed", String(token.masked));
+  if (maskable) button.ariaPressed = String(token.masked);
   const click = token.masked
     ? "Masked. Click to show it again"
     : token.special
@@ -101,11 +101,8 @@ function createStripChip(page, token, position, which) {
 function listenToChip(page, button, which) {
   const position = Number(button.dataset.position);
   button.onclick = (event) => onChipClick(page, which, position, isMultiSelect(event));
-  onHover(
-    button,
-    () => setHover(page, hoverTarget(page, which, position)),
-    () => setHover(page, null),
-  );
+  const read = () => setHover(page, hoverTarget(page, which, position));
+  onHover(button, { read, left: () => setHover(page, null) });
   button.onkeydown = (event) => {
     if (event.key === "Enter" && isMultiSelect(event)) onChipClick(page, which, position, true);
     else if (!onChipKey(page, button, event)) return;
@@ -182,7 +179,7 @@ export function shadeTokens(page, matrix) {
   });
   scrollToChosen(page, page.view.elements.tokens, chips);
   if (page.state.answer.maskable) return;
-  for (const [place, button] of chips.entries()) button.setAttribute("aria-pressed", String(isPressed(page, place)));
+  for (const [place, button] of chips.entries()) button.ariaPressed = String(isPressed(page, place));
 }
 
 /**

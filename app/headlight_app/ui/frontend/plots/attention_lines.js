@@ -2,10 +2,7 @@
 
 import { HEAD_COLOURS, NEGATIVE_COLOUR } from "../charts/colours.js";
 import { addConnections, layoutConnections } from "../charts/connections.js";
-import { lookOf } from "../charts/heatmap.js";
-import { paintShapes } from "../charts/paint_shapes.js";
-import { beginSheet } from "../charts/shapes.js";
-import { hidpiContext } from "../dom/dom.js";
+import { paintFigure } from "../charts/paint_shapes.js";
 import { currentStyle, plotHeight } from "../heads/measurements.js";
 import { MAX_LINE_HEADS, magnitude, SHOWN, shownMatrix, stateAt, valueAt } from "../state/head_matrix.js";
 import { remembered } from "../state/memory.js";
@@ -48,19 +45,19 @@ function lineSizes(page, count) {
 
 /** @param {Page} page @param {HeadMatrix} matrix @param {number} width @param {HTMLCanvasElement} canvas */
 function drawAttentionLines(page, matrix, width, canvas) {
-  const style = currentStyle(page);
   const column = activeColumn(page, matrix);
   /** @type {[TokenColumn, TokenColumn]} */
   const sides = [
     { title: "query", names: matrix.rows.labels, hot: activeRows(page, matrix) },
     { title: "key", names: matrix.columns.labels, hot: column === undefined ? [] : [column] },
   ];
-  const figure = beginSheet(width, "", lookOf(style));
   const count = Math.max(matrix.rows.labels.length, matrix.columns.labels.length);
   const layout = layoutConnections(sides, { x: 0, y: 0, width }, lineSizes(page, count));
   memory(page).layout = layout;
-  const end = addConnections(figure, layout, sides, attentionLines(matrix, lineFilter(page, matrix), figure.look.beam));
-  paintShapes(hidpiContext(canvas, width, end + 6), figure.shapes, style.font);
+  paintFigure(canvas, width, currentStyle(page), (figure) => {
+    const lines = attentionLines(matrix, lineFilter(page, matrix), figure.look.beam);
+    return addConnections(figure, layout, sides, lines) + 6;
+  });
 }
 
 /**

@@ -44,27 +44,11 @@ function pageStart(line) {
 /** @param {Page} page @param {HeadMatrix} matrix */
 function createToolbar(page, matrix) {
   const tools = createElement("div", "sheet-tools");
-  const copy = createElement("button", "small", "Copy");
-  const save = createElement("button", "small", "CSV");
-  copy.dataset.testid = "copy-table";
-  save.dataset.testid = "save-table";
+  const copy = createElement("button", "small", "Copy", { testid: "copy-table" });
   copy.title = "Copy all numbers, to paste into a spreadsheet";
-  save.title = "Save all numbers as a file";
-  copy.onclick = () =>
-    copyText(
-      copy,
-      matrixAsText(matrix)
-        .map((line) => line.map(tsvCell).join("\t"))
-        .join("\n"),
-    );
-  save.onclick = () =>
-    saveFile(
-      `${fileName(page)}.csv`,
-      "text/csv",
-      matrixAsText(matrix)
-        .map((line) => line.map(csvCell).join(","))
-        .join("\r\n"),
-    );
+  const save = createElement("button", "small", "CSV", { testid: "save-table", title: "Save all numbers as a file" });
+  copy.onclick = () => copyText(copy, matrixAsText(matrix, tsvCell, "\t", "\n"));
+  save.onclick = () => saveFile(`${fileName(page)}.csv`, "text/csv", matrixAsText(matrix, csvCell, ",", "\r\n"));
   copy.disabled = save.disabled = !matrix.exact;
   tools.append(copy, save, createPager(page, matrix, "rows", "queries"), createPager(page, matrix, "columns", "keys"));
   return tools;
@@ -80,17 +64,16 @@ function createPager(page, matrix, side, title) {
   if (count <= PAGE_SIZE) return box;
   const from = memory(page).corner[side];
   /** @param {string} sign @param {number} step */
-  const turn = (sign, step) => {
-    const button = createElement("button", "small", sign);
-    button.disabled = step < 0 ? from === 0 : from + PAGE_SIZE >= count;
-    button.setAttribute("aria-label", `${step < 0 ? "Earlier" : "Later"} ${title}`);
-    button.onclick = () => {
-      memory(page).corner[side] = Math.max(from + step, 0);
-      memory(page).turned = true;
-      drawTable(page, matrix);
-    };
-    return button;
-  };
+  const turn = (sign, step) =>
+    createElement("button", "small", sign, {
+      disabled: step < 0 ? from === 0 : from + PAGE_SIZE >= count,
+      ariaLabel: `${step < 0 ? "Earlier" : "Later"} ${title}`,
+      onclick: () => {
+        memory(page).corner[side] = Math.max(from + step, 0);
+        memory(page).turned = true;
+        drawTable(page, matrix);
+      },
+    });
   box.append(
     turn("‹", -PAGE_SIZE),
     `${title} ${from}–${Math.min(from + PAGE_SIZE, count) - 1} of ${count}`,
@@ -104,19 +87,13 @@ function createTable(page, matrix) {
   /** @param {"rows" | "columns"} side */
   const lines = (side) =>
     matrix[side].labels.map((_, line) => line).slice(memory(page).corner[side], memory(page).corner[side] + PAGE_SIZE);
-  const table = createElement("table");
-  const top = createElement("tr");
   const power = sharedExponent(matrix);
-  top.append(
+  const top = createElement("tr", "", [
     createElement("td", "corner", power ? `times 10${raised(power)}` : "query ↓ key →"),
     ...lines("columns").map((column) => headingCell("col", matrix.columns.labels[column], column)),
-  );
-  const head = createElement("thead");
-  head.append(top);
-  const body = createElement("tbody");
-  body.append(...lines("rows").map((row) => createTableRow(matrix, row, lines("columns"))));
-  table.append(head, body);
-  return table;
+  ]);
+  const body = lines("rows").map((row) => createTableRow(matrix, row, lines("columns")));
+  return createElement("table", "", [createElement("thead", "", [top]), createElement("tbody", "", body)]);
 }
 
 /** @param {"row" | "col"} scope @param {string} name @param {number} line */
@@ -130,8 +107,7 @@ function headingCell(scope, name, line) {
 
 /** @param {HeadMatrix} matrix @param {number} row @param {number[]} columns */
 function createTableRow(matrix, row, columns) {
-  const line = createElement("tr");
-  line.dataset.row = String(row);
+  const line = createElement("tr", "", [], { dataset: { row: String(row) } });
   line.append(
     headingCell("row", matrix.rows.labels[row], row),
     ...columns.map((column) => createTableCell(matrix, row, column)),
@@ -195,17 +171,15 @@ function tableTokenAt(page, event) {
 
 /**
  * All of the picture as rows of text: names first, numbers with all their digits; what is not shown is empty.
- * @param {HeadMatrix} matrix
+ * @param {HeadMatrix} matrix @param {(text: string) => string} cell @param {string} between cells @param {string} end of a row
  */
-function matrixAsText(matrix) {
+function matrixAsText(matrix, cell, between, end) {
   /** @param {number} row @param {number} column */
   const number = (row, column) =>
     stateAt(matrix, row, column) === SHOWN ? String(Number(valueAt(matrix, row, column).toPrecision(8))) : "";
   const { labels } = matrix.columns;
-  return [
-    ["", ...labels],
-    ...matrix.rows.labels.map((name, row) => [name, ...labels.map((_, column) => number(row, column))]),
-  ];
+  const rows = matrix.rows.labels.map((name, row) => [name, ...labels.map((_, column) => number(row, column))]);
+  return [["", ...labels], ...rows].map((row) => row.map(cell).join(between)).join(end);
 }
 
 /** @param {string} text */

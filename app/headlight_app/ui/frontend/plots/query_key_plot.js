@@ -1,19 +1,15 @@
 // Queries and keys of one head in one plane: the nearer in direction, the higher the score.
 
 import { addWords, fitText, textWidth } from "../charts/figure_text.js";
-import { lookOf } from "../charts/heatmap.js";
-import { paintShapes } from "../charts/paint_shapes.js";
-import { beginSheet } from "../charts/shapes.js";
-import { formatPercent, hidpiContext, inlineText } from "../dom/dom.js";
+import { paintFigure } from "../charts/paint_shapes.js";
+import { formatPercent, inlineText } from "../dom/dom.js";
 import { currentStyle, plotHeight } from "../heads/measurements.js";
 import { magnitude, reportTrouble, SHOWN, stateAt, valueAt } from "../state/head_matrix.js";
 import { currentGroup, selectedHeads } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
 import { activeQueries } from "../state/token_selection.js";
 
-/** @import { Figure } from "../export/types.js" */
-/** @import { QkProjectionAnswer } from "../../../explore/frontend/contract.js" */
-/** @import { Found, HeadMatrix, Page, Plot } from "../types.js" */
+/** @import { Figure, Found, HeadMatrix, Page, Plot, QkProjectionAnswer } from "../types.js" */
 
 const KEY_COLOUR = "#3b8fd0";
 const HIT_RADIUS = 16; // pixels within which the pointer finds a point
@@ -32,13 +28,11 @@ export const QUERY_KEY_PLOT = { draw: drawQueryKeyPlot, tokenAt: pointTokenAt };
 function drawQueryKeyPlot(page, matrix, width, canvas) {
   const found = page.server.get("qk_projection", planeQuery(page));
   if (found?.meta.error) return reportTrouble(page, found.meta.error);
-  const style = currentStyle(page);
-  const height = Math.min(Math.max(width * 0.9, 260), plotHeight(page));
-  const context = hidpiContext(canvas, width, height);
-  if (!found) return;
-  const figure = { ...beginSheet(width, "", lookOf(style)), height };
-  memory(page).layout = addPlane(figure, page, found, matrix);
-  paintShapes(context, figure.shapes, style.font);
+  paintFigure(canvas, width, currentStyle(page), (figure) => {
+    figure.height = Math.min(Math.max(width * 0.9, 260), plotHeight(page));
+    if (found) memory(page).layout = addPlane(figure, page, found, matrix);
+    return figure.height;
+  });
 }
 
 /** What asks for the plane of the chosen head. @param {Page} page */

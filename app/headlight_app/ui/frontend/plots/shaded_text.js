@@ -27,16 +27,9 @@ function drawShadedText(page, matrix) {
     const { queries, keys } = currentGroup(page);
     const same = sameAxes(page, matrix);
     const looked = createParagraph(page, matrix.columns, keys, same ? "both" : "key");
-    prose.replaceChildren(
-      ...(same
-        ? [looked]
-        : [
-            sectionTitle("Looking"),
-            createParagraph(page, matrix.rows, queries, "query"),
-            sectionTitle("Looked at"),
-            looked,
-          ]),
-    );
+    const title = (/** @type {string} */ text) => createElement("h4", "", text);
+    const looking = () => [title("Looking"), createParagraph(page, matrix.rows, queries, "query"), title("Looked at")];
+    prose.replaceChildren(...(same ? [] : looking()), looked);
   }
   shadeWords(page, matrix);
 }
@@ -50,20 +43,12 @@ function sameAxes(page, matrix) {
   return group.queries === group.keys && JSON.stringify(matrix.rows.tokens) === JSON.stringify(matrix.columns.tokens);
 }
 
-/** @param {string} title */
-function sectionTitle(title) {
-  return createElement("h4", "", title);
-}
-
 /** @param {Page} page @param {MatrixAxis} axis @param {Side} which @param {"query" | "key" | "both"} side */
 function createParagraph(page, axis, which, side) {
-  const text = createElement("p", "running");
-  text.dir = "auto";
+  const text = createElement("p", "running", [], { dir: "auto" });
   axis.labels.forEach((name, line) => {
     const word = name.replace(/^ +(?=[^ ])/, "");
-    const token = createElement("span", "word", visibleText(word));
-    token.dataset.side = side;
-    token.dataset.line = String(line);
+    const token = createElement("span", "word", visibleText(word), { dataset: { side, line: String(line) } });
     text.append(
       ...(line && hasSpaceBefore(page, axis, line, which) ? [" "] : []),
       token,

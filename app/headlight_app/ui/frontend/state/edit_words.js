@@ -183,7 +183,7 @@ function capitalize(words) {
 
 /** @param {Words} words */
 export function wordNodes(words) {
-  return words.flatMap((word) => (typeof word === "string" ? [word] : ["“", ...quotedToken(word.token), "”"]));
+  return words.flatMap((word) => (typeof word === "string" ? [word] : ["“", quotedToken(word.token), "”"]));
 }
 
 /** @param {Words} words */

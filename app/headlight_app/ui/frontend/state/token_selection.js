@@ -36,12 +36,8 @@ export function keysArePatches(page) {
   return patches !== null && currentGroup(page)?.keys === patches.side;
 }
 
-/**
- * The query that predictions speak of: the chosen one, else the first masked token, else the last.
- * @param {Page} page
- */
-export function queryPosition(page) {
-  const tokens = queryTokens(page);
+/** The query that predictions speak of: the chosen one, else the first masked token, else the last. @param {Page} page */
+export function queryPosition(page, tokens = queryTokens(page)) {
   const { query } = page.state.choice;
   if (query >= 0 && query < tokens.length) return query;
   const masked = page.state.answer.maskable ? tokens.findIndex((token) => token.masked) : -1;

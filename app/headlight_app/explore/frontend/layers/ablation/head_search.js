@@ -1,22 +1,28 @@
 // Heads without which the answer is another one: a greedy search that the server takes a step of at each request.
 
 import { createTrack } from "../../../../ui/frontend/charts/track.js";
-import { createElement, formatPercent, inlineText, updateChildren } from "../../../../ui/frontend/dom/dom.js";
-import { failureText, isAbort } from "../../../../ui/frontend/server.js";
+import {
+  createElement,
+  formatPercent,
+  inlineText,
+  quotedToken,
+  updateChildren,
+} from "../../../../ui/frontend/dom/dom.js";
+import { createTable } from "../../../../ui/frontend/export/page_export.js";
+import { askRoute } from "../../../../ui/frontend/server.js";
 import { switchHeads } from "../../../../ui/frontend/state/head_ablation.js";
 import { remembered } from "../../../../ui/frontend/state/memory.js";
-import { drawSteps } from "../../export/layer_figures.js";
+import { drawShares } from "../../export/layer_figures.js";
 import { runOf } from "../../export/shown_run.js";
-import { askRoute } from "../../server.js";
 import { answerPosition, layerElement, showLayersMessage } from "../layer_panel.js";
+import { drawSteps, takeSteps, whyNoHeads } from "./steps.js";
 
-/** @import { AblatedHead, ExplorePage, HeadSearchAnswer, Tab } from "../../types.js" */
-/** @import { ShownDrawing } from "../../../../ui/frontend/export/types.js" */
-/** @import { AttentionGroup } from "../../../../ui/frontend/types.js" */
+/** @import { AblatedHead, AttentionGroup, ExplorePage, HeadSearchAnswer, ShownDrawing, Tab } from "../../types.js" */
+/** @import { Steps } from "./steps.js" */
 
 /**
  * A search and where it stands; `applied` once its heads are off on the page.
- * @typedef {{ meta: HeadSearchAnswer | null, running: AbortController | null, problem: string, applied: boolean }} Search
+ * @typedef {Steps & { meta: HeadSearchAnswer | null, applied: boolean }} Search
  */
 
 /** By the question that is searched, so that undo leads back to what was found. */
@@ -41,14 +47,8 @@ function currentSearch(page) {
 
 /** @param {ExplorePage} page */
 function drawSearch(page) {
-  const { attention_groups, predictions } = page.state.answer;
-  if (!attention_groups.length)
-    return showLayersMessage(page, "This model has no layers, so it has no heads to switch off.");
-  if (!predictions.length)
-    return showLayersMessage(
-      page,
-      "This model ends without a head, so there is no answer that its heads could change.",
-    );
+  const why = whyNoHeads(page);
+  if (why) return showLayersMessage(page, why);
   const search = currentSearch(page);
   drawProgress(page, search);
   const { meta } = search;
@@ -76,33 +76,31 @@ async function exportSearch(page) {
     name: "head-search",
     shown: `the probability of “${inlineText(meta.text)}”, the heads turned off one after another`,
     sides: [runOf(page)],
-    draw: drawSteps(steps),
+    draw: drawShares(steps),
     tables: {
-      "Search of heads": {
-        name: "head search",
-        axes: ["heads", "number"],
-        labels: [names.slice(0, shares.length), ["probability of the answer"]],
-        values: Float32Array.from(shares),
-      },
+      "Search of heads": createTable(
+        "head search",
+        { heads: names.slice(0, shares.length), number: ["probability of the answer"] },
+        shares,
+      ),
     },
   };
 }
 
 /** @param {ExplorePage} page @param {Search} search */
 function drawProgress(page, search) {
-  const { meta, running, problem } = search;
-  const button = layerElement(page, "search", HTMLButtonElement);
-  const bar = layerElement(page, "search-progress", HTMLProgressElement);
-  button.textContent = running ? "Stop" : meta ? "Go on" : "Find the heads";
-  button.hidden = Boolean(meta?.done);
-  button.onclick = () => (running ? stopSearch(page, search) : runSearch(page, search));
-  bar.hidden = !meta || meta.done;
-  bar.value = meta ? meta.search.tested / meta.heads : 0;
-  const status = layerElement(page, "search-status");
-  if (problem) status.textContent = problem;
-  else if (!meta || meta.done) status.textContent = "";
-  else
-    status.textContent = `${ordinal(meta.search.heads.length + 1)} head: ${meta.search.tested} of ${meta.heads} tried`;
+  const { meta } = search;
+  const isUnderway = meta !== null && !meta.done;
+  const words = isUnderway
+    ? `${ordinal(meta.search.heads.length + 1)} head: ${meta.search.tested} of ${meta.heads} tried`
+    : "";
+  drawSteps(page, "search", search, () => runSearch(page, search), {
+    title: meta ? "Go on" : "Find the heads",
+    share: meta ? meta.search.tested / meta.heads : 0,
+    isUnderway,
+    words: [words],
+  });
+  layerElement(page, "search").hidden = Boolean(meta?.done);
 }
 
 /** @param {number} number */
@@ -111,16 +109,10 @@ function ordinal(number) {
   return `${number}${Math.floor(number / 10) === 1 ? "th" : (ending ?? "th")}`;
 }
 
-/** @param {string} text */
-function quoted(text) {
-  return createElement("bdi", "token", inlineText(text));
-}
-
 /** A row for all heads, and one for each head that is switched off. @param {ExplorePage} page @param {HeadSearchAnswer} meta */
 function createRows(page, { search, text }) {
   const shares = search.leads.map(({ log_probability }) => Math.exp(log_probability));
-  const start = createElement("span", "name");
-  start.append(quoted(text), " with all of these on");
+  const start = createElement("span", "name", [quotedToken({ text }), " with all of these on"]);
   const names = [start, ...search.heads.map((head) => createHeadButton(page, head))];
   return shares.map((share, place) => createRow(names[place], share, shares[place - 1]));
 }
@@ -136,10 +128,8 @@ function createRow(name, share, before) {
 /** @param {ExplorePage} page @param {AblatedHead} ablated */
 function createHeadButton(page, { path, head }) {
   const { group, layer } = attentionOf(page, path);
-  const button = createElement("button", "name", headTitle(page, path, head));
-  button.title = "Select this head";
-  button.onclick = () => page.change({ attention: group.name, layer, head });
-  return button;
+  const onclick = () => page.change({ attention: group.name, layer, head });
+  return createElement("button", "name", headTitle(page, path, head), { title: "Select this head", onclick });
 }
 
 /** @param {ExplorePage} page @param {string} path @param {number} head */
@@ -163,12 +153,23 @@ function attentionOf(page, path) {
 export function outcomeWords({ changed, text, likeliest, most, search }) {
   const count = search.heads.length;
   const these = count === 1 ? "this head" : `these ${count} heads`;
-  if (changed) return [`Without ${these} the answer is `, quoted(likeliest), " and no longer ", quoted(text), "."];
+  if (changed)
+    return [
+      `Without ${these} the answer is `,
+      quotedToken({ text: likeliest }),
+      " and no longer ",
+      quotedToken({ text }),
+      ".",
+    ];
   const another = "Heads were tried one at a time, so another set may still change it.";
   if (!search.stuck)
-    return [`Without ${these} the answer is still `, quoted(text), `. The search stops at ${most}. ${another}`];
+    return [
+      `Without ${these} the answer is still `,
+      quotedToken({ text }),
+      `. The search stops at ${most}. ${another}`,
+    ];
   const found = count ? `Beyond ${these} no` : "No";
-  return [`${found} head makes `, quoted(text), ` less sure, so the answer stays. ${another}`];
+  return [`${found} head makes `, quotedToken({ text }), ` less sure, so the answer stays. ${another}`];
 }
 
 /** The heads become edits of the page like any other. @param {ExplorePage} page @param {HeadSearchAnswer} meta */
@@ -182,37 +183,16 @@ function applySearch(page, { search }) {
   page.change({ edits });
 }
 
-/** @param {ExplorePage} page @param {Search} search */
-function stopSearch(page, search) {
-  search.running?.abort();
-  search.running = null;
-  page.view.redraw();
-}
-
-/**
- * Asks for one step after the other, from where it stopped; another question on the page ends it.
- * @param {ExplorePage} page @param {Search} search
- */
-async function runSearch(page, search) {
+/** Asks for one step of the search after the other. @param {ExplorePage} page @param {Search} search */
+function runSearch(page, search) {
   const asked = searchedQuestion(page);
   const key = searchKey(page);
-  const running = new AbortController();
+  memory(page).set(key, search);
   const isShown = () => key === searchKey(page);
-  const redraw = () => {
-    if (isShown() && page.state.choice.tab === "layers") page.view.redraw();
-  };
-  memory(page).set(key, Object.assign(search, { running, problem: "" }));
-  redraw();
-  try {
-    while (!search.meta?.done && isShown() && !running.signal.aborted) {
-      const request = search.meta ? { ...asked, search: search.meta.search } : asked;
-      search.meta = (await askRoute(page, "head_search", request, running.signal)).meta;
-      redraw();
-    }
-  } catch (error) {
-    if (!isAbort(error)) search.problem = failureText(error);
-  } finally {
-    if (search.running === running) search.running = null;
-    redraw();
-  }
+  return takeSteps(page, search, isShown, async (signal) => {
+    if (search.meta?.done) return false;
+    const request = search.meta ? { ...asked, search: search.meta.search } : asked;
+    search.meta = (await askRoute(page.server.api, "head_search", request, signal)).meta;
+    return true;
+  });
 }

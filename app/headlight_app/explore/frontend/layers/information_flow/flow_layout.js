@@ -2,8 +2,7 @@
 
 import { inlineText } from "../../../../ui/frontend/dom/dom.js";
 
-/** @import { FlowEdge, InformationFlowAnswer } from "../../types.js" */
-/** @import { Found, Token } from "../../../../ui/frontend/types.js" */
+/** @import { FlowEdge, Found, InformationFlowAnswer, Token } from "../../types.js" */
 
 /** @typedef {{ position: number, side: "text" | "source", label: string }} FlowColumn */
 /** @typedef {Omit<FlowEdge, "from" | "to">} FlowShare an edge without its place on the canvas */

@@ -6,9 +6,7 @@ import { depthLabel } from "../layer_panel.js";
 import { squareAt } from "./flow_layout.js";
 
 /** @import { FlowGraph } from "./information_flow.js" */
-/** @import { FlowEdge } from "../../types.js" */
-/** @import { Figure } from "../../../../ui/frontend/export/types.js" */
-/** @import { Prediction } from "../../../../ui/frontend/types.js" */
+/** @import { Figure, FlowEdge, Prediction } from "../../types.js" */
 
 const [NODE, ANSWER_NODE] = [3.5, 7]; // pixels from the middle
 const LABEL_TURN = -69; // degrees

@@ -1,11 +1,11 @@
 // The flow graph, token x layer: from the embeddings on top down to the token whose answer is asked for.
 
-import { LABEL_SIZE, PRINT_SHEET } from "../../../../ui/frontend/charts/figure_text.js";
-import { lookOf } from "../../../../ui/frontend/charts/heatmap.js";
-import { paintShapes } from "../../../../ui/frontend/charts/paint_shapes.js";
-import { addDrawing, beginFigure, beginSheet, MARGIN } from "../../../../ui/frontend/charts/shapes.js";
-import { formatPercent, hidpiContext, inlineText, quotedToken } from "../../../../ui/frontend/dom/dom.js";
+import { beginSheet, LABEL_SIZE, PRINT_SHEET } from "../../../../ui/frontend/charts/figure_text.js";
+import { paintFigure } from "../../../../ui/frontend/charts/paint_shapes.js";
+import { addDrawing, beginFigure, MARGIN } from "../../../../ui/frontend/charts/shapes.js";
+import { formatPercent, inlineText, quotedToken } from "../../../../ui/frontend/dom/dom.js";
 import { LIST_STEPS } from "../../../../ui/frontend/dom/keyboard.js";
+import { createTable } from "../../../../ui/frontend/export/page_export.js";
 import { currentStyle } from "../../../../ui/frontend/heads/measurements.js";
 import { markTokens } from "../../../../ui/frontend/heads/token_strip.js";
 import { remembered } from "../../../../ui/frontend/state/memory.js";
@@ -16,9 +16,7 @@ import { edgeAt, flowColumns, layoutFlow, readEdges } from "./flow_layout.js";
 import { addFlow } from "./flow_painting.js";
 
 /** @import { FlowLayout } from "./flow_layout.js" */
-/** @import { ExplorePage, FlowEdge, InformationFlowAnswer, Tab } from "../../types.js" */
-/** @import { ShownDrawing } from "../../../../ui/frontend/export/types.js" */
-/** @import { Found } from "../../../../ui/frontend/types.js" */
+/** @import { ExplorePage, FlowEdge, Found, InformationFlowAnswer, ShownDrawing, Tab } from "../../types.js" */
 /** @typedef {FlowLayout & Pick<InformationFlowAnswer, "position" | "layers" | "threshold"> & { hot: number }} FlowGraph hot: the marked edge, or -1 */
 
 const THRESHOLDS = [
@@ -69,12 +67,11 @@ async function exportFlow(page) {
       return { figure, y: addDrawing(figure, sheet, box) };
     },
     tables: {
-      "Information flow": {
-        name: "information flow",
-        axes: ["edge", "number"],
-        labels: [edges.map(name), ["share of the stream"]],
-        values: Float32Array.from(edges, ({ share }) => share),
-      },
+      "Information flow": createTable(
+        "information flow",
+        { edge: edges.map(name), number: ["share of the stream"] },
+        edges.map(({ share }) => share),
+      ),
     },
   };
 }
@@ -113,7 +110,7 @@ function drawThreshold(page) {
   const words = formatPercent(THRESHOLDS[step - 1]);
   slider.value = String(step);
   if (slider.nextElementSibling) slider.nextElementSibling.textContent = words;
-  slider.setAttribute("aria-valuetext", words);
+  slider.ariaValueText = words;
   slider.oninput = () => {
     memory(page).step = Number(slider.value);
     drawFlow(page);
@@ -167,15 +164,12 @@ function markEdge(page, graph, index) {
   graph.hot = index;
   const edge = graph.edges[index];
   const canvas = flowCanvas(page);
-  const style = currentStyle(page);
-  const figure = beginSheet(graph.width, "", lookOf(style));
-  addFlow(figure, graph, flowPrediction(page, graph));
-  paintShapes(hidpiContext(canvas, graph.width, graph.height), figure.shapes, style.font);
+  paintFigure(canvas, graph.width, currentStyle(page), (figure) => {
+    addFlow(figure, graph, flowPrediction(page, graph));
+    return graph.height;
+  });
   const label = graph.columns.find(({ position, side }) => position === graph.position && side === "text")?.label;
-  canvas.setAttribute(
-    "aria-label",
-    `Flow graph to ${label}: ${graph.edges.length} shares from ${formatPercent(graph.threshold)} on. Arrow keys go through them, the largest first; Enter chooses the head.`,
-  );
+  canvas.ariaLabel = `Flow graph to ${label}: ${graph.edges.length} shares from ${formatPercent(graph.threshold)} on. Arrow keys go through them, the largest first; Enter chooses the head.`;
   markFlow(page, graph, edge);
   canvas.style.cursor = edge?.heads.length ? "pointer" : "default";
   layerElement(page, "flow-reading").replaceChildren(...(edge ? describeEdge(page, edge) : [describeGraph(graph)]));
@@ -206,10 +200,10 @@ function describeEdge(page, { layer, kind, target, source, share, heads }) {
   const { tokens, source_tokens } = page.state.answer;
   const token = quotedToken(tokens[target]);
   if (kind === "residual")
-    return [`Layer ${layer}: `, ...token, ` keeps ${formatPercent(share)} of its own stream from before attention`];
+    return [`Layer ${layer}: `, token, ` keeps ${formatPercent(share)} of its own stream from before attention`];
   if (kind === "feed_forward")
-    return [`Layer ${layer}: the feed-forward is ${formatPercent(share)} of the stream of `, ...token, " after it"];
+    return [`Layer ${layer}: the feed-forward is ${formatPercent(share)} of the stream of `, token, " after it"];
   const from = quotedToken(((kind === "cross" && source_tokens) || tokens)[source]);
   const words = heads.map((one) => `head ${one.head} ${formatPercent(one.share)}`).join(", ");
-  return [`Layer ${layer}: `, ...token, ` takes ${formatPercent(share)} from `, ...from, ` (${words})`];
+  return [`Layer ${layer}: `, token, ` takes ${formatPercent(share)} from `, from, ` (${words})`];
 }
