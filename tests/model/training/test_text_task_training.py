@@ -32,6 +32,7 @@ from headlight.training.recipe import load_recipe
 from headlight.training.run_dir import RunFolder
 from headlight.training.train_step import ValidationMetrics, batch_loss, cross_entropy
 from headlight.training.trainer import Trainer
+from tests.shell import Shell
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
@@ -317,6 +318,7 @@ def test_the_mean_of_runs_with_several_seeds_is_exported(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "options", ["seeds = [1, 2]", 'seeds = [1, 1]\ninit_from = "x"', "seeds = [1]\nkeep_steps = [1]"]
 )
-def test_seeds_need_a_common_start(options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", str(write_recipe(tmp_path, "sentiment", training=options)), "--out", str(tmp_path)]) == 2
-    assert "the runs need the same start" in capsys.readouterr().err
+def test_seeds_need_a_common_start(options: str, tmp_path: Path, shell: Shell) -> None:
+    assert "the runs need the same start" in shell.refused(
+        ["train", str(write_recipe(tmp_path, "sentiment", training=options)), "--out", str(tmp_path)]
+    )
