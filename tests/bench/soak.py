@@ -24,9 +24,9 @@ from tests.bench.measure import Times, at_once
 from tests.bench.memory import MEGABYTE, descendants, memory
 from tests.browser import chromium
 from tests.browser.server import Server, serve
-from tests.browser.uploads import files_of, zipped
 from tests.browser.visitor import Visitor
 from tests.model import toys
+from tests.zips import files_of, zipped
 
 MODELS = (MODEL, "stories-masked")
 MINUTE, ATTACK_SECONDS = 60.0, 5.0

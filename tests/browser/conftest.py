@@ -10,6 +10,7 @@ console names it by `visitor.provoked`.
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -62,6 +63,18 @@ def browser() -> Iterator[Browser]:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(chromium.MISSING)
     with chromium.launched() as running:
         yield running
+
+
+@contextmanager
+def stranger(browser: Browser, server: Server, width: int = 1440, height: int = 900) -> Iterator[Visitor]:
+    """Somebody of whom this browser knows nothing."""
+    context = browser.new_context(viewport={"width": width, "height": height})
+    context.set_default_timeout(1e3 * PATIENCE)
+    visitor = Visitor(context.new_page(), server.url)
+    visitor.watch()
+    yield visitor
+    visitor.assert_clean()
+    context.close()
 
 
 @pytest.fixture(scope="session")

@@ -7,15 +7,15 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.test_explore import instrument, say
-from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
+from tests.browser.test_explore import say
+from tests.browser.visitor import Visitor, expect_to_fit, shown_instrument, wait_for_address, wait_until
 
 SENTENCE = "The girl had a red ball"
 
 
 def picture(visitor: Visitor, query: str = "") -> Page:
     page = visitor.open(f"model=stories-causal&text={quote(SENTENCE)}{query}")
-    instrument(page, SENTENCE)
+    shown_instrument(page, sentence=SENTENCE)
     expect(page.get_by_test_id("picture")).to_be_visible()
     return page
 
