@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, TOKENIZER_TRAINERS, run, save
+from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, TOKENIZER_TRAINERS, run
 from headlight.checkpoints.load import DEVICE_COUNTS
 from headlight.cli.main import COMMANDS, main, usage
 from headlight.nn.masks import MASKS
@@ -18,20 +18,10 @@ from headlight.paths import assets_dir
 from headlight.training.optimizers import OPTIMIZERS, PRECISIONS, SCHEDULES
 from headlight.vision.shipped_images import shipped_image_path
 from tests.model import toys
+from tests.model.cli.conftest import MODELS
 from tests.shell import Shell
 
 TEXT = "the cat sat on the mat"
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A decoder, a masked-language encoder, and models that predict no words."""
-    folder = tmp_path_factory.mktemp("models")
-    save(folder / "decoder", toys.decoder(), toys.causal(), dtype="float32")
-    save(folder / "encoder", toys.encoder(), toys.masked(), dtype="float32")
-    save(folder / "both", toys.both(), toys.masked())
-    save(folder / "bare", toys.encoder(output_head="none"), toys.masked())
-    return folder
 
 
 def predicted(models: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -44,7 +34,7 @@ def predicted(models: Path, capsys: pytest.CaptureFixture[str], *arguments: str)
 
 def test_a_decoder_predicts_what_follows_the_last_token(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (answer,) = predicted(models, capsys, TEXT, "--model", "decoder")
-    trace = run(toys.decoder(), toys.causal(), TEXT)
+    trace = run(MODELS["decoder"](), toys.causal(), TEXT)
     assert set(answer) == {"position", "candidates"}
     assert answer["position"] == len(trace.text.ids) - 1
     assert len(answer["candidates"]) == 5

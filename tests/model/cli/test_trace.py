@@ -6,39 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
-from headlight import Tokenizer, Transformer, run, save, variant
+from headlight import run, variant
 from headlight.cli.main import main
 from headlight.rendering.provenance import provenance
-from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
+from tests.model.cli.conftest import MODELS
 from tests.shell import Shell
 
 TEXT, TARGET = "the cat sat on the mat", "a small bird"
 PROVENANCE = tuple(provenance(run(toys.decoder(), toys.causal(), TEXT)))
 Traced = Callable[..., dict[str, np.ndarray]]
-MODELS: dict[str, Callable[[], Transformer]] = {
-    "decoder": lambda: toys.decoder(key_value_heads=2, value_head_dim=3),
-    "encoder": toys.encoder,
-    "both": toys.both,
-    "captioner": toys.captioner,
-    "bare": lambda: toys.encoder(output_head="none"),
-    "judge": lambda: toys.encoder(output_head="sequence-classifier", labels=("good", "bad"), tied_embeddings=False),
-    "seer": toys.seer,
-    "tagger": lambda: toys.encoder(output_head="token-classifier", labels=("noun", "verb"), tied_embeddings=False),
-}
-TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"decoder": toys.causal, "seer": class_token_tokenizer}
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One checkpoint of each build."""
-    folder = tmp_path_factory.mktemp("models")
-    for name, make in MODELS.items():
-        save(folder / name, make(), TOKENIZERS.get(name, toys.masked)(), dtype="float32")
-    Image.fromarray(toys.photo()).save(folder / "photo.png")
-    return folder
 
 
 @pytest.fixture
