@@ -145,8 +145,7 @@ def test_an_example_chooses_the_head_that_its_line_speaks_of(visitor: Visitor) -
 
 
 def test_back_brings_the_sentence_that_was_there_before(visitor: Visitor) -> None:
-    page = visitor.open("model=stories-causal&text=A+green+bird")
-    shown_instrument(page, sentence="A green bird")
+    page = visitor.explore("model=stories-causal&text=A+green+bird", sentence="A green bird")
     say(page, "A green lamp")
     wait_for_address(page, text="A green lamp")
     page.go_back()  # before Streamlit has heard of the lamp
@@ -224,8 +223,7 @@ def test_a_copied_link_shows_somebody_else_the_same(visit: Visit) -> None:
         page, layer="1", head="4", text="My sister has a red", positional_encoding="alibi", token_ids="1"
     )
     said = page.get_by_test_id("predictions").inner_text()
-    theirs = ben.open(link)
-    shown_instrument(theirs, sentence="My sister has a red")
+    theirs = ben.explore(link, sentence="My sister has a red")
     expect(theirs.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 4")
     expect(theirs.get_by_test_id("predictions")).to_have_text(said, use_inner_text=True)
     expect(theirs.get_by_test_id("notes")).to_contain_text("so expect worse answers")

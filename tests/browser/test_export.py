@@ -28,8 +28,7 @@ HOSTILE = "</script><b>bold</b> 😀 שלום"
 
 def menu(visitor: Visitor, query: str, sentence: str) -> Page:
     """The page with the menu open."""
-    page = visitor.open(query)
-    shown_instrument(page, sentence=sentence)
+    page = visitor.explore(query, sentence=sentence)
     page.get_by_test_id("export-menu-button").click()
     expect(page.get_by_test_id("export-menu")).to_be_visible()
     return page
@@ -64,8 +63,7 @@ def test_a_link_is_copied_before_the_address_has_followed(visit: Visit) -> None:
     page.get_by_test_id("head-2-3").click()
     page.get_by_test_id("export-menu-button").click()
     link = copied(page, "export-link")
-    theirs = ben.open(urlsplit(link).query)
-    shown_instrument(theirs, sentence=SENTENCE)
+    theirs = ben.explore(urlsplit(link).query, sentence=SENTENCE)
     expect(theirs.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
     expect(theirs.get_by_test_id("notes")).to_contain_text("Hard (argmax) instead of Softmax")
 
@@ -427,8 +425,7 @@ def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(visitor: Visit
 
 
 def test_the_sentence_is_as_large_as_its_letters_once_p_was_pressed(visit: Visit) -> None:
-    page = visit(width=1280, height=720).open(asked())
-    shown_instrument(page, sentence=SENTENCE)
+    page = visit(width=1280, height=720).explore(asked(), sentence=SENTENCE)
     expect(page.get_by_test_id("leave-presenter")).to_have_attribute("aria-keyshortcuts", "p")
     page.keyboard.press("p")
     expect(shown_instrument(page, sentence=SENTENCE)).to_have_class("instrument presenter")
@@ -472,8 +469,7 @@ def test_p_and_leave_work_on_every_page(visitor: Visitor, path: str) -> None:
 
 
 def test_presenter_mode_fits_the_projector(visit: Visit) -> None:
-    page = visit(dark=True).open(asked(presenter=1))
-    shown_instrument(page, sentence=SENTENCE)
+    page = visit(dark=True).explore(asked(presenter=1), sentence=SENTENCE)
     reading, below = page.get_by_test_id("reading"), "reading => reading.getBoundingClientRect().bottom - innerHeight"
     for width, height in ((1440, 900), (1280, 720), (1024, 768), (390, 844)):
         page.set_viewport_size({"width": width, "height": height})

@@ -18,9 +18,7 @@ SELECTED = "element => String(element.getRootNode().getSelection())"
 
 
 def opened(visitor: Visitor, query: str = "") -> Page:
-    page = visitor.open(OPEN + query)
-    shown_instrument(page, sentence=TEXT)
-    return page
+    return visitor.explore(OPEN + query, sentence=TEXT)
 
 
 def rules(page: Page) -> Locator:
@@ -295,8 +293,9 @@ def asked_from_now(page: Page) -> list[str]:
 
 def test_colours_reach_as_far_as_the_weights_that_are_shown(visitor: Visitor) -> None:
     text = f"{TEXT} and {TEXT} and {TEXT}"  # so many weights that one in a hundred is larger than the others
-    page = visitor.open(f"model=stories-causal&text={quote(text)}&layer=1&head=1&hide=first&plot=table")
-    shown_instrument(page, sentence=text)
+    page = visitor.explore(
+        f"model=stories-causal&text={quote(text)}&layer=1&head=1&hide=first&plot=table", sentence=text
+    )
     largest = max(number for row in numbers(page) for number in row if number == number)
     plot(page, "heatmap")
     high, grid_high = page.get_by_test_id("high"), page.get_by_test_id("grid-high")
@@ -371,8 +370,7 @@ def test_a_difference_that_cannot_be_shown_leaves_no_words_of_the_picture_before
 
 def test_a_pair_of_sentences_has_four_parts(visitor: Visitor) -> None:
     text = "The dog ran. [SEP] The cat slept."
-    page = visitor.open("model=stories-masked&plot=table&text=" + text.replace(" ", "+"))
-    shown_instrument(page, sentence=text)
+    page = visitor.explore("model=stories-masked&plot=table&text=" + text.replace(" ", "+"), sentence=text)
     page.get_by_test_id("options-button").click()
     page.get_by_test_id("segments").select_option("b-a")
     expect(rules(page)).to_contain_text("only B → A")

@@ -23,8 +23,7 @@ def file(raw: bytes, name: str = "mine.png", kind: str = "image/png") -> FilePay
 
 
 def test_a_drawn_picture_is_chosen_and_a_patch_asked(visitor: Visitor) -> None:
-    page = visitor.open("model=seer")
-    shown_instrument(page, image="")
+    page = visitor.explore("model=seer", image="")
     expect(page.get_by_test_id("sentence")).to_be_hidden()
     expect(page.get_by_test_id("gallery").locator(".frame")).to_have_count(4)
     expect(page.get_by_test_id("picture-cat")).to_have_attribute("aria-pressed", "true")
@@ -40,8 +39,7 @@ def test_a_drawn_picture_is_chosen_and_a_patch_asked(visitor: Visitor) -> None:
 
 
 def test_the_logit_lens_ends_with_the_label_and_reads_single_patches(visitor: Visitor) -> None:
-    page = visitor.open("model=seer&tab=layers")
-    shown_instrument(page, image="")
+    page = visitor.explore("model=seer&tab=layers", image="")
     answer = page.locator('[data-testid^="lens-"][data-testid$="-whole"] bdi').last
     best = page.get_by_test_id("predictions").locator(".candidate .token").first
     expect(best).not_to_be_empty()
@@ -55,8 +53,7 @@ def test_the_logit_lens_ends_with_the_label_and_reads_single_patches(visitor: Vi
 
 
 def test_a_link_shows_the_same_picture_and_patch(visit: Visit) -> None:
-    page = visit().open("model=seer&image=faces&query=7&layer=1&head=2&plot=overlay")
-    shown_instrument(page, image="faces")
+    page = visit().explore("model=seer&image=faces&query=7&layer=1&head=2&plot=overlay", image="faces")
     expect(page.get_by_test_id("picture-faces")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 2")
     expect(page.get_by_test_id("reading")).to_contain_text("1,2")
@@ -64,8 +61,7 @@ def test_a_link_shows_the_same_picture_and_patch(visit: Visit) -> None:
 
 def test_ones_own_picture_is_looked_at_and_nobody_elses(visit: Visit) -> None:
     anna, ben = visit(), visit()
-    page = anna.open("model=seer")
-    shown_instrument(page, image="")
+    page = anna.explore("model=seer", image="")
     page.get_by_test_id("bring").set_input_files(file(photo(60)))
     mine = page.get_by_test_id("picture-own")
     expect(mine).to_have_attribute("aria-pressed", "true")
@@ -79,15 +75,13 @@ def test_ones_own_picture_is_looked_at_and_nobody_elses(visit: Visit) -> None:
         "Your picture stays with you: others see a shipped one"
     )
     assert "image" not in page.get_by_test_id("export-copied").input_value()
-    other = ben.open("model=seer")
-    shown_instrument(other, image="")
+    other = ben.explore("model=seer", image="")
     assert page.request.get(f"{anna.url}/api/image/{name}").status == 200
     assert other.request.get(f"{ben.url}/api/image/{name}").status == 404
 
 
 def test_what_is_no_picture_is_refused_and_a_head_that_is_off_changes_what_one_is_taken_for(visitor: Visitor) -> None:
-    page = visitor.open("model=seer")
-    shown_instrument(page, image="")
+    page = visitor.explore("model=seer", image="")
     for sent in (file(b"no picture"), file(bytes(9 << 20)), file(b"<svg/>", "x.svg", "image/svg+xml")):
         page.get_by_test_id("bring").set_input_files(sent)
         told = "8 MB" if len(sent["buffer"]) > 99 else "PNG, JPEG or WebP"
@@ -101,8 +95,7 @@ def test_what_is_no_picture_is_refused_and_a_head_that_is_off_changes_what_one_i
 
 
 def test_a_phone_shows_the_picture_too(visit: Visit) -> None:
-    page = visit(width=390, height=844, dark=True).open("model=bare&image=cat")
-    shown_instrument(page, image="cat")
+    page = visit(width=390, height=844, dark=True).explore("model=bare&image=cat", image="cat")
     expect_to_fit(page, "head-canvas")
     wait_until(page, page.get_by_test_id("head-canvas").bounding_box, lambda box: bool(box and box["width"] > 200))
 

@@ -13,9 +13,7 @@ def control(page: Page, name: str) -> Locator:
 
 
 def opened(visitor: Visitor, query: str = "") -> Page:
-    page = visitor.open(f"model=stories-causal&text={TEXT.replace(' ', '+')}{query}")
-    shown_instrument(page, sentence=TEXT)
-    return page
+    return visitor.explore(f"model=stories-causal&text={TEXT.replace(' ', '+')}{query}", sentence=TEXT)
 
 
 def test_the_heads_follow_without_a_run_of_the_page(visitor: Visitor) -> None:
@@ -156,8 +154,9 @@ def test_a_switch_is_shown_once_it_tells_the_truth(visitor: Visitor) -> None:
 
 def test_a_positional_encoding_opens_the_model_trained_with_it_or_rewires_this_one(visitor: Visitor) -> None:
     sinusoidal, none = "positions-decoder-sinusoidal", "positions-decoder-none"
-    page = visitor.open(f"model={sinusoidal}&text={TEXT.replace(' ', '+')}&layer=1&head=2&masks=causal%2Bwindow:4")
-    shown_instrument(page, sentence=TEXT)
+    page = visitor.explore(
+        f"model={sinusoidal}&text={TEXT.replace(' ', '+')}&layer=1&head=2&masks=causal%2Bwindow:4", sentence=TEXT
+    )
     before = pixels(page, 1, 2)
     encoding = control(page, "positional_encoding")
     encoding.select_option("trained:none")

@@ -8,14 +8,13 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.test_explore import say
-from tests.browser.visitor import Visitor, expect_to_fit, shown_instrument, wait_for_address, wait_until
+from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
 
 SENTENCE = "The girl had a red ball"
 
 
 def picture(visitor: Visitor, query: str = "") -> Page:
-    page = visitor.open(f"model=stories-causal&text={quote(SENTENCE)}{query}")
-    shown_instrument(page, sentence=SENTENCE)
+    page = visitor.explore(f"model=stories-causal&text={quote(SENTENCE)}{query}", sentence=SENTENCE)
     expect(page.get_by_test_id("picture")).to_be_visible()
     return page
 

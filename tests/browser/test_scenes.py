@@ -41,8 +41,7 @@ def scenes_counter(page: Page) -> Locator:
 
 def scenes_of_two_pages(visitor: Visitor) -> Page:
     """A head on Explore, then a comparison."""
-    page = visitor.open(asked(layer=2, head=3))
-    shown_instrument(page, sentence=SENTENCE)
+    page = visitor.explore(asked(layer=2, head=3), sentence=SENTENCE)
     add(page, NAMES[0], 1)
     page.get_by_role("link", name="Compare").click()
     painted(page, SENTENCE, SENTENCE)
@@ -109,8 +108,7 @@ def test_a_saved_list_is_opened_by_somebody_else(visit: Visit, tmp_path: Path) -
     ]
     file.write_text(json.dumps({"headlight_scenes": 1, "scenes": scenes}))
     (tmp_path / "other.json").write_text('{"weather": 1}')
-    page = visit(width=390, height=844).open(asked())
-    shown_instrument(page, sentence=SENTENCE)
+    page = visit(width=390, height=844).explore(asked(), sentence=SENTENCE)
     page.get_by_test_id("stExpandSidebarButton").click()
     open_scenes(page)
     expect(page.get_by_test_id("no-scenes")).to_be_visible()
@@ -126,8 +124,7 @@ def test_a_saved_list_is_opened_by_somebody_else(visit: Visit, tmp_path: Path) -
 
 def test_a_state_file_becomes_a_scene_with_its_long_text(visitor: Visitor, tmp_path: Path) -> None:
     long = " ".join(["another"] * 210)  # past what a link holds
-    page = visitor.open(asked(layer=1, head=2))
-    shown_instrument(page, sentence=SENTENCE)
+    page = visitor.explore(asked(layer=1, head=2), sentence=SENTENCE)
     page.get_by_test_id("sentence").fill(long)
     shown_instrument(page, sentence=long)
     page.get_by_test_id("export-menu-button").click()

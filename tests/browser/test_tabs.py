@@ -24,9 +24,7 @@ RELEASE = "window.release()"
 
 
 def enter(visitor: Visitor, query: str) -> Page:
-    page = visitor.open(f"{TEXT}&{query}")
-    shown_instrument(page, sentence=SENTENCE)
-    return page
+    return visitor.explore(f"{TEXT}&{query}", sentence=SENTENCE)
 
 
 def number(text: str) -> float:

@@ -46,6 +46,11 @@ class Visitor:
         self.page.goto(self.url + path + (f"?{query}" if query else ""))
         return self.settle()
 
+    def explore(self, query: str, **data: str) -> Page:
+        """Goes to Explore and waits until the instrument shows the answer for a sentence or an image."""
+        shown_instrument(self.open(query), **data)
+        return self.page
+
     def settle(self) -> Page:
         """Waits until no script run is under way; after a click, first wait for what it should show."""
         self.page.locator(SETTLED).wait_for(state="attached")
