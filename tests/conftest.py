@@ -1,8 +1,11 @@
 """What every test stands on. The import hook comes first: it must be there before `headlight` is imported."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import jaxtyping
 import pytest
@@ -10,6 +13,9 @@ import torch
 from hypothesis import HealthCheck, settings
 
 from tests.shapes import jaxtyped_once
+
+if TYPE_CHECKING:
+    from tests.shell import Shell
 
 # From here on a signature such as Float[Tensor, "head query key"] is a check on every call.
 jaxtyping.jaxtyped = jaxtyped_once  # type: ignore[assignment]
@@ -54,3 +60,11 @@ def unchecked_shapes_in_test() -> Iterator[None]:
     """The same for single tests of a file."""
     with _without_shape_checks():
         yield
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
+    """Runs `headlight` and gives what it prints."""
+    from tests.shell import Shell  # after the import hook
+
+    return Shell(capsys)

@@ -1,6 +1,7 @@
 """Small models with random weights for the page to open: a test of the page needs no sense in what they say."""
 
 import os
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +16,16 @@ from headlight.checkpoints import save
 from headlight.config import Config
 from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS, train_tokenizer
+from headlight_app.access.images import image_store
+from headlight_app.access.uploads import UploadStore, upload_store
+from headlight_app.access.visitor import CURRENT_VISITOR
 from headlight_app.contract.request import Lane
 from headlight_app.engine import client as engine_client
 from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
 from headlight_app.engine.worker_process import ANSWER
 from headlight_app.frame import sidebar
+from headlight_app.inference.open_models import model_pool
+from headlight_app.inference.trace_cache import trace_cache
 from headlight_app.server.routes import routes
 from headlight_app.worker.serve import outcome
 
@@ -104,6 +110,21 @@ def known(toys: Path) -> Iterator[None]:
     for name in [name for name in os.environ if name.startswith("HEADLIGHT_")]:
         del os.environ[name]
     os.environ.update(before)
+
+
+@pytest.fixture
+def anna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UploadStore]:
+    """The visitor "anna" of a server to which nobody has brought anything yet; gives the store of uploads."""
+    stores = (upload_store, image_store, model_pool, trace_cache)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for store in stores:
+        store.cache_clear()
+    token = CURRENT_VISITOR.set("anna")
+    yield upload_store()
+    CURRENT_VISITOR.reset(token)
+    upload_store().close()
+    for store in stores:
+        store.cache_clear()
 
 
 @pytest.fixture

@@ -8,11 +8,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.bench.classroom import Session
-from tests.bench.measure import Times
+from tests.bench.measure import Times, at_once
 from tests.browser.server import Server, serve
 
 CLASSES = (1, 30, 200)
@@ -42,9 +43,5 @@ def arrive(server: Server, visitors: int) -> tuple[list[float], list[str]]:
         session.live()
         took.append(time.perf_counter() - began)
 
-    threads = [threading.Thread(target=begin, args=(session,)) for session in sessions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once([partial(begin, session) for session in sessions])
     return took, [sentence for session in sessions for sentence in session.wrong]

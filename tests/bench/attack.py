@@ -17,7 +17,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPException
 from itertools import count
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event
@@ -27,31 +27,20 @@ from urllib.error import URLError
 from uuid import uuid4
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import WebSocketException
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from headlight_app.access.visitor import cookie_name
 from tests.app.asking import body, unpack
 from tests.app.worker.hostile_requests import hostile_content
-from tests.bench.classroom import MODEL, STORY, Session
-from tests.bench.measure import Times
+from tests.bench.classroom import MODEL, STORY, Session, run_page
+from tests.bench.measure import Times, at_once
 from tests.bench.memory import descendants
 from tests.browser.server import Server, serve
 
 PARALLEL, CALM = 20, "nobody attacks"
 Attack = Callable[[Server, int], None]  # one step of one of PARALLEL threads, by a number that counts steps
 JSON = {"Content-Type": "application/json"}
-
-
-def post(server: Server, route: str, content: bytes | str, headers: dict[str, str]) -> bytes:
-    """The answer of a route."""
-    line = HTTPConnection("127.0.0.1", server.port, timeout=120)
-    try:
-        line.request("POST", f"/api/{route}", content, headers)
-        return line.getresponse().read()
-    finally:
-        line.close()
 
 
 def slow_question(number: int) -> str:
@@ -61,32 +50,32 @@ def slow_question(number: int) -> str:
 
 def immense_counts(server: Server, number: int) -> None:
     """A profile of a thousand million positions."""
-    post(server, "position_profile", json.dumps(body("position_profile", model=MODEL, length=10**9)), JSON)
+    server.post("position_profile", json.dumps(body("position_profile", model=MODEL, length=10**9)), JSON)
 
 
 def long_screens(server: Server, number: int) -> None:
     """A course screen that trains a model, asked through the route of short ones."""
     asked = {"chapter": "block", "screen": "gradients", "inputs": {"seed": str(number % 9_999)}}
-    post(server, "course_screen", json.dumps(asked), server.new_visitor() if number < PARALLEL else JSON)
+    server.post("course_screen", json.dumps(asked), server.new_visitor() if number < PARALLEL else JSON)
 
 
 def made_up_cookies(server: Server, number: int) -> None:
     """Each question in the name of another visitor, who never was here."""
-    post(server, "trace", slow_question(number), JSON | {"Cookie": f"{cookie_name()}=visitor-{number}"})
+    server.post("trace", slow_question(number), JSON | {"Cookie": f"{cookie_name()}=visitor-{number}"})
 
 
 def fetched_cookies(server: Server, number: int) -> None:
     """Each question in the name of another visitor, who has fetched the page for it."""
     with suppress(AttributeError):  # no cookie is given any more
-        post(server, "trace", slow_question(number), server.new_visitor())
+        server.post("trace", slow_question(number), server.new_visitor())
 
 
 def pictures(server: Server, number: int) -> None:
     """Each picture by another visitor, and a question about it."""
     headers = server.new_visitor()
-    answer = post(server, "image", picture(), headers | {"Content-Type": "image/png"})
+    answer = server.post("image", picture(), headers | {"Content-Type": "image/png"})
     name = unpack(answer)[0].get("name", "")
-    post(server, "trace", json.dumps(body("trace", model="tiny-vit", image=name)), headers)
+    server.post("trace", json.dumps(body("trace", model="tiny-vit", image=name)), headers)
 
 
 def picture() -> bytes:
@@ -115,16 +104,9 @@ def slow_uploads(server: Server, number: int) -> None:
                 time.sleep(0.5)
 
 
-def opened_session(page: object) -> str:
+def opened_session(page: ClientConnection) -> str:
     """The name of a session of the page, once its first run has begun."""
-    message = BackMsg()
-    message.rerun_script.query_string = ""
-    page.send(message.SerializeToString())  # type: ignore[attr-defined]
-    while True:
-        told = ForwardMsg()
-        told.ParseFromString(page.recv(timeout=60))  # type: ignore[attr-defined]
-        if told.WhichOneof("type") == "new_session":
-            return str(told.new_session.initialize.session_id)
+    return str(run_page(page, "", until="new_session").new_session.initialize.session_id)
 
 
 def stopped_workers(server: Server, number: int) -> None:
@@ -137,7 +119,7 @@ def stopped_workers(server: Server, number: int) -> None:
 def hostile_questions(server: Server, number: int) -> None:
     """Whatever a generator of hostile questions makes."""
     route, content = hostile_content(number)
-    post(server, route, content, server.new_visitor() if number < PARALLEL else JSON)
+    server.post(route, content, server.new_visitor() if number < PARALLEL else JSON)
 
 
 def idle_sessions(server: Server, number: int) -> None:
@@ -205,17 +187,13 @@ def attend(name: str, seconds: float, visitors: int) -> list[Session]:
     """Have visitors type on a new shared server, beside an attacker in a process of its own."""
     with TemporaryDirectory() as folder, serve(Path(folder), "--shared") as server:
         sessions = [Session(server, number, seconds) for number in range(visitors)]
-        people = [threading.Thread(target=session.live) for session in sessions]
         context = get_context("spawn")
         ready = context.Event()
         attacker = context.Process(target=attack, args=(name, server, ready), daemon=True)
         if name != CALM:
             attacker.start()
             ready.wait()  # its imports take seconds of these processors, and are no attack
-        for thread in people:
-            thread.start()
-        for thread in people:
-            thread.join()
+        at_once([session.live for session in sessions])
         if name != CALM:
             attacker.kill()
             attacker.join()

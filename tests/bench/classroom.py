@@ -7,11 +7,10 @@ is slow, and a hundred. `python -m tests.bench classroom`
 
 import json
 import random
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,10 +19,10 @@ from urllib.parse import urlencode
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from tests.app.asking import body, unpack
-from tests.bench.measure import Times
+from tests.bench.measure import Times, at_once
 from tests.browser.server import Server, serve
 
 SECONDS, MODEL = 60.0, "stories-causal"
@@ -110,19 +109,24 @@ class Session:
         elif "".join(token["text"] for token in meta["tokens"] if not token["special"]) != self.text:
             self.wrong.append(f"visitor {self.number} got the answer to another text")
 
-    def _follow(self, page: Any) -> None:
+    def _follow(self, page: ClientConnection) -> None:
         """One run of the page, as after typing has settled; notes how long it took."""
-        message = BackMsg()
         state = {"model": self.model, "text": self.text, "edits": ";".join(self.edits)}
-        message.rerun_script.query_string = urlencode({name: text for name, text in state.items() if text})
         began = time.perf_counter()
-        page.send(message.SerializeToString())
-        while True:
-            told = ForwardMsg()
-            told.ParseFromString(page.recv(timeout=60))
-            if told.WhichOneof("type") == "script_finished":
-                break
+        run_page(page, urlencode({name: text for name, text in state.items() if text}), until="script_finished")
         self.pages.append(time.perf_counter() - began)
+
+
+def run_page(page: ClientConnection, query: str, until: str) -> ForwardMsg:
+    """Have a session run the page at an address; the first message of the kind `until`."""
+    message = BackMsg()
+    message.rerun_script.query_string = query
+    page.send(message.SerializeToString())
+    while True:
+        told = ForwardMsg()
+        told.ParseFromString(page.recv(timeout=60, decode=False))
+        if told.WhichOneof("type") == until:
+            return told
 
 
 @dataclass
@@ -136,11 +140,7 @@ class Attacker:
     def live(self) -> None:
         """Keep PARALLEL_ATTACKS questions under way."""
         until = time.monotonic() + self.seconds
-        threads = [threading.Thread(target=self._ask, args=(number, until)) for number in range(PARALLEL_ATTACKS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once([partial(self._ask, number, until) for number in range(PARALLEL_ATTACKS)])
 
     def _ask(self, number: int, until: float) -> None:
         words = f"attack {number} " + STORY
@@ -154,15 +154,11 @@ class Attacker:
         while time.monotonic() < until:
             route, question = random.choice(questions)
             content = json.dumps(body(route, model=MODEL, **question))
-            line = HTTPConnection("127.0.0.1", self.server.port, timeout=600)
             try:
-                line.request("POST", f"/api/{route}", content, headers)
-                line.getresponse().read()
+                self.server.post(route, content, headers, patience=600)
                 self.answered += 1
             except OSError:
                 time.sleep(0.1)
-            finally:
-                line.close()
 
 
 def lines() -> Iterator[str]:
@@ -181,14 +177,7 @@ def attend(visitors: int, attacked: bool = False, options: Sequence[str] = ()) -
     """Have so many on a new server, started with further options, until they have gone."""
     with TemporaryDirectory() as folder, serve(Path(folder), *options) as server:
         sessions = [Session(server, number, SECONDS) for number in range(visitors)]
-        lives = [session.live for session in sessions]
-        threads = [threading.Thread(target=live) for live in lives]
-        if attacked:
-            threads.append(threading.Thread(target=Attacker(server, SECONDS).live))
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once([session.live for session in sessions] + [Attacker(server, SECONDS).live] * attacked)
     return sessions
 
 
@@ -201,7 +190,3 @@ def rows(who: str, sessions: Sequence[Session]) -> Iterator[str]:
         if seconds:
             times = Times.of(seconds)
             yield f"| {who} | {what} | {len(seconds)} | {times.middle:.0f} | {times.slow:.0f} |"
-
-
-if __name__ == "__main__":
-    print("\n".join(lines()))

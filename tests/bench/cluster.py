@@ -7,10 +7,10 @@ servers whose workers are here and there. `python -m tests.bench cluster`
 import json
 import os
 import random
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import ray
 from ray.cluster_utils import Cluster
@@ -23,7 +23,7 @@ from headlight_app.engine.ray_worker import RayWorker
 from tests.app.asking import body, unpack
 from tests.bench import classroom
 from tests.bench.classroom import MODEL, NAMES, STORY
-from tests.bench.measure import Times
+from tests.bench.measure import Times, Work, at_once
 from tests.browser.server import free_port
 
 VISITORS, WORKERS, SECONDS = 30, 2, 30.0
@@ -79,8 +79,8 @@ def lines() -> Iterator[str]:
         measured = [
             _row(what, engine, midway)
             for what, engine, midway in (
-                (f"{WORKERS} workers of this machine", near, None),
-                (f"{WORKERS} workers in a cluster of two nodes", far, None),
+                (f"{WORKERS} workers of this machine", near, lambda: None),
+                (f"{WORKERS} workers in a cluster of two nodes", far, lambda: None),
                 ("the same, a node killed midway", far, lambda: nodes.remove_node(node, allow_graceful=False)),
             )
         ]
@@ -132,7 +132,7 @@ def _engine(address: str) -> Engine:
                 raise
 
 
-def _row(what: str, engine: Engine, midway: Callable[[], None] | None) -> tuple[str, float]:
+def _row(what: str, engine: Engine, midway: Work) -> tuple[str, float]:
     """Have all type; the table's row, and the median."""
     _type(engine, 3.0)  # so that all workers are there
     typists = _type(engine, SECONDS, midway)
@@ -143,18 +143,16 @@ def _row(what: str, engine: Engine, midway: Callable[[], None] | None) -> tuple[
     return row + "".join(f"\n{sentence}" for sentence in wrong[:5]), times.middle
 
 
-def _type(engine: Engine, seconds: float, midway: Callable[[], None] | None = None) -> list[Typist]:
+def _type(engine: Engine, seconds: float, midway: Work = lambda: None) -> list[Typist]:
     """Everybody types for so long; `midway` happens in the middle."""
     typists = [Typist(engine, number) for number in range(VISITORS)]
     until = time.monotonic() + seconds
-    threads = [threading.Thread(target=typist.type, args=(until,)) for typist in typists]
-    for thread in threads:
-        thread.start()
-    if midway:
+
+    def happen() -> None:
         time.sleep(seconds / 2)
         midway()
-    for thread in threads:
-        thread.join()
+
+    at_once([*(partial(typist.type, until) for typist in typists), happen])
     return typists
 
 

@@ -4,7 +4,6 @@ Each time it is a new process on files that were read before. A browser is open 
 answers, as the one that `headlight` opens. Every clock starts with the process. `python -m tests.bench cold_start`
 """
 
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
@@ -14,11 +13,10 @@ from tempfile import TemporaryDirectory
 from urllib.request import Request, urlopen
 
 import psutil
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from tests.bench.typing import DEEP_FIND
 from tests.browser import chromium
-from tests.browser.chromium import ARGUMENTS
 from tests.browser.server import Server, serve
 
 TURNS = 10
@@ -51,22 +49,16 @@ class Start:
 
 def lines() -> Iterator[str]:
     """A row for each start, then medians and the slowest."""
-    path = chromium.find()
-    if path is None:
-        print(chromium.MISSING, file=sys.stderr)
-        return
     yield "| start | the outline is served, s | something is seen, s | the first heads are seen, s |"
     yield "|---|---:|---:|---:|"
     starts: list[Start] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+    with chromium.launched() as browser:
         for number in range(TURNS + 1):  # the first one reads the files
             with TemporaryDirectory() as folder, serve(Path(folder)) as server:
                 start = measure(browser, server)
             if number:
                 starts.append(start)
                 yield _row(str(number), astuple(start))
-        browser.close()
     columns = list(zip(*map(astuple, starts), strict=True))
     yield _row("median", [median(column) for column in columns])
     yield _row("slowest", [max(column) for column in columns])

@@ -10,7 +10,6 @@ import multiprocessing
 import os
 import resource
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -554,7 +553,3 @@ def main(arguments: Sequence[str]) -> None:
     options = parser.parse_args(arguments)
     for line in lines({"checkpoints": options.checkpoints, "questions": options.questions}, options.first):
         print(line, flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

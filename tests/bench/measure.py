@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -47,6 +48,12 @@ def race(what: str, clock: Clock, yardstick: str, plain: Clock, turns: int = 15)
     pairs = [(clock(), plain()) for _ in range(turns + 1)][1:]
     ours, theirs = zip(*pairs, strict=True)
     return Ratio(what, yardstick, Times.of(ours), Times.of(theirs), median(one / other for one, other in pairs))
+
+
+def at_once(works: Sequence[Work]) -> None:
+    """Each work in a thread of its own, until all have ended."""
+    with ThreadPoolExecutor(len(works)) as threads:
+        list(threads.map(lambda work: work(), works))
 
 
 def table(ratios: Iterable[Ratio]) -> Iterator[str]:

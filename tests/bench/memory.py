@@ -10,9 +10,10 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import psutil
 
 from tests.app.asking import body, unpack
 from tests.bench import load
@@ -61,10 +62,7 @@ def open_in_all(server: Server, workers: int) -> None:
 def ask(server: Server, number: int) -> None:
     """A visitor's question about a text of some length, whose answer must be one."""
     content = json.dumps(body("trace", model=MODEL, text=f"{number} " + "the cat sat on the mat " * 20))
-    line = HTTPConnection("127.0.0.1", server.port, timeout=120)
-    headers = server.new_visitor()
-    line.request("POST", "/api/trace", content, headers)
-    meta, _ = unpack(line.getresponse().read())
+    meta, _ = unpack(server.post("trace", content, server.new_visitor()))
     assert "tokens" in meta, meta
 
 
@@ -81,30 +79,16 @@ def _rows(server: Server, workers: int) -> Iterator[str]:
 
 def descendants(pid: int) -> Iterator[int]:
     """The processes that a process started, and those that they started."""
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text(encoding="ascii").split():
-            yield int(child)
-            yield from descendants(int(child))
+    return (child.pid for child in psutil.Process(pid).children(recursive=True))
 
 
 def memory(pid: int) -> Memory:
     """What a process takes."""
-    return _sum(Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii"))
+    taken = psutil.Process(pid).memory_full_info()
+    return Memory(taken.rss, taken.pss)
 
 
 def mapped(pid: int) -> Memory:
     """What a process has in memory of the file of weights."""
-    found, is_weights = Memory(), False
-    for line in Path(f"/proc/{pid}/smaps").read_text(encoding="utf-8").splitlines():
-        if "-" in line.split(maxsplit=1)[0]:  # the addresses of the next mapping, and its file
-            is_weights = line.endswith(WEIGHTS)
-        elif is_weights:
-            found += _sum(line)
-    return found
-
-
-def _sum(text: str) -> Memory:
-    """The rows Rss and Pss of a text of the kernel's."""
-    rows = {name: int(rest.split()[0]) << 10 for name, _, rest in (row.partition(":") for row in text.splitlines())
-            if name in ("Rss", "Pss")}  # fmt: skip
-    return Memory(rows.get("Rss", 0), rows.get("Pss", 0))
+    files = psutil.Process(pid).memory_maps()
+    return sum((Memory(file.rss, file.pss) for file in files if file.path.endswith(WEIGHTS)), Memory())

@@ -15,11 +15,10 @@ from pathlib import Path
 from re import findall
 from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.bench.measure import Ratio, Times, race
 from tests.browser import chromium
-from tests.browser.chromium import ARGUMENTS
 from tests.browser.server import Server, serve, started
 from tests.browser.visitor import Visitor
 
@@ -67,15 +66,9 @@ CHART = """element => element.querySelector(".js-plotly-plot .heatmaplayer image
 
 def ratios() -> Iterator[Ratio]:
     """What a person changes most often, each beside an empty rerun of the same Streamlit in the same browser."""
-    path = chromium.find()
-    if path is None:
-        print(chromium.MISSING, file=sys.stderr)
-        return
-    with servers() as (headlight, empty), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+    with chromium.launched() as browser, servers() as (headlight, empty):
         rerun = Rerun(visitor(browser, empty).open())
         yield from changes(Explore(visitor(browser, headlight)), rerun)
-        browser.close()
 
 
 def changes(explore: Explore, rerun: Callable[[], float]) -> Iterator[Ratio]:

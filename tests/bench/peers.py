@@ -6,9 +6,7 @@ them only the making of its HTML is measured.
 """
 
 import re
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,11 +16,10 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
-from playwright.sync_api import Browser, Route, sync_playwright
+from playwright.sync_api import Browser, Route
 
 from headlight import Config, Tokenizer, Trace, Transformer, find_checkpoint, run, save
 from tests.browser import chromium
-from tests.browser.chromium import ARGUMENTS
 from tests.browser.server import serve
 from tests.browser.visitor import Visitor
 
@@ -158,7 +155,7 @@ def lines() -> Iterator[str]:
     yield ""
     yield "| what | tokens | sent, MB | HTML made in, s | all seen after, s |"
     yield "|---|---:|---:|---:|---:|"
-    with TemporaryDirectory() as folder, browser() as chrome:
+    with TemporaryDirectory() as folder, chromium.launched() as chrome:
         model, tokenizer = built(Path(folder) / "wide")
         for tokens in (128, 512):
             texts = sentences(tokenizer, tokens)
@@ -193,18 +190,6 @@ def sentences(tokenizer: Tokenizer, tokens: int) -> list[str]:
     begun = text.rpartition(" ")[0]
     ended = (f"{begun} {word}" for word in sorted(set(words)))
     return [text for text in ended if len(tokenizer.encode(text).ids) == tokens]
-
-
-@contextmanager
-def browser() -> Iterator[Browser]:
-    """The Chromium of the tests."""
-    path = chromium.find()
-    if path is None:
-        sys.exit(chromium.MISSING)
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
-        yield running
-        running.close()
 
 
 def page_line(chrome: Browser, folder: Path, texts: list[str], tokens: int) -> str:
@@ -266,8 +251,3 @@ def bring(route: Route) -> None:
     if found is None or found.origin is None:
         return route.abort()
     return route.fulfill(path=Path(found.origin).parent / path)
-
-
-if __name__ == "__main__":
-    for line in lines():
-        print(line, flush=True)

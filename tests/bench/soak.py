@@ -8,28 +8,25 @@ is slow, one asks every route, and one brings a checkpoint in a browser.
 import argparse
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Error, expect, sync_playwright
+from playwright.sync_api import Error, expect
 
 from headlight.checkpoints import save
 from headlight_app.server.routes import http_requests
 from tests.app.asking import body, unpack
 from tests.bench.classroom import MODEL, STORY, Attacker, Session
-from tests.bench.measure import Times
+from tests.bench.measure import Times, at_once
 from tests.bench.memory import MEGABYTE, descendants, memory
 from tests.browser import chromium
-from tests.browser.chromium import ARGUMENTS
 from tests.browser.server import Server, serve
-from tests.browser.uploads import files_of, zipped
 from tests.browser.visitor import Visitor
 from tests.model import toys
+from tests.zips import files_of, zipped
 
 MODELS = (MODEL, "stories-masked")
 MINUTE, ATTACK_SECONDS = 60.0, 5.0
@@ -79,12 +76,8 @@ def _minute(server: Server, minute: int, visitors: int, archive: bytes, wrong: l
         partial(_ask_every_route, server, minute, wrong),
         partial(_bring, server, archive, wrong),
     ]
-    threads = [threading.Thread(target=live) for live in lives]
     until = time.monotonic() + MINUTE
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(lives)
     time.sleep(max(0.0, until - time.monotonic()))
     return sessions
 
@@ -97,29 +90,19 @@ def _ask_every_route(server: Server, minute: int, wrong: list[str]) -> None:
     for kind in http_requests():
         name, taken = kind.route, {key: value for key, value in details.items() if key in kind.__struct_fields__}
         about = question if "question" in kind.__struct_fields__ else {}
-        line = HTTPConnection("127.0.0.1", server.port, timeout=2 * MINUTE)
+        content = json.dumps(body(name, **about, **taken, **ASKED.get(name, {})))
         try:
-            line.request(
-                "POST", f"/api/{name}", json.dumps(body(name, **about, **taken, **ASKED.get(name, {}))), headers
-            )
-            said = str(unpack(line.getresponse().read())[0].get("error", ""))
+            said = str(unpack(server.post(name, content, headers))[0].get("error", ""))
         except (OSError, ValueError) as error:
             said = f"went wrong: {error}"
-        finally:
-            line.close()
         if "went wrong" in said:
             wrong.append(f"{name}: {said}"[:200])
 
 
 def _bring(server: Server, archive: bytes, wrong: list[str]) -> None:
     """One who opens a checkpoint of their own in a browser, sees its heads, and leaves."""
-    path = chromium.find()
-    if path is None:
-        wrong.append(chromium.MISSING)
-        return
     try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        with chromium.launched() as browser:
             visitor = Visitor(browser.new_page(), server.url)
             visitor.page.set_default_timeout(PATIENCE)
             page = visitor.open(path="/models")
@@ -129,8 +112,7 @@ def _bring(server: Server, archive: bytes, wrong: list[str]) -> None:
             mine.get_by_role("button", name="Open").click()
             expect(page).to_have_url(re.compile("model=upload-tiny-"), timeout=PATIENCE)
             expect(page.get_by_test_id("predictions")).to_contain_text("%", timeout=PATIENCE)
-            browser.close()
-    except (Error, AssertionError) as error:  # the table tells it; the others go on
+    except (Error, AssertionError, chromium.MissingBrowser) as error:  # the table tells it; the others go on
         wrong.append(f"an upload: {error}"[:200])
 
 

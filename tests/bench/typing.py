@@ -4,20 +4,18 @@ The clock of a letter starts at its input event and ends with the frame after to
 text that it made. The shipped model first, then one of GPT-2's size. `python -m tests.bench typing`
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from tests.bench import load
 from tests.bench.measure import Times
 from tests.bench.page import SENTENCE, Explore, Rerun, servers, visitor
 from tests.browser import chromium
-from tests.browser.chromium import ARGUMENTS
 from tests.browser.server import serve
 
 CADENCES = (80, 100, 200, 260, 300, 350, 420, 700, 1500, 2000)  # milliseconds from letter to letter
@@ -114,14 +112,9 @@ class Cadence:
 
 def lines() -> Iterator[str]:
     """The table, row by row as it is measured."""
-    path = chromium.find()
-    if path is None:
-        print(chromium.MISSING, file=sys.stderr)
-        return
     yield "| a letter every | median ms | p95 ms | never shown | an empty rerun, ms | median / rerun | p95 / rerun |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
-    with servers() as (headlight, empty), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+    with chromium.launched() as browser, servers() as (headlight, empty):
         rerun = Rerun(visitor(browser, empty).open())
         explore = Explore(visitor(browser, headlight))
         explore.warm_up()
@@ -136,7 +129,6 @@ def lines() -> Iterator[str]:
             yield measure(name, explore, rerun, SWITCHER, {"acts": acts, "gap": SWITCH_CADENCE}).line()
         explore.page.context.close()
         yield from large_rows(browser, rerun)
-        browser.close()
 
 
 def large_rows(browser: Browser, rerun: Rerun) -> Iterator[str]:

@@ -10,11 +10,12 @@ console names it by `visitor.provoked`.
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from headlight.checkpoints import save
 from tests.app.inference.test_image_models import save_seers
@@ -58,13 +59,22 @@ def save_small_models(folder: Path) -> None:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """One headless Chromium for all tests of one worker; without one, a skip, or a failure in CI."""
-    path = chromium.find()
-    if path is None:
+    if chromium.find() is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(chromium.MISSING)
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=list(chromium.ARGUMENTS))
+    with chromium.launched() as running:
         yield running
-        running.close()
+
+
+@contextmanager
+def stranger(browser: Browser, server: Server, width: int = 1440, height: int = 900) -> Iterator[Visitor]:
+    """Somebody of whom this browser knows nothing."""
+    context = browser.new_context(viewport={"width": width, "height": height})
+    context.set_default_timeout(1e3 * PATIENCE)
+    visitor = Visitor(context.new_page(), server.url)
+    visitor.watch()
+    yield visitor
+    visitor.assert_clean()
+    context.close()
 
 
 @pytest.fixture(scope="session")

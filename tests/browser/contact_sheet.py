@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import chromium
-from tests.browser.chromium import ARGUMENTS
 from tests.browser.server import serve
 from tests.browser.visitor import Visitor
 
@@ -128,12 +127,8 @@ def _figures(browser: Browser, address: str, cases: list[Case], folder: Path) ->
 
 def main(folder: Path, word: str = "") -> None:
     """Save all figures and the sheets into a folder."""
-    path = chromium.find()
-    if path is None:
-        sys.exit(chromium.MISSING)
     folder.mkdir(parents=True, exist_ok=True)
-    with serve(folder) as server, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+    with chromium.launched() as browser, serve(folder) as server:
         figures = _figures(browser, server.url, [case for case in CASES if word in case.name], folder)
         for first in range(0, len(figures), PER_SHEET):
             file = folder / f"sheet-{first // PER_SHEET}.html"

@@ -4,12 +4,11 @@ Sizes are measured on a phone of 390 x 844 with a touch screen, tab stops on a s
 come before the first heads with an empty cache.
 """
 
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser import chromium
 from tests.browser.conftest import BEEN_HERE
@@ -126,11 +125,7 @@ def print_bytes(browser: Browser, address: str) -> None:
 
 def main() -> None:
     """Print the tables."""
-    path = chromium.find()
-    if path is None:
-        sys.exit(chromium.MISSING)
-    with TemporaryDirectory() as folder, serve(Path(folder)) as server, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(chromium.ARGUMENTS))
+    with chromium.launched() as browser, TemporaryDirectory() as folder, serve(Path(folder)) as server:
         print_bytes(browser, server.url)
         phone = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
         screen = browser.new_context(viewport={"width": 1440, "height": 900})

@@ -1,7 +1,6 @@
 """The README's pictures, taken of the page as it is: `python -m tests.browser.screenshots`"""
 
 import io
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +8,10 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urlencode
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from headlight.paths import assets_dir
 from tests.browser import chromium
-from tests.browser.chromium import ARGUMENTS
 from tests.browser.server import serve
 from tests.browser.visitor import Visitor
 
@@ -51,11 +49,7 @@ PICTURES = (
 
 def taken(folder: Path) -> Iterator[Path]:
     """Each picture as a file, as soon as it is there."""
-    path = chromium.find()
-    if path is None:
-        sys.exit(chromium.MISSING)
-    with TemporaryDirectory() as place, serve(Path(place)) as server, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+    with chromium.launched() as browser, TemporaryDirectory() as place, serve(Path(place)) as server:
         for each in PICTURES:
             size, scheme = {"width": WIDE, "height": HIGH}, "dark" if each.dark else "light"
             page = browser.new_context(viewport=size, color_scheme=scheme).new_page()  # type: ignore[arg-type]

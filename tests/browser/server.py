@@ -7,8 +7,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 from random import SystemRandom
 from urllib.error import URLError
@@ -39,6 +40,12 @@ class Server:
         with urlopen(Request(self.url, headers={"Accept": "text/html"})) as page:
             cookie = page.headers["Set-Cookie"].partition(";")[0]
         return {"Content-Type": "application/json", "Cookie": cookie}
+
+    def post(self, route: str, content: bytes | str, headers: dict[str, str], patience: float = 120.0) -> bytes:
+        """The answer of a route, over a connection of its own."""
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=patience)) as line:
+            line.request("POST", f"/api/{route}", content, headers)
+            return line.getresponse().read()
 
     def assert_no_traceback(self, since: int = 0) -> None:
         """Fails with the log where it holds a traceback after the first `since` characters."""

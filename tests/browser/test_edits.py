@@ -6,7 +6,7 @@ from urllib.parse import quote
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.test_explore import chips, instrument
+from tests.browser.test_explore import chips
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
 
 SENTENCE = "The cat sat on the mat because it was"
@@ -16,9 +16,7 @@ OFF = "decoder.2.self.weights[3]=set:0"
 
 def opened(visitor: Visitor, more: str = "") -> Page:
     """Explore with the sentence, and what else an address may say."""
-    page = visitor.open(START + more)
-    instrument(page, SENTENCE)
-    return page
+    return visitor.explore(START + more, sentence=SENTENCE)
 
 
 def menu(page: Page) -> Locator:
@@ -95,8 +93,7 @@ def test_the_list_is_read_switched_and_shared(visit: Visit) -> None:
     page.get_by_test_id(f"edit-switch-{OFF}").click()
     changes(page, 1)
     expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "true")
-    theirs = ben.open(wait_for_address(page, disabled_edits=OFF))
-    instrument(theirs, SENTENCE)
+    theirs = ben.explore(wait_for_address(page, disabled_edits=OFF), sentence=SENTENCE)
     changes(theirs, 1)
     expect(listed(theirs)).to_have_text(["Feed-forward of layer 2 off×", "Head 3 of layer 2 off×"])
     theirs.get_by_test_id(f"edit-switch-{OFF}").click()

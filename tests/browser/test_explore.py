@@ -6,23 +6,15 @@ from urllib.parse import quote
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.visitor import Visitor, expect_to_fit, open_charts, wait_for_address, wait_until
+from tests.browser.visitor import Visitor, expect_to_fit, open_charts, shown_instrument, wait_for_address, wait_until
 
 HOSTILE = "</script><b>bold</b> $x$ **y** 😀 שלום"
-
-
-def instrument(page: Page, sentence: str) -> Locator:
-    """The instrument once it shows the answer for a sentence."""
-    found = page.get_by_test_id("instrument")
-    expect(found).to_have_attribute("data-sentence", sentence)
-    expect(found).not_to_have_class("instrument waiting")
-    return found
 
 
 def say(page: Page, sentence: str) -> Locator:
     """Types a sentence in place of the one that is there."""
     page.get_by_test_id("sentence").fill(sentence)
-    return instrument(page, sentence)
+    return shown_instrument(page, sentence=sentence)
 
 
 # The colours of a thumbnail's cells, its round corners left out, however large it is on the canvas that all share.
@@ -71,7 +63,7 @@ def test_typing_repaints_every_head_of_every_layer_and_the_prediction(visitor: V
     said = predictions.inner_text()
     page.get_by_test_id("sentence").press("End")
     page.get_by_test_id("sentence").press_sequentially(" river because")
-    instrument(page, "The dog ran to the river because")
+    shown_instrument(page, sentence="The dog ran to the river because")
     wait_until(page, lambda: pixels(page, 0, 0), lambda now: now != before)
     expect(predictions).not_to_have_text(said, use_inner_text=True)
     expect(chips(page).last).to_contain_text("because")
@@ -133,7 +125,7 @@ def test_a_sentence_of_ours_says_what_to_look_at(visitor: Visitor) -> None:
     expect(examples.first).to_be_visible()
     for text in examples.all_inner_texts():
         examples.get_by_text(text, exact=True).click()
-        instrument(page, text)
+        shown_instrument(page, sentence=text)
         expect(page.get_by_test_id("hint")).not_to_contain_text("Every part is live")
     before = page.get_by_test_id("picture").bounding_box()
     say(page, "Something else")
@@ -143,7 +135,7 @@ def test_a_sentence_of_ours_says_what_to_look_at(visitor: Visitor) -> None:
 
 def test_an_example_chooses_the_head_that_its_line_speaks_of(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal&layer=0&head=1")
-    instrument(page, page.get_by_test_id("examples").locator("button").first.inner_text())
+    shown_instrument(page, sentence=page.get_by_test_id("examples").locator("button").first.inner_text())
     page.get_by_test_id("examples").get_by_text("Anna and Ben had").click()
     chosen = page.locator(".thumb.chosen")
     expect(page.locator(".thumb").first).to_have_class(re.compile("chosen"))
@@ -153,21 +145,20 @@ def test_an_example_chooses_the_head_that_its_line_speaks_of(visitor: Visitor) -
 
 
 def test_back_brings_the_sentence_that_was_there_before(visitor: Visitor) -> None:
-    page = visitor.open("model=stories-causal&text=A+green+bird")
-    instrument(page, "A green bird")
+    page = visitor.explore("model=stories-causal&text=A+green+bird", sentence="A green bird")
     say(page, "A green lamp")
     wait_for_address(page, text="A green lamp")
     page.go_back()  # before Streamlit has heard of the lamp
-    instrument(page, "A green bird")
+    shown_instrument(page, sentence="A green bird")
     say(page, "A green lamp")
     open_charts(page)  # what is used next may be sent with the older address
     chart = page.locator(".js-plotly-plot").first
     expect(chart).to_contain_text("lamp")
     page.go_back()
-    instrument(page, "A green bird")
+    shown_instrument(page, sentence="A green bird")
     expect(chart).to_contain_text("bird")
     page.go_forward()
-    instrument(page, "A green lamp")
+    shown_instrument(page, sentence="A green lamp")
 
 
 def test_a_click_masks_a_token_and_another_shows_it_again(visitor: Visitor) -> None:
@@ -199,7 +190,7 @@ def test_a_head_switched_off_shows_before_and_after_and_survives_reload(visitor:
     expect(page.get_by_test_id("predictions")).to_contain_text("with your changes")
     wait_for_address(page, edits="decoder.2.self.weights[3]=set:0", layer="2", head="3")
     page.reload()
-    instrument(page, "Once upon a time there was a")
+    shown_instrument(page, sentence="Once upon a time there was a")
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
     expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "false")
     page.get_by_test_id("undo").click()
@@ -218,7 +209,7 @@ def test_a_head_that_nobody_chose_stays_whatever_is_lost(visit: Visit) -> None:
     page.reload()
     theirs = ben.open(query)
     for shown in (page, theirs):
-        instrument(shown, "Hello")
+        shown_instrument(shown, sentence="Hello")
         expect(shown.get_by_test_id("head-title")).to_have_text(begun_with)
 
 
@@ -232,8 +223,7 @@ def test_a_copied_link_shows_somebody_else_the_same(visit: Visit) -> None:
         page, layer="1", head="4", text="My sister has a red", positional_encoding="alibi", token_ids="1"
     )
     said = page.get_by_test_id("predictions").inner_text()
-    theirs = ben.open(link)
-    instrument(theirs, "My sister has a red")
+    theirs = ben.explore(link, sentence="My sister has a red")
     expect(theirs.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 4")
     expect(theirs.get_by_test_id("predictions")).to_have_text(said, use_inner_text=True)
     expect(theirs.get_by_test_id("notes")).to_contain_text("so expect worse answers")
@@ -255,7 +245,7 @@ def test_two_visitors_do_not_see_each_other(visit: Visit) -> None:
 
 def test_tokens_are_text_and_never_markup(visitor: Visitor) -> None:
     page = visitor.open(f"model=stories-causal&text={quote(HOSTILE)}")
-    found = instrument(page, HOSTILE)
+    found = shown_instrument(page, sentence=HOSTILE)
     expect(page.get_by_test_id("sentence")).to_have_value(HOSTILE)
     expect(page.get_by_test_id("tokens")).to_contain_text("</script>")
     expect(found.locator("b", has_text="bold")).to_have_count(0)

@@ -17,9 +17,9 @@ from pypdf import PdfReader
 
 from headlight import find_checkpoint, load, run
 from tests.browser.conftest import Visit
-from tests.browser.test_explore import instrument, pixels, say
+from tests.browser.test_explore import pixels, say
 from tests.browser.test_tabs import HOLD, RELEASE
-from tests.browser.visitor import Visitor, expect_to_fit, open_charts, wait_for_address, wait_until
+from tests.browser.visitor import Visitor, expect_to_fit, open_charts, shown_instrument, wait_for_address, wait_until
 
 MODEL = "model=stories-causal"
 SENTENCE = "The cat sat on the mat"
@@ -28,8 +28,7 @@ HOSTILE = "</script><b>bold</b> 😀 שלום"
 
 def menu(visitor: Visitor, query: str, sentence: str) -> Page:
     """The page with the menu open."""
-    page = visitor.open(query)
-    instrument(page, sentence)
+    page = visitor.explore(query, sentence=sentence)
     page.get_by_test_id("export-menu-button").click()
     expect(page.get_by_test_id("export-menu")).to_be_visible()
     return page
@@ -64,8 +63,7 @@ def test_a_link_is_copied_before_the_address_has_followed(visit: Visit) -> None:
     page.get_by_test_id("head-2-3").click()
     page.get_by_test_id("export-menu-button").click()
     link = copied(page, "export-link")
-    theirs = ben.open(urlsplit(link).query)
-    instrument(theirs, SENTENCE)
+    theirs = ben.explore(urlsplit(link).query, sentence=SENTENCE)
     expect(theirs.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
     expect(theirs.get_by_test_id("notes")).to_contain_text("Hard (argmax) instead of Softmax")
 
@@ -83,7 +81,7 @@ def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, t
     assert (origin["model"], origin["text"], origin["attention_function"]) == ("stories-causal", long, "linear")
     theirs = menu(ben, asked(), SENTENCE)
     theirs.get_by_test_id("open-state").set_input_files(file)
-    instrument(theirs, long)
+    shown_instrument(theirs, sentence=long)
     expect(theirs.get_by_test_id("sentence")).to_have_value(long)
     expect(theirs.get_by_test_id("head-title")).to_have_text("2 heads")
     expect(theirs.get_by_test_id("quantity")).to_have_value("scores")
@@ -401,11 +399,11 @@ def size_of(page: Page, place: str) -> float:
 
 def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(visitor: Visitor) -> None:
     page = visitor.open(asked())
-    found = instrument(page, SENTENCE)
+    found = shown_instrument(page, sentence=SENTENCE)
     small = size_of(page, "reading")
     page.get_by_test_id("sentence").press("End")
     page.get_by_test_id("sentence").press("p")
-    instrument(page, f"{SENTENCE}p")
+    shown_instrument(page, sentence=f"{SENTENCE}p")
     expect(found).not_to_have_class("instrument presenter")
     page.get_by_test_id("head-0-0").click()
     expect(page.get_by_test_id("leave-presenter")).to_have_attribute("aria-keyshortcuts", "p")
@@ -416,7 +414,7 @@ def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(visitor: Visit
     expect(page.get_by_test_id("export-menu-button")).to_be_hidden()
     expect(page.locator(".js-plotly-plot")).to_have_count(0)
     page.reload()
-    expect(instrument(page, f"{SENTENCE}p")).to_have_class("instrument presenter")
+    expect(shown_instrument(page, sentence=f"{SENTENCE}p")).to_have_class("instrument presenter")
     page.get_by_test_id("leave-presenter").click()
     expect(found).to_have_class("instrument")
     wait_for_address(page, presenter=None)
@@ -427,18 +425,17 @@ def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(visitor: Visit
 
 
 def test_the_sentence_is_as_large_as_its_letters_once_p_was_pressed(visit: Visit) -> None:
-    page = visit(width=1280, height=720).open(asked())
-    instrument(page, SENTENCE)
+    page = visit(width=1280, height=720).explore(asked(), sentence=SENTENCE)
     expect(page.get_by_test_id("leave-presenter")).to_have_attribute("aria-keyshortcuts", "p")
     page.keyboard.press("p")
-    expect(instrument(page, SENTENCE)).to_have_class("instrument presenter")
+    expect(shown_instrument(page, sentence=SENTENCE)).to_have_class("instrument presenter")
     box = page.get_by_test_id("sentence")
     wait_until(page, lambda: box.evaluate("box => box.scrollHeight - box.clientHeight"), lambda cut: cut <= 0)
 
 
 def test_presenter_mode_keeps_order_examples_undo_and_export_in_one_menu(visitor: Visitor) -> None:
     page = visitor.open(asked(presenter=1))
-    found = instrument(page, SENTENCE)
+    found = shown_instrument(page, sentence=SENTENCE)
     hidden = [page.get_by_test_id(name) for name in ("sort", "examples", "changes", "export-menu-button")]
     for part in hidden:
         expect(part).to_be_hidden()
@@ -472,8 +469,7 @@ def test_p_and_leave_work_on_every_page(visitor: Visitor, path: str) -> None:
 
 
 def test_presenter_mode_fits_the_projector(visit: Visit) -> None:
-    page = visit(dark=True).open(asked(presenter=1))
-    instrument(page, SENTENCE)
+    page = visit(dark=True).explore(asked(presenter=1), sentence=SENTENCE)
     reading, below = page.get_by_test_id("reading"), "reading => reading.getBoundingClientRect().bottom - innerHeight"
     for width, height in ((1440, 900), (1280, 720), (1024, 768), (390, 844)):
         page.set_viewport_size({"width": width, "height": height})

@@ -8,20 +8,15 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import stranger
 from tests.browser.server import Server
 from tests.browser.visitor import PATIENCE, Visitor, wait_until
 
 
 @pytest.fixture
 def newcomer(browser: Browser, server: Server) -> Iterator[Visitor]:
-    """Somebody of whom this browser knows nothing."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(1e3 * PATIENCE)
-    visitor = Visitor(context.new_page(), server.url)
-    visitor.watch()
-    yield visitor
-    visitor.assert_clean()
-    context.close()
+    with stranger(browser, server) as visitor:
+        yield visitor
 
 
 def rail_width(page: Page) -> float:

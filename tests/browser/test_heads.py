@@ -9,8 +9,8 @@ from urllib.parse import quote
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.test_explore import canvas, chips, instrument, pixels, say, wait_until_repainted
-from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
+from tests.browser.test_explore import canvas, chips, pixels, say, wait_until_repainted
+from tests.browser.visitor import Visitor, expect_to_fit, shown_instrument, wait_for_address, wait_until
 
 TEXT = "The dog saw the cat and the dog ran"
 OPEN = "model=stories-causal&text=" + TEXT.replace(" ", "+")
@@ -18,9 +18,7 @@ SELECTED = "element => String(element.getRootNode().getSelection())"
 
 
 def opened(visitor: Visitor, query: str = "") -> Page:
-    page = visitor.open(OPEN + query)
-    instrument(page, TEXT)
-    return page
+    return visitor.explore(OPEN + query, sentence=TEXT)
 
 
 def rules(page: Page) -> Locator:
@@ -127,7 +125,7 @@ def test_heads_come_in_the_order_of_what_one_token_gives_another(visitor: Visito
     wait_for_address(page, sort="query_key", query="4", key="1")
     visitor.settle()
     page.reload()
-    instrument(page, TEXT)
+    shown_instrument(page, sentence=TEXT)
     expect(thumbs(page).first).to_have_attribute("data-testid", names[0])
     say(page, "So " + TEXT)
     expect(again).to_be_visible()
@@ -295,8 +293,9 @@ def asked_from_now(page: Page) -> list[str]:
 
 def test_colours_reach_as_far_as_the_weights_that_are_shown(visitor: Visitor) -> None:
     text = f"{TEXT} and {TEXT} and {TEXT}"  # so many weights that one in a hundred is larger than the others
-    page = visitor.open(f"model=stories-causal&text={quote(text)}&layer=1&head=1&hide=first&plot=table")
-    instrument(page, text)
+    page = visitor.explore(
+        f"model=stories-causal&text={quote(text)}&layer=1&head=1&hide=first&plot=table", sentence=text
+    )
     largest = max(number for row in numbers(page) for number in row if number == number)
     plot(page, "heatmap")
     high, grid_high = page.get_by_test_id("high"), page.get_by_test_id("grid-high")
@@ -371,8 +370,7 @@ def test_a_difference_that_cannot_be_shown_leaves_no_words_of_the_picture_before
 
 def test_a_pair_of_sentences_has_four_parts(visitor: Visitor) -> None:
     text = "The dog ran. [SEP] The cat slept."
-    page = visitor.open("model=stories-masked&plot=table&text=" + text.replace(" ", "+"))
-    instrument(page, text)
+    page = visitor.explore("model=stories-masked&plot=table&text=" + text.replace(" ", "+"), sentence=text)
     page.get_by_test_id("options-button").click()
     page.get_by_test_id("segments").select_option("b-a")
     expect(rules(page)).to_contain_text("only B → A")

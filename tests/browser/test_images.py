@@ -2,20 +2,12 @@
 
 import re
 
-from playwright.sync_api import FilePayload, Locator, Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from tests.app.inference.test_images import photo
 from tests.browser.conftest import Visit
 from tests.browser.test_explore import canvas, wait_until_repainted
-from tests.browser.visitor import Visitor, address, expect_to_fit, wait_for_address, wait_until
-
-
-def instrument(page: Page, image: str) -> Locator:
-    """The instrument once it shows the answer for a picture."""
-    found = page.get_by_test_id("instrument")
-    expect(found).to_have_attribute("data-image", image)
-    expect(found).not_to_have_class("instrument waiting")
-    return found
+from tests.browser.visitor import Visitor, address, expect_to_fit, shown_instrument, wait_for_address, wait_until
 
 
 def click_patch(page: Page, row: float, column: float) -> None:
@@ -31,14 +23,13 @@ def file(raw: bytes, name: str = "mine.png", kind: str = "image/png") -> FilePay
 
 
 def test_a_drawn_picture_is_chosen_and_a_patch_asked(visitor: Visitor) -> None:
-    page = visitor.open("model=seer")
-    instrument(page, "")
+    page = visitor.explore("model=seer", image="")
     expect(page.get_by_test_id("sentence")).to_be_hidden()
     expect(page.get_by_test_id("gallery").locator(".frame")).to_have_count(4)
     expect(page.get_by_test_id("picture-cat")).to_have_attribute("aria-pressed", "true")
     before = canvas(page)
     page.get_by_test_id("picture-house").click()
-    instrument(page, "house")
+    shown_instrument(page, image="house")
     after = wait_until_repainted(page, before)
     expect(page.get_by_test_id("predictions")).to_contain_text("of the whole image")
     click_patch(page, 0.9, 0.6)
@@ -48,8 +39,7 @@ def test_a_drawn_picture_is_chosen_and_a_patch_asked(visitor: Visitor) -> None:
 
 
 def test_the_logit_lens_ends_with_the_label_and_reads_single_patches(visitor: Visitor) -> None:
-    page = visitor.open("model=seer&tab=layers")
-    instrument(page, "")
+    page = visitor.explore("model=seer&tab=layers", image="")
     answer = page.locator('[data-testid^="lens-"][data-testid$="-whole"] bdi').last
     best = page.get_by_test_id("predictions").locator(".candidate .token").first
     expect(best).not_to_be_empty()
@@ -63,8 +53,7 @@ def test_the_logit_lens_ends_with_the_label_and_reads_single_patches(visitor: Vi
 
 
 def test_a_link_shows_the_same_picture_and_patch(visit: Visit) -> None:
-    page = visit().open("model=seer&image=faces&query=7&layer=1&head=2&plot=overlay")
-    instrument(page, "faces")
+    page = visit().explore("model=seer&image=faces&query=7&layer=1&head=2&plot=overlay", image="faces")
     expect(page.get_by_test_id("picture-faces")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 2")
     expect(page.get_by_test_id("reading")).to_contain_text("1,2")
@@ -72,13 +61,12 @@ def test_a_link_shows_the_same_picture_and_patch(visit: Visit) -> None:
 
 def test_ones_own_picture_is_looked_at_and_nobody_elses(visit: Visit) -> None:
     anna, ben = visit(), visit()
-    page = anna.open("model=seer")
-    instrument(page, "")
+    page = anna.explore("model=seer", image="")
     page.get_by_test_id("bring").set_input_files(file(photo(60)))
     mine = page.get_by_test_id("picture-own")
     expect(mine).to_have_attribute("aria-pressed", "true")
     name = mine.get_attribute("data-name") or ""
-    instrument(page, name)
+    shown_instrument(page, image=name)
     page.wait_for_timeout(600)  # until the address would hold it
     assert "image" not in address(page)
     page.get_by_test_id("export-menu-button").click()
@@ -87,21 +75,19 @@ def test_ones_own_picture_is_looked_at_and_nobody_elses(visit: Visit) -> None:
         "Your picture stays with you: others see a shipped one"
     )
     assert "image" not in page.get_by_test_id("export-copied").input_value()
-    other = ben.open("model=seer")
-    instrument(other, "")
+    other = ben.explore("model=seer", image="")
     assert page.request.get(f"{anna.url}/api/image/{name}").status == 200
     assert other.request.get(f"{ben.url}/api/image/{name}").status == 404
 
 
 def test_what_is_no_picture_is_refused_and_a_head_that_is_off_changes_what_one_is_taken_for(visitor: Visitor) -> None:
-    page = visitor.open("model=seer")
-    instrument(page, "")
+    page = visitor.explore("model=seer", image="")
     for sent in (file(b"no picture"), file(bytes(9 << 20)), file(b"<svg/>", "x.svg", "image/svg+xml")):
         page.get_by_test_id("bring").set_input_files(sent)
         told = "8 MB" if len(sent["buffer"]) > 99 else "PNG, JPEG or WebP"
         expect(page.get_by_test_id("problem")).to_contain_text(told)
     page.get_by_test_id("picture-chess").click()
-    instrument(page, "chess")
+    shown_instrument(page, image="chess")
     expect(page.get_by_test_id("problem")).to_be_hidden()
     page.get_by_test_id("head-switch").click()
     expect(page.get_by_test_id("predictions")).to_contain_text("as trained")
@@ -109,8 +95,7 @@ def test_what_is_no_picture_is_refused_and_a_head_that_is_off_changes_what_one_i
 
 
 def test_a_phone_shows_the_picture_too(visit: Visit) -> None:
-    page = visit(width=390, height=844, dark=True).open("model=bare&image=cat")
-    instrument(page, "cat")
+    page = visit(width=390, height=844, dark=True).explore("model=bare&image=cat", image="cat")
     expect_to_fit(page, "head-canvas")
     wait_until(page, page.get_by_test_id("head-canvas").bounding_box, lambda box: bool(box and box["width"] > 200))
 
@@ -134,7 +119,7 @@ def test_a_caption_is_written_for_a_drawing_and_each_word_looks_at_it(visitor: V
     words.nth(1).click()
     wait_for_address(page, pinned="1")
     page.get_by_test_id("picture-purple-cross-below-blue-star").click()
-    instrument(page, "purple-cross-below-blue-star")
+    shown_instrument(page, image="purple-cross-below-blue-star")
     wait_until_repainted(page, before)
     wait_for_address(page, image="purple-cross-below-blue-star", text=None)
     caption.fill("the cat")

@@ -2,8 +2,8 @@
 
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.test_explore import instrument, pixels, say
-from tests.browser.visitor import Visitor, wait_for_address, wait_until
+from tests.browser.test_explore import pixels, say
+from tests.browser.visitor import Visitor, shown_instrument, wait_for_address, wait_until
 
 TEXT = "The dog saw the cat"
 
@@ -13,9 +13,7 @@ def control(page: Page, name: str) -> Locator:
 
 
 def opened(visitor: Visitor, query: str = "") -> Page:
-    page = visitor.open(f"model=stories-causal&text={TEXT.replace(' ', '+')}{query}")
-    instrument(page, TEXT)
-    return page
+    return visitor.explore(f"model=stories-causal&text={TEXT.replace(' ', '+')}{query}", sentence=TEXT)
 
 
 def test_the_heads_follow_without_a_run_of_the_page(visitor: Visitor) -> None:
@@ -93,11 +91,11 @@ def test_a_mask_is_painted_over_the_one_that_is_on_and_follows_the_text(visitor:
     tokens = len(TEXT.split()) + 1
     control(page, "masks").select_option("causal+window")
     wait_for_address(page, masks="causal+window:4")
-    instrument(page, TEXT)
+    shown_instrument(page, sentence=TEXT)
     before = pixels(page, 0, 0)
     control(page, "masks").select_option("painted")
     wait_for_address(page, masks="causal+window:4+painted:")
-    instrument(page, TEXT)
+    shown_instrument(page, sentence=TEXT)
     expect(page.get_by_test_id("problem")).to_be_hidden()
     assert pixels(page, 0, 0) == before, "it begins as the mask that was on"
     drag(page, tokens, (0, 2), (0, 5))
@@ -156,8 +154,9 @@ def test_a_switch_is_shown_once_it_tells_the_truth(visitor: Visitor) -> None:
 
 def test_a_positional_encoding_opens_the_model_trained_with_it_or_rewires_this_one(visitor: Visitor) -> None:
     sinusoidal, none = "positions-decoder-sinusoidal", "positions-decoder-none"
-    page = visitor.open(f"model={sinusoidal}&text={TEXT.replace(' ', '+')}&layer=1&head=2&masks=causal%2Bwindow:4")
-    instrument(page, TEXT)
+    page = visitor.explore(
+        f"model={sinusoidal}&text={TEXT.replace(' ', '+')}&layer=1&head=2&masks=causal%2Bwindow:4", sentence=TEXT
+    )
     before = pixels(page, 1, 2)
     encoding = control(page, "positional_encoding")
     encoding.select_option("trained:none")

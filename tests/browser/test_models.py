@@ -9,13 +9,14 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from headlight.paths import assets_dir
-from tests.browser.conftest import Visit
-from tests.browser.server import Server, serve
-from tests.browser.test_explore import instrument, say
-from tests.browser.uploads import Zip, files_of, hostile, zipped
-from tests.browser.visitor import PATIENCE, Visitor, address, wait_for_address, wait_until
+from tests.browser.conftest import Visit, stranger
+from tests.browser.server import serve
+from tests.browser.test_explore import say
+from tests.browser.uploads import Zip, hostile
+from tests.browser.visitor import Visitor, address, shown_instrument, wait_for_address, wait_until
 from tests.families.cases import CASES
 from tests.families.reference import build
+from tests.zips import files_of, zipped
 
 TEXT = "the cat sat on a mat"
 UPLOAD = re.compile("upload-tiny-.+")
@@ -83,7 +84,7 @@ def test_the_shipped_models_are_told_and_open(visitor: Visitor) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_test_id("instrument")).to_be_visible()
     wait_for_address(page, model="stories-masked")
-    instrument(page, "The cat sat on the [MASK].")
+    shown_instrument(page, sentence="The cat sat on the [MASK].")
     expect(page.get_by_text("All weights were loaded.")).to_be_visible()
 
 
@@ -186,19 +187,10 @@ def elsewhere(tiny: Path, tmp_path: Path) -> Path:
 def guest(browser: Browser, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
     """A visitor of a shared server that offers a folder of its own."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    with serve(tmp_path, "--shared", "--models", str(elsewhere), "--upload-limit", "30") as server:
-        yield from _visiting(browser, server)
+    options = ("--shared", "--models", str(elsewhere), "--upload-limit", "30")
+    with serve(tmp_path, *options) as server, stranger(browser, server, width=390, height=844) as visitor:
+        yield visitor
     assert not list(tmp_path.glob("headlight-uploads-*")), "a server that stops leaves no upload behind"
-
-
-def _visiting(browser: Browser, server: Server) -> Iterator[Visitor]:
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    context.set_default_timeout(1e3 * PATIENCE)
-    visitor = Visitor(context.new_page(), server.url)
-    visitor.watch()
-    yield visitor
-    context.close()
-    visitor.assert_clean()
 
 
 def test_on_a_shared_server_one_searches_and_opens_only_what_is_offered(

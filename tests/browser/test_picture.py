@@ -7,15 +7,14 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.test_explore import instrument, say
+from tests.browser.test_explore import say
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
 
 SENTENCE = "The girl had a red ball"
 
 
 def picture(visitor: Visitor, query: str = "") -> Page:
-    page = visitor.open(f"model=stories-causal&text={quote(SENTENCE)}{query}")
-    instrument(page, SENTENCE)
+    page = visitor.explore(f"model=stories-causal&text={quote(SENTENCE)}{query}", sentence=SENTENCE)
     expect(page.get_by_test_id("picture")).to_be_visible()
     return page
 

@@ -7,9 +7,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.test_compare import painted
-from tests.browser.test_explore import instrument
 from tests.browser.test_export import SENTENCE, asked, download
-from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
+from tests.browser.visitor import Visitor, expect_to_fit, shown_instrument, wait_for_address
 
 NAMES = ["First words", "Two sides"]
 
@@ -42,8 +41,7 @@ def scenes_counter(page: Page) -> Locator:
 
 def scenes_of_two_pages(visitor: Visitor) -> Page:
     """A head on Explore, then a comparison."""
-    page = visitor.open(asked(layer=2, head=3))
-    instrument(page, SENTENCE)
+    page = visitor.explore(asked(layer=2, head=3), sentence=SENTENCE)
     add(page, NAMES[0], 1)
     page.get_by_role("link", name="Compare").click()
     painted(page, SENTENCE, SENTENCE)
@@ -61,7 +59,7 @@ def test_arrow_keys_go_through_scenes_also_after_a_reload_and_stay_with_whoever_
     expect(counter).to_have_text("2 / 2")
     page.keyboard.press("ArrowLeft")
     expect(counter).to_have_text("1 / 2")
-    found = instrument(page, SENTENCE)
+    found = shown_instrument(page, sentence=SENTENCE)
     expect(found).to_have_class("instrument presenter")
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
     wait_for_address(page, presenter="1", layer="2", head="3")
@@ -71,7 +69,7 @@ def test_arrow_keys_go_through_scenes_also_after_a_reload_and_stay_with_whoever_
     expect(counter).to_have_text("2 / 2")
     painted(page, SENTENCE, SENTENCE)
     page.get_by_test_id("scene-back").click()
-    instrument(page, SENTENCE)
+    shown_instrument(page, sentence=SENTENCE)
     expect(counter).to_have_text("1 / 2")
     page.keyboard.press("ArrowRight")
     painted(page, SENTENCE, SENTENCE)
@@ -110,8 +108,7 @@ def test_a_saved_list_is_opened_by_somebody_else(visit: Visit, tmp_path: Path) -
     ]
     file.write_text(json.dumps({"headlight_scenes": 1, "scenes": scenes}))
     (tmp_path / "other.json").write_text('{"weather": 1}')
-    page = visit(width=390, height=844).open(asked())
-    instrument(page, SENTENCE)
+    page = visit(width=390, height=844).explore(asked(), sentence=SENTENCE)
     page.get_by_test_id("stExpandSidebarButton").click()
     open_scenes(page)
     expect(page.get_by_test_id("no-scenes")).to_be_visible()
@@ -127,18 +124,17 @@ def test_a_saved_list_is_opened_by_somebody_else(visit: Visit, tmp_path: Path) -
 
 def test_a_state_file_becomes_a_scene_with_its_long_text(visitor: Visitor, tmp_path: Path) -> None:
     long = " ".join(["another"] * 210)  # past what a link holds
-    page = visitor.open(asked(layer=1, head=2))
-    instrument(page, SENTENCE)
+    page = visitor.explore(asked(layer=1, head=2), sentence=SENTENCE)
     page.get_by_test_id("sentence").fill(long)
-    instrument(page, long)
+    shown_instrument(page, sentence=long)
     page.get_by_test_id("export-menu-button").click()
     file = download(page, "export-state", tmp_path)
     page.keyboard.press("Escape")
     page.get_by_test_id("sentence").fill(SENTENCE)
-    instrument(page, SENTENCE)
+    shown_instrument(page, sentence=SENTENCE)
     open_scenes(page)
     page.get_by_test_id("scenes-open").set_input_files(file)
     expect(page.get_by_test_id("scenes-status")).to_have_text("1 scene is added.")
     page.get_by_test_id("scene-list").get_by_role("button", name="Show scene 1").click()
-    instrument(page, long)
+    shown_instrument(page, sentence=long)
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 2")

@@ -8,8 +8,8 @@ from playwright.sync_api import Locator, Page, expect
 from headlight.paths import assets_dir
 from tests.browser.conftest import Visit
 from tests.browser.listener import LISTEN, announced, enter, expect_focus, tab_to, wait_to_hear
-from tests.browser.uploads import files_of, zipped
 from tests.browser.visitor import Visitor
+from tests.zips import files_of, zipped
 
 MODEL = "model=stories-causal"
 CHANGED = re.compile(r"Next token: \S+ [\d.]+ %, before [\d.]+ %")

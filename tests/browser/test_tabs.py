@@ -8,8 +8,8 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.test_accessibility import SCHEMES, wear
-from tests.browser.test_explore import instrument, say
-from tests.browser.visitor import Visitor, wait_for_address, wait_until
+from tests.browser.test_explore import say
+from tests.browser.visitor import Visitor, shown_instrument, wait_for_address, wait_until
 
 SENTENCE = "The girl had a red ball. One day she lost her"
 TEXT = f"model=stories-causal&text={quote(SENTENCE)}"
@@ -24,9 +24,7 @@ RELEASE = "window.release()"
 
 
 def enter(visitor: Visitor, query: str) -> Page:
-    page = visitor.open(f"{TEXT}&{query}")
-    instrument(page, SENTENCE)
-    return page
+    return visitor.explore(f"{TEXT}&{query}", sentence=SENTENCE)
 
 
 def number(text: str) -> float:
@@ -63,7 +61,7 @@ def test_a_head_is_walked_through_step_by_step_and_the_link_remembers_where(visi
     wait_for_address(page, step="logits", target_token=re.compile(r"\d+"))
     visitor.settle()
     page.reload()
-    instrument(page, SENTENCE)
+    shown_instrument(page, sentence=SENTENCE)
     expect(title).to_contain_text("Logits")
     page.get_by_test_id("stair-weights").click()
     expect(page.get_by_test_id("stair-code")).to_contain_text("def normalize")

@@ -4,23 +4,10 @@ import stat
 import zipfile
 from collections.abc import Mapping
 from io import BytesIO
-from pathlib import Path
+
+from tests.zips import zipped
 
 Zip = dict[str, bytes]
-
-
-def files_of(folder: Path) -> Zip:
-    """The files of a folder by their names."""
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
-
-
-def zipped(files: Mapping[str, bytes], top: str = "tiny") -> bytes:
-    """Files as a zip of one folder."""
-    packed = BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(f"{top}/{name}", content)
-    return packed.getvalue()
 
 
 def linked(files: Mapping[str, bytes]) -> bytes:

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from playwright.sync_api import Page, Request, WebSocket, expect
+from playwright.sync_api import Locator, Page, Request, WebSocket, expect
 
 SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 WITHOUT_HOST = ("data", "blob", "about")
@@ -45,6 +45,11 @@ class Visitor:
         """Goes to the page with a query such as `text=The+cat&layer=2` and waits until it is drawn."""
         self.page.goto(self.url + path + (f"?{query}" if query else ""))
         return self.settle()
+
+    def explore(self, query: str, **data: str) -> Page:
+        """Goes to Explore and waits until the instrument shows the answer for a sentence or an image."""
+        shown_instrument(self.open(query), **data)
+        return self.page
 
     def settle(self) -> Page:
         """Waits until no script run is under way; after a click, first wait for what it should show."""
@@ -101,6 +106,15 @@ def expect_to_fit(page: Page, *parts: str) -> None:
             page.get_by_test_id(part).bounding_box,
             lambda box: box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width,
         )
+
+
+def shown_instrument(page: Page, **data: str) -> Locator:
+    """The instrument once it shows the answer for a sentence or an image."""
+    found = page.get_by_test_id("instrument")
+    for name, value in data.items():
+        expect(found).to_have_attribute(f"data-{name}", value)
+    expect(found).not_to_have_class("instrument waiting")
+    return found
 
 
 def open_charts(page: Page) -> None:

@@ -14,7 +14,7 @@ from random import Random
 from time import monotonic
 from typing import Any
 
-from playwright.sync_api import ElementHandle, sync_playwright
+from playwright.sync_api import ElementHandle
 from playwright.sync_api import Error as BrowserError
 
 import headlight
@@ -275,8 +275,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--hurried", action="store_true", help="go on while answers are on their way")
     options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as server, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium.find(), args=list(chromium.ARGUMENTS))
+    with chromium.launched() as browser, tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as server:
         page, reloaded = (Visitor(new_context(browser).new_page(), server.url) for _ in range(2))
         for visitor in (page, reloaded):
             visitor.watch()

@@ -8,7 +8,6 @@ from tests.families.image_models import IMAGE_MODELS
 from tests.families.llama_like import LLAMA_LIKE
 from tests.families.reference import Case
 from tests.families.text_stacks import TEXT_STACKS
-from tests.families.unusual import UNUSUAL
 
 DTYPES = ("float32", "bfloat16", "float16")
 
@@ -20,6 +19,6 @@ def _vary_storage(cases: list[Case]) -> list[Case]:
 
 
 CASES: dict[str, list[Case]] = {
-    family: _vary_storage([*cases, *UNUSUAL.get(family, [])])
+    family: _vary_storage(cases)
     for family, cases in (DECODERS | LLAMA_LIKE | TEXT_STACKS | ENCODERS | IMAGE_MODELS).items()
 }

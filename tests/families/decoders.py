@@ -1,4 +1,4 @@
-"""Tiny models of the decoder families."""
+"""Tiny models of the decoder families, with grouped heads, other output heads, none, tied or untied embeddings."""
 
 from typing import Any
 
@@ -28,6 +28,12 @@ OPT = {
 BLOOM = {"hidden_size": 24, "n_head": 4, "n_layer": 2}
 MPT = {"d_model": 24, "n_heads": 3, "n_layers": 2, "max_seq_len": 20}
 FALCON = {"hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 20}
+SOME = {"num_attention_heads": 6, "num_key_value_heads": 2, "intermediate_size": 37}
+WIDE = SOME | {"head_dim": 14}
+LABELS: dict[str, Any] = {"num_labels": 3, "pad_token_id": 0}
+ENDED = LABELS | {"pad_token_id": 2}  # [SEP], with which the text ends
+UNTIED = {"tie_word_embeddings": False}
+TIED = {"tie_word_embeddings": True}
 
 
 def rope(kind: str, **fields: Any) -> dict[str, Any]:
@@ -42,7 +48,7 @@ DECODERS: dict[str, list[Case]] = {
         Case("GPT2LMHeadModel", GPT2 | {"scale_attn_weights": False, "activation_function": "relu"}, dtype="bfloat16"),
         Case("GPT2LMHeadModel", GPT2 | {"tie_word_embeddings": False}, shards=True),
         Case("GPT2Model", GPT2 | {"layer_norm_epsilon": 0.1}),
-        Case("GPT2ForSequenceClassification", GPT2 | {"num_labels": 3, "pad_token_id": 0}),
+        Case("GPT2ForSequenceClassification", GPT2 | LABELS),
         Case("GPT2ForTokenClassification", GPT2 | {"num_labels": 3}),
     ],
     "llama": [
@@ -63,8 +69,10 @@ DECODERS: dict[str, list[Case]] = {
         ),
         Case("LlamaForCausalLM", LLAMA | rope("default") | {"hidden_act": "gelu"}),
         Case("LlamaModel", LLAMA | {"rms_norm_eps": 0.1}),
-        Case("LlamaForSequenceClassification", LLAMA | {"num_labels": 3, "pad_token_id": 0}),
+        Case("LlamaForSequenceClassification", LLAMA | LABELS),
         Case("LlamaForTokenClassification", LLAMA | {"num_labels": 3}),
+        Case("LlamaForCausalLM", LLAMA | WIDE | TIED),
+        Case("LlamaForCausalLM", LLAMA | SOME | {"attention_bias": True} | rope("linear", factor=4.0)),
     ],
     "gpt_neo": [
         Case("GPTNeoForCausalLM", NEO | {"attention_types": [[["global", "local"], 1]], "window_size": 4}),
@@ -72,12 +80,17 @@ DECODERS: dict[str, list[Case]] = {
             "GPTNeoForCausalLM", NEO | {"attention_types": [[["local"], 2]], "window_size": 3, "intermediate_size": 31}
         ),
         Case("GPTNeoForTokenClassification", NEO | {"attention_types": [[["global"], 2]], "num_labels": 3}),
+        Case("GPTNeoForCausalLM", NEO | UNTIED | {"attention_types": [[["local", "global"], 1]], "window_size": 2}),
+        Case("GPTNeoModel", NEO | {"attention_types": [[["global"], 2]], "activation_function": "relu"}),
+        Case("GPTNeoForSequenceClassification", NEO | LABELS | {"attention_types": [[["local"], 2]], "window_size": 5}),
     ],
     "gptj": [
         Case("GPTJForCausalLM", GPTJ),
         Case("GPTJForCausalLM", GPTJ | {"rotary_dim": 8, "n_inner": 31}),
         Case("GPTJModel", GPTJ),
-        Case("GPTJForSequenceClassification", GPTJ | {"num_labels": 3, "pad_token_id": 0}),
+        Case("GPTJForSequenceClassification", GPTJ | LABELS),
+        Case("GPTJForCausalLM", GPTJ | {"rotary_dim": 6, "n_inner": 29}),
+        Case("GPTJForCausalLM", GPTJ | TIED),
     ],
     "codegen": [
         Case("CodeGenForCausalLM", GPTJ | {"n_head": 4, "rotary_dim": 6}),
@@ -86,7 +99,7 @@ DECODERS: dict[str, list[Case]] = {
     "gpt_bigcode": [
         Case("GPTBigCodeForCausalLM", GPT2 | {"n_inner": 31}),
         Case("GPTBigCodeForCausalLM", GPT2 | {"multi_query": False, "scale_attn_weights": False}),
-        Case("GPTBigCodeForSequenceClassification", GPT2 | {"num_labels": 3, "pad_token_id": 0}),
+        Case("GPTBigCodeForSequenceClassification", GPT2 | LABELS),
     ],
     "mpt": [
         Case("MptForCausalLM", MPT | {"attn_config": {"clip_qkv": 0.6, "softmax_scale": 0.3}}),
@@ -97,16 +110,25 @@ DECODERS: dict[str, list[Case]] = {
         Case("GPTNeoXForCausalLM", NEOX | {"hidden_size": 48}),
         Case("GPTNeoXForCausalLM", NEOX | {"use_parallel_residual": False, "attention_bias": False}),
         Case("GPTNeoXForCausalLM", NEOX | rope("default", partial_rotary_factor=0.5) | {"tie_word_embeddings": True}),
-        Case("GPTNeoXForSequenceClassification", NEOX | {"num_labels": 3, "pad_token_id": 0}),
+        Case("GPTNeoXForSequenceClassification", NEOX | LABELS),
         Case("GPTNeoXForTokenClassification", NEOX | {"num_labels": 3}),
+        Case("GPTNeoXModel", NEOX | {"hidden_act": "relu", "layer_norm_eps": 0.1}),
+        Case("GPTNeoXForCausalLM", NEOX | rope("linear", factor=3.0, partial_rotary_factor=1.0)),
     ],
     "mistral": [
         Case("MistralForCausalLM", LLAMA | {"sliding_window": 4, "num_key_value_heads": 1}),
         Case("MistralForCausalLM", LLAMA | {"sliding_window": None, "head_dim": 6}),
+        Case("MistralForCausalLM", LLAMA | WIDE | TIED | {"sliding_window": 3}),
+        Case("MistralModel", LLAMA | SOME | {"sliding_window": None}),
+        Case("MistralForSequenceClassification", LLAMA | ENDED | {"sliding_window": 5}, special=True),
+        Case("MistralForTokenClassification", LLAMA | LABELS | {"sliding_window": 1}),
     ],
     "qwen2": [
         Case("Qwen2ForCausalLM", LLAMA | {"use_sliding_window": True, "sliding_window": 4, "max_window_layers": 1}),
         Case("Qwen2ForCausalLM", LLAMA | {"num_key_value_heads": 1, "tie_word_embeddings": True}),
+        Case("Qwen2Model", LLAMA | SOME | rope("yarn", factor=4.0, original_max_position_embeddings=6)),
+        Case("Qwen2ForSequenceClassification", LLAMA | LABELS),
+        Case("Qwen2ForTokenClassification", LLAMA | LABELS),
     ],
     "qwen3": [
         Case("Qwen3ForCausalLM", LLAMA | {"head_dim": 10, "num_key_value_heads": 1}),
@@ -121,6 +143,9 @@ DECODERS: dict[str, list[Case]] = {
                 "sliding_window": 3,
             },
         ),
+        Case("Qwen3ForCausalLM", LLAMA | WIDE | TIED),
+        Case("Qwen3Model", LLAMA | {"head_dim": 6, "num_key_value_heads": 1}),
+        Case("Qwen3ForSequenceClassification", LLAMA | LABELS | {"head_dim": 8}),
     ],
     "smollm3": [
         Case("SmolLM3ForCausalLM", LLAMA | {"num_hidden_layers": 4, "no_rope_layer_interval": 2}),
@@ -129,10 +154,14 @@ DECODERS: dict[str, list[Case]] = {
             LLAMA
             | {"no_rope_layers": [0, 1], "use_sliding_window": True, "sliding_window": 4, "num_key_value_heads": 1},
         ),
+        Case("SmolLM3Model", LLAMA | SOME | {"no_rope_layers": [0, 0]}),
+        Case("SmolLM3ForTokenClassification", LLAMA | LABELS | {"no_rope_layers": [1, 0], "attention_bias": True}),
     ],
     "olmo2": [
         Case("Olmo2ForCausalLM", LLAMA),
         Case("Olmo2ForCausalLM", LLAMA | {"num_key_value_heads": 1, "attention_bias": True}),
+        Case("Olmo2ForCausalLM", LLAMA | SOME | TIED | rope("default")),
+        Case("Olmo2Model", LLAMA | {"rms_norm_eps": 0.1}),
     ],
     "phi3": [
         Case("Phi3ForCausalLM", LLAMA | {"sliding_window": 4, "num_key_value_heads": 1}),
@@ -149,11 +178,16 @@ DECODERS: dict[str, list[Case]] = {
             | rope("longrope", short_factor=[1.0, 1.5, 2.0, 3.0], long_factor=[2.0, 4.0, 5.0, 6.0], **LONGER),
         ),
         Case("Phi3ForCausalLM", LLAMA | rope("default", partial_rotary_factor=0.5)),
+        Case("Phi3ForCausalLM", LLAMA | SOME | TIED),
+        Case("Phi3Model", LLAMA | {"sliding_window": 2}),
+        Case("Phi3ForSequenceClassification", LLAMA | LABELS),
     ],
     "gemma": [
         Case("GemmaForCausalLM", GEMMA | {"num_key_value_heads": 1}),
         Case("GemmaForCausalLM", GEMMA | {"hidden_act": "gelu", "attention_bias": True}),
-        Case("GemmaForSequenceClassification", GEMMA | {"num_labels": 3, "pad_token_id": 0}),
+        Case("GemmaForSequenceClassification", GEMMA | LABELS),
+        Case("GemmaForCausalLM", GEMMA | WIDE | UNTIED),
+        Case("GemmaModel", GEMMA | SOME | {"hidden_activation": "relu"}),  # a field that its programs do not look at
     ],
     "gemma2": [
         Case(
@@ -178,6 +212,11 @@ DECODERS: dict[str, list[Case]] = {
             },
         ),
         Case("Gemma2Model", GEMMA | {"sliding_window": 5}),
+        Case(
+            "Gemma2ForCausalLM",
+            GEMMA | WIDE | UNTIED | {"sliding_window": 2, "attention_bias": True, "hidden_activation": "gelu"},
+        ),
+        Case("Gemma2ForSequenceClassification", GEMMA | LABELS | {"sliding_window": 4}),
     ],
     "gemma3_text": [
         Case(
@@ -203,19 +242,29 @@ DECODERS: dict[str, list[Case]] = {
                 },
             },
         ),
+        Case("Gemma3TextModel", GEMMA | {"sliding_window": 4, "use_bidirectional_attention": True}, special=True),
+        Case(
+            "Gemma3TextModel",
+            GEMMA | WIDE | {"sliding_window": 3, "attention_bias": True, "hidden_activation": "gelu"},
+        ),
+        Case("Gemma3TextForSequenceClassification", GEMMA | LABELS | {"attn_logit_softcapping": 2.0}),
     ],
     "opt": [
         Case("OPTForCausalLM", OPT),
         Case("OPTForCausalLM", OPT | {"do_layer_norm_before": False, "word_embed_proj_dim": 10}),
         Case("OPTForCausalLM", OPT | {"enable_bias": False, "layer_norm_elementwise_affine": False}),
         Case("OPTModel", OPT | {"_remove_final_layer_norm": True, "activation_function": "gelu"}),
-        Case("OPTForSequenceClassification", OPT | {"num_labels": 3, "pad_token_id": 0}),
+        Case("OPTForSequenceClassification", OPT | LABELS),
+        Case("OPTForCausalLM", OPT | UNTIED | {"num_attention_heads": 4, "ffn_dim": 17}),
+        Case("OPTModel", OPT | {"do_layer_norm_before": False, "word_embed_proj_dim": 30}),
     ],
     "bloom": [
         Case("BloomForCausalLM", BLOOM),
         Case("BloomForCausalLM", BLOOM | {"n_head": 3, "apply_residual_connection_post_layernorm": True}),
         Case("BloomModel", BLOOM | {"n_head": 6}),
         Case("BloomForTokenClassification", BLOOM | {"num_labels": 3}),
+        Case("BloomForCausalLM", BLOOM | UNTIED | {"n_head": 12}),
+        Case("BloomForSequenceClassification", BLOOM | ENDED | {"n_head": 1}, special=True),
     ],
     "falcon": [
         Case("FalconForCausalLM", FALCON),
@@ -235,12 +284,18 @@ DECODERS: dict[str, list[Case]] = {
             FALCON | {"alibi": True, "num_attention_heads": 6, "ffn_hidden_size": 31},
             implementation="sdpa",
         ),
-        Case("FalconForSequenceClassification", FALCON | {"num_labels": 3, "pad_token_id": 0}),
+        Case("FalconForSequenceClassification", FALCON | LABELS),
+        Case("FalconModel", FALCON | {"multi_query": False, "parallel_attn": False}),
+        Case("FalconForCausalLM", FALCON | UNTIED | rope("linear", factor=2.0)),
+        Case("FalconForTokenClassification", FALCON | LABELS | {"multi_query": False, "ffn_hidden_size": 37}),
     ],
     "phi": [
         Case("PhiForCausalLM", LLAMA),
         Case("PhiForCausalLM", LLAMA | {"qk_layernorm": True, "num_key_value_heads": 1}),
         Case("PhiForCausalLM", LLAMA | rope("default", partial_rotary_factor=0.75)),
         Case("PhiForTokenClassification", LLAMA | {"num_labels": 3}),
+        Case("PhiForCausalLM", LLAMA | SOME | TIED | rope("default", partial_rotary_factor=1.0)),
+        Case("PhiModel", LLAMA | {"num_key_value_heads": 1, "hidden_act": "relu"}),
+        Case("PhiForSequenceClassification", LLAMA | LABELS),
     ],
 }

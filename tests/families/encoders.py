@@ -1,6 +1,6 @@
 """Tiny models of the encoder and encoder-decoder families."""
 
-from tests.families.decoders import NEOX
+from tests.families.decoders import NEOX, UNTIED
 from tests.families.reference import Case
 
 ROBERTA = NEOX | {"pad_token_id": 24, "max_position_embeddings": 45}  # no token of the text is the padding
@@ -34,6 +34,7 @@ BART = {
     "decoder_start_token_id": 2,
 }
 M2M = BART | {"pad_token_id": 25}  # no token of the text is the padding
+MARIAN = BART | {"pad_token_id": 0, "decoder_start_token_id": 0}
 SLANTED = {"decoder_layers": 3, "encoder_layers": 1, "decoder_ffn_dim": 19, "decoder_attention_heads": 4}
 CLASSIFIER = {"num_labels": 3, "eos_token_id": 2, "pad_token_id": 0}  # the text ends with [SEP], which is number 2
 
@@ -45,6 +46,7 @@ ENCODERS: dict[str, list[Case]] = {
         Case("BertForPreTraining", NEOX, special=True),
         Case("BertForSequenceClassification", NEOX | {"num_labels": 3}, special=True),
         Case("BertForTokenClassification", NEOX | {"id2label": {0: "O", 1: "B-X", 2: "I-X"}}, special=True),
+        Case("BertForMaskedLM", NEOX | {"num_attention_heads": 4, "intermediate_size": 17}, special=True),
     ],
     "roberta": [
         Case("RobertaForMaskedLM", ROBERTA, special=True),
@@ -52,6 +54,7 @@ ENCODERS: dict[str, list[Case]] = {
         Case("RobertaModel", ROBERTA, special=True),
         Case("RobertaForSequenceClassification", ROBERTA | {"num_labels": 3}, special=True),
         Case("RobertaForTokenClassification", ROBERTA | {"num_labels": 3}, special=True),
+        Case("RobertaForMaskedLM", ROBERTA | UNTIED | {"num_attention_heads": 1}, special=True),
     ],
     "xlm-roberta": [
         Case("XLMRobertaForMaskedLM", ROBERTA | {"type_vocab_size": 1}, special=True),
@@ -79,6 +82,7 @@ ENCODERS: dict[str, list[Case]] = {
         Case("DistilBertModel", DISTIL, special=True),
         Case("DistilBertForSequenceClassification", DISTIL | {"num_labels": 3}, special=True),
         Case("DistilBertForTokenClassification", DISTIL | {"num_labels": 3}, special=True),
+        Case("DistilBertForMaskedLM", DISTIL | UNTIED | {"n_heads": 6, "hidden_dim": 17}, special=True),
     ],
     "electra": [
         Case("ElectraForMaskedLM", NEOX | {"embedding_size": 10}, special=True),
@@ -86,6 +90,7 @@ ENCODERS: dict[str, list[Case]] = {
         Case("ElectraModel", NEOX | {"embedding_size": 10}, special=True),
         Case("ElectraForSequenceClassification", NEOX | {"num_labels": 3}, special=True),
         Case("ElectraForTokenClassification", NEOX | {"num_labels": 3}, special=True),
+        Case("ElectraForPreTraining", NEOX | {"embedding_size": 10}, special=True),
     ],
     "albert": [
         Case("AlbertForMaskedLM", NEOX | {"embedding_size": 10}, special=True),
@@ -97,6 +102,11 @@ ENCODERS: dict[str, list[Case]] = {
         Case("AlbertModel", NEOX | {"embedding_size": 10, "inner_group_num": 2}, special=True),
         Case("AlbertForSequenceClassification", NEOX | {"num_labels": 3}, special=True),
         Case("AlbertForTokenClassification", NEOX | {"num_labels": 3}, special=True),
+        Case(
+            "AlbertForPreTraining",
+            NEOX | {"embedding_size": 7, "num_hidden_layers": 3, "num_hidden_groups": 3},
+            special=True,
+        ),
     ],
     "modernbert": [
         Case("ModernBertForMaskedLM", MODERN, special=True),
@@ -129,6 +139,7 @@ ENCODERS: dict[str, list[Case]] = {
         ),
         Case("ModernBertForSequenceClassification", MODERN | {"num_labels": 3}, special=True),
         Case("ModernBertForTokenClassification", MODERN | {"num_labels": 3}, special=True),
+        Case("ModernBertForMaskedLM", MODERN | {"global_attn_every_n_layers": 2, "local_attention": 2}),
     ],
     "eurobert": [
         Case("EuroBertForMaskedLM", EURO, special=True),
@@ -168,6 +179,12 @@ ENCODERS: dict[str, list[Case]] = {
             DEBERTA | {"num_labels": 3, "share_att_key": False, "position_buckets": 6, "max_relative_positions": 12},
             special=True,
         ),
+        Case("DebertaV2ForMaskedLM", DEBERTA | {"share_att_key": False, "conv_kernel_size": 0}),
+        # The last token is just as far from the first as distances are told apart.
+        Case("DebertaV2Model", DEBERTA | {"position_buckets": 4, "max_relative_positions": 12}),
+        Case("DebertaV2Model", NEOX | {"relative_attention": False, "norm_rel_ebd": "layer_norm"}, special=True),
+        Case("DebertaV2ForMaskedLM", DEBERTA | {"position_biased_input": True, "position_buckets": 6}, special=True),
+        Case("DebertaV2Model", DEBERTA | {"position_biased_input": True, "pos_att_type": ["p2c"]}),
     ],
     "t5": [
         Case("T5ForConditionalGeneration", T5),
@@ -186,6 +203,8 @@ ENCODERS: dict[str, list[Case]] = {
         Case("T5EncoderModel", T5),
         Case("T5ForSequenceClassification", T5 | CLASSIFIER, special=True),
         Case("T5ForTokenClassification", T5 | {"num_labels": 3}, special=True),
+        Case("T5ForConditionalGeneration", T5 | UNTIED | {"d_kv": 5, "num_heads": 4, "num_decoder_layers": 1}),
+        Case("T5ForConditionalGeneration", T5 | {"feed_forward_proj": "gated-relu", "num_layers": 1}),
     ],
     "bart": [
         Case("BartForConditionalGeneration", BART),
@@ -202,21 +221,16 @@ ENCODERS: dict[str, list[Case]] = {
         ),
         Case("BartModel", BART),
         Case("BartForSequenceClassification", BART | CLASSIFIER, special=True),
+        Case("BartForConditionalGeneration", BART | SLANTED | UNTIED),
+        Case("BartModel", BART | SLANTED | {"encoder_ffn_dim": 5}),
     ],
     "marian": [
-        Case("MarianMTModel", BART | {"pad_token_id": 0, "decoder_start_token_id": 0}),
-        Case(
-            "MarianMTModel",
-            BART
-            | {
-                "scale_embedding": True,
-                "activation_function": "swish",
-                "encoder_layers": 1,
-                "pad_token_id": 0,
-                "decoder_start_token_id": 0,
-            },
-        ),
-        Case("MarianModel", BART | {"pad_token_id": 0, "decoder_start_token_id": 0}),
+        Case("MarianMTModel", MARIAN),
+        Case("MarianMTModel", MARIAN | {"scale_embedding": True, "activation_function": "swish", "encoder_layers": 1}),
+        Case("MarianModel", MARIAN),
+        Case("MarianMTModel", MARIAN | UNTIED),
+        Case("MarianMTModel", MARIAN | SLANTED),
+        Case("MarianModel", MARIAN | SLANTED),
     ],
     "mt5": [
         Case("MT5ForConditionalGeneration", T5),

@@ -1,8 +1,7 @@
 """Tiny models of the families that differ from Llama in a part or two."""
 
-from tests.families.decoders import LLAMA, rope
+from tests.families.decoders import LABELS, LLAMA, SOME, TIED, UNTIED, WIDE, rope
 from tests.families.reference import Case
-from tests.families.unusual import LABELS, SOME, TIED, UNTIED, WIDE
 
 SIX = {"num_attention_heads": 6, "num_key_value_heads": 2, "intermediate_size": 37}
 LAYERS = {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 4}

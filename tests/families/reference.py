@@ -14,6 +14,9 @@ from PIL import Image
 from tokenizers import models, pre_tokenizers, processors
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
+from headlight.config import Config
+from headlight.vision.image import process_image
+
 SENTENCE = "[UNK] [CLS] [SEP] the cat sat on a mat and saw two dogs run far away from an old red house by sea"
 WORDS = tuple(SENTENCE.split())
 TEXT = "the cat sat on a mat and saw two dogs run far away"
@@ -86,6 +89,24 @@ def build_pickle(case: Case, folder: Path, **tensors: torch.Tensor) -> Any:
     return model
 
 
+NANOGPT = Case(
+    "GPT2LMHeadModel", {"n_embd": 24, "n_head": 3, "n_layer": 2, "n_positions": 20, "activation_function": "gelu"}
+)
+
+
+def build_nanogpt(folder: Path, prefix: str = "") -> Any:
+    """Save NANOGPT in nanoGPT's own file, where linear layers lie the other way round; returns the model."""
+    model = build(NANOGPT, folder)
+    for path in folder.iterdir():
+        if path.name != "tokenizer.json":
+            path.unlink()
+    linear = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
+    weights = {prefix + name: each.t() if name.endswith(linear) else each for name, each in model.state_dict().items()}
+    sizes = {"n_layer": 2, "n_head": 3, "n_embd": 24, "block_size": 20, "bias": True, "vocab_size": 26, "dropout": 0.0}
+    torch.save({"model": weights, "model_args": sizes, "iter_num": 5, "config": {"a": 1}}, folder / "ckpt.pt")
+    return model
+
+
 def build_adapter(
     folder: Path, base: str, shapes: Sequence[tuple[int, ...]] = ((2, 24), (72, 2)), **fields: Any
 ) -> None:
@@ -113,6 +134,13 @@ def photo(case: Case) -> Image.Image:
     spots = np.random.default_rng(height * width).integers(0, 256, (7, 9, 3), dtype=np.uint8)
     grey = case.config.get("num_channels") == 1
     return Image.fromarray(spots).resize((width, height), Image.Resampling.BICUBIC).convert("L" if grey else "RGB")
+
+
+def inputs(case: Case, config: Config) -> dict[str, Any]:
+    """What `run` is given for a case: its picture, or its text, beside TARGET for an encoder-decoder."""
+    if case.image:
+        return {"text": process_image(np.asarray(photo(case)), config.image)}
+    return {"text": TARGET, "source": case.text} if config.has_cross_attention else {"text": case.text}
 
 
 def command(case: Case, folder: Path) -> list[str]:

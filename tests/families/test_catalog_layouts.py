@@ -1,11 +1,11 @@
 """Checkpoints of any layout in folders and in the Hub's cache are listed and found by name."""
 
+import shutil
 import struct
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from headlight.checkpoints import catalog, find_checkpoint, load
 from headlight.checkpoints.catalog import checkpoint_locations, weight_bytes
@@ -13,26 +13,10 @@ from headlight.cli.main import main
 from headlight.errors import CheckpointError
 from headlight_app.inference.model_listing import list_folder
 from tests.families.cases import CASES
-from tests.families.reference import build, build_adapter, tokenizer
+from tests.families.reference import build, build_adapter, build_nanogpt, tokenizer
 
 GPT2 = CASES["gpt2"][0]
 SIZES = (24, 38, 2, 3, 3, 26, 20)  # width, inner, layers, heads, key/value heads, vocabulary, context
-
-
-def nano(folder: Path) -> None:
-    model = build(GPT2, folder)
-    for path in folder.iterdir():
-        path.unlink()
-    sizes = {"n_layer": 2, "n_head": 3, "n_embd": 24, "block_size": 20, "bias": True, "vocab_size": 26}
-    # nanoGPT's linear layers lie the other way round, and the inner size of the case is not its own.
-    inner = (".c_fc.weight", ".mlp.c_proj.weight", ".c_fc.bias")
-    weights = {name: tensor.t() if name.endswith((".c_attn.weight", ".attn.c_proj.weight")) else tensor
-               for name, tensor in model.state_dict().items()}  # fmt: skip
-    shapes = dict(zip(inner, ((96, 24), (24, 96), (96,)), strict=True))
-    for name in weights:
-        weights[name] = next((torch.ones(shapes[end]) for end in inner if name.endswith(end)), weights[name])
-    torch.save({"model": weights, "model_args": sizes}, folder / "ckpt.pt")
-    tokenizer(False).save(str(folder / "tokenizer.json"))
 
 
 def story(path: Path) -> None:
@@ -45,7 +29,7 @@ def story(path: Path) -> None:
 
 
 def test_single_files_and_adapters_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    nano(tmp_path / "nano")
+    build_nanogpt(tmp_path / "nano")
     story(tmp_path / "c" / "stories.bin")
     (tmp_path / "c" / "train.bin").write_bytes(bytes(range(256)) * 40)
     build(GPT2, tmp_path / "base")
@@ -63,20 +47,38 @@ def test_single_files_and_adapters_are_listed(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.fixture
-def snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A model of two shards in the Hub's cache."""
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The Hub's cache, empty."""
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     monkeypatch.delenv("HF_HUB_CACHE", raising=False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    return tmp_path / "hub"
+
+
+def cached(made: Path, entry: Path, blobs: Path) -> Path:
+    """A folder as the Hub's cache has it: a snapshot of links to blobs."""
+    snapshot = entry / "snapshots" / "0123"
+    for folder in (snapshot, blobs):
+        folder.mkdir(parents=True)
+    for path in made.iterdir():
+        shutil.copy(path, blobs)
+        (snapshot / path.name).symlink_to(blobs / path.name)
+    return snapshot
+
+
+@pytest.fixture
+def snapshot(hub: Path, tmp_path: Path) -> Path:
+    """A model of two shards in the Hub's cache."""
     build(replace(GPT2, shards=True), tmp_path / "made")
-    folder = tmp_path / "hub" / "models--some--gpt" / "snapshots" / "0123"
-    folder.mkdir(parents=True)
-    blobs = folder.parent.parent / "blobs"
-    blobs.mkdir()
-    for path in (tmp_path / "made").iterdir():
-        path.rename(blobs / path.name)
-        (folder / path.name).symlink_to(blobs / path.name)
-    return folder
+    entry = hub / "models--some--gpt"
+    return cached(tmp_path / "made", entry, entry / "blobs")
+
+
+def test_the_hub_cache_is_listed_by_the_names_of_its_models(snapshot: Path, hub: Path, tmp_path: Path) -> None:
+    cached(tmp_path / "made", hub / "models--evil", tmp_path / "outside")
+    names = {entry.name for entry in catalog()}
+    assert "some/gpt" in names and not any("evil" in name for name in names)
+    assert load(find_checkpoint("some/gpt")).model.config.d_model == 24
 
 
 @pytest.mark.parametrize(

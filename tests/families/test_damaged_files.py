@@ -1,26 +1,44 @@
-"""Old vocabularies, pickles, shards and adapters, damaged at random: each opens or is refused with one sentence."""
+"""Good folders and files of every layout, damaged at random: each opens or is refused with one sentence."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headlight.checkpoints import load
 from headlight.checkpoints.tokenizers.open import open_tokenizer
-from headlight.errors import CheckpointError, TextError
+from headlight.errors import CheckpointError, HeadlightError, TextError
+from headlight.tracing.run import run
+from headlight.vision.image import process_image
 from tests.families.cases import CASES
-from tests.families.reference import build, build_adapter, build_pickle
-from tests.families.test_damaged_folders import JSON, many, opens_or_is_refused
+from tests.families.reference import TARGET, TEXT, build, build_adapter, build_nanogpt, build_pickle
 from tests.families.test_tokenizers import GEMMA, LAYOUTS, LLAMA, T5
 from tests.families.texts import configured, pieces
 
+VICTIMS = ("gpt2", "llama", "gemma3_text")
+PHOTO = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
+TIMES = int(os.environ.get("HEADLIGHT_DAMAGE", "100"))  # for each victim and kind of damage to its bytes
+LIMIT = 100_000_000
+many = settings(max_examples=TIMES)
+some = settings(max_examples=max(TIMES // 8, 1))  # for each family
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**40), 2**40)
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["relu", "gelu_new", "linear", "dynamic", "yarn", 2**31 - 1, 0, -1, 1e308]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
 TEXTS = ("the cat sat on the mat", "e\u0301 日本 😀 [MASK] <s>x</s>\n", "")
 # Each with the file that is broken.
 VOCABULARIES = [
@@ -42,6 +60,92 @@ FLIPS = st.lists(st.tuples(st.integers(0, 2**20), st.integers(0, 255)), max_size
 CUTS = st.integers(0, 2**20)
 
 
+def stays_safe(folder: Path, file: str, check: Callable[[], object], head: int = 2**20) -> None:
+    """A file is changed in its first `head` bytes, or cut off anywhere, and checked, many times."""
+    raw = (folder / file).read_bytes()
+
+    @many
+    @given(FLIPS, CUTS)
+    def damaged(flips: list[tuple[int, int]], length: int) -> None:
+        (folder / file).unlink()  # a mapped file must not change under its readers
+        (folder / file).write_bytes(flipped(raw, [(at % head, byte) for at, byte in flips], length))
+        check()
+
+    damaged()
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    root = tmp_path_factory.mktemp("good")
+
+    def folder(family: str) -> Path:
+        if not (root / family).exists():
+            build(CASES[family][0], root / family)
+        return root / family
+
+    return folder
+
+
+def opens_or_is_refused(folder: Path) -> None:
+    try:
+        opened = load(folder, memory_limit=LIMIT)
+    except CheckpointError as error:
+        assert str(error).strip() and "\n" not in str(error), "one sentence"
+        assert str(folder.parent) not in str(error), "no path of this computer"
+        return
+    both = opened.model.config.has_cross_attention
+    try:
+        reads = opened.model.config.image
+        read = process_image(PHOTO, reads) if reads.channels else TARGET if both else TEXT
+        trace = run(opened.model, opened.tokenizer, read, source=TEXT if both else None)
+    except HeadlightError:
+        return
+    attention = trace.attention()
+    assert ((attention >= 0) | np.isnan(attention)).all()
+
+
+def field_paths(values: Any) -> list[tuple[str, ...]]:
+    """Paths of a config's fields, nested ones as well."""
+    if not isinstance(values, dict):
+        return []
+    return [
+        path for name, inner in values.items() for path in ((name,), *((name, *rest) for rest in field_paths(inner)))
+    ]
+
+
+@pytest.mark.parametrize("family", CASES)
+def test_a_field_dropped_retyped_or_grown(family: str, good: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "victim"
+    shutil.copytree(good(family), folder)
+    text = (folder / "config.json").read_text()
+    paths = field_paths(json.loads(text))
+
+    @some
+    @given(st.sampled_from(paths), JSON, st.booleans())
+    def damaged(path: tuple[str, ...], value: Any, dropped: bool) -> None:
+        values = json.loads(text)
+        group = values
+        for name in path[:-1]:
+            group = group[name]
+        if dropped:
+            del group[path[-1]]
+        else:
+            group[path[-1]] = value
+        (folder / "config.json").write_text(json.dumps(values))
+        opens_or_is_refused(folder)
+
+    damaged()
+
+
+@pytest.mark.parametrize("file", ["config.json", "model.safetensors", "tokenizer.json"])
+@pytest.mark.parametrize("family", VICTIMS)
+def test_bytes_flipped_or_cut_off(family: str, file: str, good: Callable[[str], Path], tmp_path: Path) -> None:
+    folder = tmp_path / "victim"
+    shutil.copytree(good(family), folder)
+    # The head of a safetensors file says where everything lies, so most of the damage is done there.
+    stays_safe(folder, file, lambda: opens_or_is_refused(folder), head=3000)
+
+
 def cuts_or_is_refused(folder: Path, kind: str) -> None:
     try:
         opened = open_tokenizer(folder, kind)
@@ -58,15 +162,7 @@ def cuts_or_is_refused(folder: Path, kind: str) -> None:
 def test_a_vocabulary(name: str, file: str, tmp_path: Path) -> None:
     kind, make, options = LAYOUTS[name]
     make(configured(tmp_path, kind, **options))
-    raw = (tmp_path / file).read_bytes()
-
-    @many
-    @given(FLIPS, CUTS)
-    def damaged(flips: list[tuple[int, int]], length: int) -> None:
-        (tmp_path / file).write_bytes(flipped(raw, flips, length))
-        cuts_or_is_refused(tmp_path, kind)
-
-    damaged()
+    stays_safe(tmp_path, file, lambda: cuts_or_is_refused(tmp_path, kind))
 
 
 @pytest.mark.parametrize("options", [T5, LLAMA, GEMMA], ids=["unigram", "byte pairs", "own pieces"])
@@ -92,10 +188,7 @@ def pickled(folder: Path) -> str:
 
 
 def nano(folder: Path) -> str:
-    model = build(CASES["gpt2"][0], folder)
-    (folder / "config.json").unlink()
-    sizes = {"n_layer": 2, "n_head": 3, "n_embd": 24, "block_size": 20, "bias": True, "vocab_size": 26}
-    torch.save({"model": model.state_dict(), "model_args": sizes}, folder / "ckpt.pt")
+    build_nanogpt(folder)
     return "ckpt.pt"
 
 
@@ -122,16 +215,7 @@ def test_weights_of_other_layouts(make: Callable[[Path], str], tmp_path: Path) -
     folder.mkdir()
     file = make(folder)
     opens_or_is_refused(folder)
-    raw = (folder / file).read_bytes()
-
-    @many
-    @given(FLIPS, CUTS)
-    def damaged(flips: list[tuple[int, int]], length: int) -> None:
-        (folder / file).unlink()  # a mapped file must not change under its readers
-        (folder / file).write_bytes(flipped(raw, flips, length))
-        opens_or_is_refused(folder)
-
-    damaged()
+    stays_safe(folder, file, lambda: opens_or_is_refused(folder))
 
 
 def test_files_of_one_folder_in_another(tmp_path: Path) -> None:

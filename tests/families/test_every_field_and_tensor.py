@@ -17,13 +17,11 @@ from headlight.checkpoints.convert import ForeignCheckpoint, load_weights, plan_
 from headlight.checkpoints.load import meta_model_within
 from headlight.checkpoints.tensor_files import LazyTensors, open_tensors
 from headlight.checkpoints.weight_mapping import COMMON_IGNORED_FIELDS, ConversionPlan, WeightLoader
-from headlight.config import Config
 from headlight.errors import HeadlightError
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
-from headlight.vision.image import process_image
 from tests.families.cases import CASES
-from tests.families.reference import TARGET, Case, build, photo
+from tests.families.reference import Case, build, inputs
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")  # thousands of forwards; test_parity checks their shapes
 MOVED = 1e-3
@@ -61,12 +59,7 @@ class Opened:
         model = meta_model_within(source.plan.config, "reference")
         load_weights(source, model, torch.device("cpu"), torch.float32)
         model.requires_grad_(False).eval()
-        return source, run(model, self.tokenizer, **self.read(source.plan.config))
-
-    def read(self, config: Config) -> dict[str, Any]:
-        if self.case.image:
-            return {"text": process_image(np.asarray(photo(self.case)), config.image)}
-        return {"text": TARGET, "source": self.case.text} if config.has_cross_attention else {"text": self.case.text}
+        return source, run(model, self.tokenizer, **inputs(self.case, source.plan.config))
 
     def moved(self, trace: Trace) -> bool:
         return set(trace.values) != set(self.trace.values) or any(

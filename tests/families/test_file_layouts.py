@@ -12,12 +12,22 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from headlight.checkpoints import catalog, find_checkpoint, find_nonfinite, load
+from headlight.checkpoints import find_nonfinite, load
 from headlight.cli.main import main
 from headlight.config import Config
 from headlight.errors import CheckpointError
 from tests.families.cases import CASES
-from tests.families.reference import TEXT, Case, build, build_pickle, change_config, outputs, tokenizer
+from tests.families.reference import (
+    NANOGPT,
+    TEXT,
+    Case,
+    build,
+    build_nanogpt,
+    build_pickle,
+    change_config,
+    outputs,
+    tokenizer,
+)
 
 GPT2 = CASES["gpt2"][0]
 LLAMA = Case("LlamaForCausalLM", CASES["llama"][0].config | {"head_dim": None, "rms_norm_eps": 1e-5})
@@ -106,22 +116,10 @@ def test_an_adapter_on_its_base(tmp_path: Path, rslora: bool) -> None:
 
 @pytest.mark.parametrize("compiled", ["", "_orig_mod."])
 def test_nanogpts_own_file(tmp_path: Path, compiled: str) -> None:
-    case = Case(
-        "GPT2LMHeadModel", CASES["gpt2"][3].config | {"activation_function": "gelu", "layer_norm_epsilon": 1e-5}
-    )
-    model = build(case, tmp_path / "model")
-    transposed = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
-    weights = {
-        compiled + name: tensor.t() if name.endswith(transposed) else tensor
-        for name, tensor in model.state_dict().items()
-    }
-    sizes = {"n_layer": 2, "n_head": 3, "n_embd": 24, "block_size": 20, "bias": True, "vocab_size": 26, "dropout": 0.0}
     folder = tmp_path / "nano"
-    folder.mkdir()
-    torch.save({"model": weights, "model_args": sizes, "iter_num": 5, "config": {"a": 1}}, folder / "ckpt.pt")
-    tokenizer(False).save(str(folder / "tokenizer.json"))
+    model = build_nanogpt(folder, compiled)
     for path in (folder, folder / "ckpt.pt"):
-        agree(traced(path, tmp_path), outputs(model, case))
+        agree(traced(path, tmp_path), outputs(model, NANOGPT))
 
 
 def interleaved(weight: torch.Tensor, heads: int) -> torch.Tensor:
@@ -254,23 +252,6 @@ def test_weights_that_are_no_numbers_are_named_as_in_the_file(tmp_path: Path) ->
         tensors[name].flatten()[:] = float("nan")
     save_file(tensors, file)
     assert find_nonfinite(load(tmp_path)) == names
-
-
-def test_the_hub_cache_is_listed_by_the_names_of_its_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
-    hub = tmp_path / "home" / "hub"
-    build(GPT2, tmp_path / "model")
-    for name, blobs in (("models--some--gpt", hub / "models--some--gpt" / "blobs"), ("models--evil", tmp_path / "out")):
-        snapshot = hub / name / "snapshots" / "0123"
-        snapshot.mkdir(parents=True)
-        blobs.mkdir()
-        for path in (tmp_path / "model").iterdir():
-            shutil.copy(path, blobs / path.name)
-            (snapshot / path.name).symlink_to(blobs / path.name)
-    names = {entry.name for entry in catalog()}
-    assert "some/gpt" in names and not any("evil" in name for name in names)
-    assert load(find_checkpoint("some/gpt")).model.config.d_model == 24
 
 
 def test_what_a_config_does_not_say_is_the_default() -> None:

@@ -27,8 +27,7 @@ from headlight.errors import CheckpointError
 from headlight.tracing.run import run
 from tests.families.gguf_files import FILE, SIZES, Model, finish, small, write
 from tests.families.reference import TEXT
-from tests.families.test_damaged_files import CUTS, FLIPS, flipped
-from tests.families.test_damaged_folders import many, opens_or_is_refused
+from tests.families.test_damaged_files import CUTS, FLIPS, flipped, many, opens_or_is_refused
 from tests.families.texts import CORPUS, NASTY, pieces
 
 WIDE = SIZES | {"hidden_size": 256, "intermediate_size": 512, "head_dim": 64}

@@ -15,7 +15,6 @@ from headlight import catalog, save
 from headlight.checkpoints import load
 from headlight.checkpoints.catalog import checkpoint_locations, read_metadata
 from headlight.checkpoints.load import choose_device, read_card
-from headlight.cli.main import main
 from headlight.errors import MAX_SENTENCE_LENGTH, CheckpointError, HeadlightError, TextError, shortened
 from headlight.text.tokenizer import Tokenizer
 from tests.families.cases import CASES
@@ -23,9 +22,11 @@ from tests.families.reference import build
 from tests.families.test_tokenizers import gpt2
 from tests.families.texts import configured
 from tests.model import toys
+from tests.shell import Shell
 
 Spoil = Callable[[Path], object]
 LONG = "x" * 100_000
+WEIGHTS = "model.safetensors"
 
 
 def changed(file: str, **fields: Any) -> Spoil:
@@ -38,38 +39,32 @@ def changed(file: str, **fields: Any) -> Spoil:
     return spoil
 
 
-def pipe(file: str) -> Spoil:
-    """Puts a FIFO, which nobody ever writes to, in a file's place."""
+def replaced(file: str, put: Callable[[Path], object]) -> Spoil:
+    """Puts something else in a file's place, or beside it."""
 
     def spoil(folder: Path) -> None:
         (folder / file).unlink(missing_ok=True)
-        os.mkfifo(folder / file)
+        put(folder / file)
 
     return spoil
+
+
+def pipe(file: str) -> Spoil:
+    """A FIFO, which nobody ever writes to."""
+    return replaced(file, os.mkfifo)
 
 
 def device_file(file: str) -> Spoil:
-    def spoil(folder: Path) -> None:
-        (folder / file).unlink(missing_ok=True)
-        (folder / file).symlink_to("/dev/zero")
-
-    return spoil
+    return replaced(file, lambda path: path.symlink_to("/dev/zero"))
 
 
 def sharded(name: str) -> Spoil:
-    def spoil(folder: Path) -> None:
-        (folder / "model.safetensors").unlink()
-        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"wte.weight": name}}))
-
-    return spoil
+    index = json.dumps({"weight_map": {"wte.weight": name}})
+    return replaced(WEIGHTS, lambda path: path.with_name(f"{WEIGHTS}.index.json").write_text(index))
 
 
 def pickled(tensor: torch.Tensor) -> Spoil:
-    def spoil(folder: Path) -> None:
-        (folder / "model.safetensors").unlink()
-        torch.save({"wte.weight": tensor}, folder / "pytorch_model.bin")
-
-    return spoil
+    return replaced(WEIGHTS, lambda path: torch.save({"wte.weight": tensor}, path.with_name("pytorch_model.bin")))
 
 
 def old_vocabulary(folder: Path) -> None:
@@ -80,7 +75,7 @@ def old_vocabulary(folder: Path) -> None:
     shutil.rmtree(folder / "old")
 
 
-FILES = ("config.json", "model.safetensors", "tokenizer.json")
+FILES = ("config.json", WEIGHTS, "tokenizer.json")
 SPOILS: dict[str, Spoil] = {
     **{f"{field} of {'-' * (value < 0)}10**400": changed("config.json", **{field: value})
        for field in ("n_embd", "layer_norm_epsilon", "n_positions", "n_layer", "vocab_size")
@@ -126,14 +121,13 @@ def test_a_folder_is_refused_by_a_short_sentence(name: str, spoilt: Path) -> Non
 
 
 @pytest.mark.parametrize("name", SPOILS)
-def test_a_listing_goes_on(name: str, spoilt: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_listing_goes_on(name: str, spoilt: Path, shell: Shell) -> None:
     save(spoilt.parent / "sound", toys.decoder(), toys.causal())
     SPOILS[name](spoilt)
     assert "sound" in {entry.name for entry in catalog([spoilt.parent])}
     places = [place for place in checkpoint_locations([spoilt.parent]) if not place.shipped]
     assert {place.name: bool(read_metadata(place.folder).config) for place in places}["sound"]
-    assert main(["models", "--models", str(spoilt.parent)]) == 0
-    assert "sound" in capsys.readouterr().out
+    assert "sound" in shell(["models", "--models", str(spoilt.parent)])
 
 
 def test_whatever_fails_while_a_folder_is_read_is_a_sentence(spoilt: Path, monkeypatch: pytest.MonkeyPatch) -> None:

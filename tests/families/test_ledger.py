@@ -11,9 +11,8 @@ from headlight import run
 from headlight.analysis.ledger import KEEP, Cell, cell_ledger
 from headlight.attention_groups import attention_groups
 from headlight.checkpoints import load
-from headlight.vision.image import process_image
 from tests.families.cases import CASES
-from tests.families.reference import Case, build, photo
+from tests.families.reference import Case, build, inputs
 
 
 @pytest.mark.parametrize("case", [pytest.param(cases[0], id=family) for family, cases in CASES.items()])
@@ -21,10 +20,7 @@ def test_parts_and_terms_add_up_to_the_score(case: Case, tmp_path: Path) -> None
     build(case, tmp_path)
     checkpoint = load(tmp_path)
     model = checkpoint.model.float()
-    image = process_image(np.asarray(photo(case)), model.config.image) if case.image else None
-    source = case.text if model.config.has_cross_attention else None
-    text = image or ("" if source and model.config.output_head == "language-model" else case.text)
-    trace = run(model, checkpoint.tokenizer, text, source=source, keep=(*KEEP, "*.weights"))
+    trace = run(model, checkpoint.tokenizer, **inputs(case, model.config), keep=(*KEEP, "*.weights"))
     for group in attention_groups(model.config):
         path = group.path(group.layers - 1)
         head, query, key = (int(place) for place in np.argwhere(trace[f"{path}.weights"] > 0)[-1])

@@ -11,9 +11,9 @@ import torch
 from headlight import run
 from headlight.analysis.logit_lens import logit_lens
 from headlight.checkpoints import load
-from headlight.vision.image import process_image
+from headlight.vision.image import ProcessedImage
 from tests.families.cases import CASES
-from tests.families.reference import Case, build, photo, tokenizer
+from tests.families.reference import Case, build, inputs, tokenizer
 
 # What a class of transformers makes of a hidden state that its final norm has seen.
 HEADS: dict[str, Callable[[Any, torch.Tensor], torch.Tensor]] = {
@@ -35,20 +35,20 @@ FINAL_NORMS: dict[str, Callable[[Any], torch.nn.Module]] = {
 ALL = [pytest.param(case, id=str(case)) for cases in CASES.values() for case in cases if case.kind in HEADS]
 
 
-def inputs(case: Case, image: np.ndarray | None) -> dict[str, torch.Tensor]:
-    if image is not None:
-        return {"pixel_values": torch.tensor(image)[None]}
-    return {"input_ids": torch.tensor([tokenizer(case.special).encode(case.text).ids])}
+def tensors(case: Case, text: str | ProcessedImage) -> dict[str, torch.Tensor]:
+    if isinstance(text, ProcessedImage):
+        return {"pixel_values": torch.tensor(text.pixel_values)[None]}
+    return {"input_ids": torch.tensor([tokenizer(case.special).encode(text).ids])}
 
 
 @pytest.mark.parametrize("case", ALL)
 def test_every_layer_is_read_as_transformers_reads_the_last(case: Case, tmp_path: Path) -> None:
     reference, checkpoint = build(case, tmp_path), load(tmp_path)
-    image = process_image(np.asarray(photo(case)), checkpoint.model.config.image) if case.image else None
-    trace = run(checkpoint.model, checkpoint.tokenizer, image or case.text)
+    read = inputs(case, checkpoint.model.config)
+    trace = run(checkpoint.model, checkpoint.tokenizer, **read)
     found = logit_lens(checkpoint.model, trace)
     with torch.no_grad():
-        outputs = reference(**inputs(case, image.pixel_values if image else None), output_hidden_states=True)
+        outputs = reference(**tensors(case, **read), output_hidden_states=True)
         norm = FINAL_NORMS.get(case.kind, lambda model: torch.nn.Identity())(reference)
         layers = [HEADS[case.kind](reference, norm(hidden)) for hidden in outputs.hidden_states[:-1]]
     answer = outputs.logits[:, -1] if outputs.logits.dim() == 3 else outputs.logits

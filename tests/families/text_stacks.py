@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from tests.families.decoders import GEMMA, LLAMA
+from tests.families.decoders import GEMMA, LLAMA, WIDE
 from tests.families.reference import Case
-from tests.families.unusual import WIDE
 
 SIDE = {"hidden_size": 12, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 10,
         "image_size": 16, "patch_size": 8}  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Literal
 
@@ -66,45 +67,29 @@ def _softmax_over(axis: str, dimension: int) -> Misconception:
     )
 
 
-def _wrong_scale(looks_like: str, scale: Callable[[Tensor, Case], float]) -> Misconception:
-    return _row(
-        looks_like,
-        nudge="What are the scores divided by, and where does that number come from?",
-        concrete="Divide the scores once by the square root of d_k, the number of channels of a query of one head.",
-        show_me="scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))",
-        scale=scale,
-    )
-
-
-def _wrong_mask(looks_like: str, **steps: Callable[..., object]) -> Misconception:
-    return _row(
-        looks_like,
-        nudge="For one query, compare the keys with a weight above 0 with its row of the mask.",
-        concrete="Set the scores where the mask is 0 to minus infinity, before the softmax.",
-        show_me='scores = scores.masked_fill(mask == 0, float("-inf"))',
-        **steps,
-    )
-
-
-def _wrong_mask_axes(looks_like: str, show_me: str, place: Callable[[Tensor, Tensor], Tensor]) -> Misconception:
-    return _row(
-        looks_like,
-        nudge="Print the shapes of the scores and of the mask. Which axis of one meets which of the other?",
-        concrete="Broadcasting aligns axes from the right, so give the mask an axis of length 1 for each that it "
-        "lacks.",
-        show_me=show_me,
-        place_mask=place,
-    )
-
-
-def _keys_as_values(looks_like: str, **steps: Callable[..., object]) -> Misconception:
-    return _row(
-        looks_like,
-        nudge="What is it that a query takes away from the tokens that it looks at?",
-        concrete="Keys only decide the weights; the weights are multiplied by the values.",
-        show_me="output = weights @ value",
-        **steps,
-    )
+_wrong_scale = partial(
+    _row,
+    nudge="What are the scores divided by, and where does that number come from?",
+    concrete="Divide the scores once by the square root of d_k, the number of channels of a query of one head.",
+    show_me="scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))",
+)
+_wrong_mask = partial(
+    _row,
+    nudge="For one query, compare the keys with a weight above 0 with its row of the mask.",
+    concrete="Set the scores where the mask is 0 to minus infinity, before the softmax.",
+    show_me='scores = scores.masked_fill(mask == 0, float("-inf"))',
+)
+_wrong_mask_axes = partial(
+    _row,
+    nudge="Print the shapes of the scores and of the mask. Which axis of one meets which of the other?",
+    concrete="Broadcasting aligns axes from the right, so give the mask an axis of length 1 for each that it lacks.",
+)
+_keys_as_values = partial(
+    _row,
+    nudge="What is it that a query takes away from the tokens that it looks at?",
+    concrete="Keys only decide the weights; the weights are multiplied by the values.",
+    show_me="output = weights @ value",
+)
 
 
 def _see_all_but_padding(mask: Tensor, scores: Tensor) -> Tensor:
@@ -146,23 +131,23 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
         ),
         "no-scale": _wrong_scale(
             "the scores are not divided by √d_k. With many channels the softmax then picks one key and hardly learns.",
-            lambda q, case: 1.0,
+            scale=lambda q, case: 1.0,
         ),
         "scale-by-width": _wrong_scale(
             "the scores are divided by d_k instead of its square root (or twice by the root). The weights are "
             "too even.",
-            lambda q, case: 1 / q.shape[-1],
+            scale=lambda q, case: 1 / q.shape[-1],
         ),
         "multiplied-by-root": _wrong_scale(
-            "the scores are multiplied by √d_k instead of divided.", lambda q, case: float(q.shape[-1] ** 0.5)
+            "the scores are multiplied by √d_k instead of divided.", scale=lambda q, case: float(q.shape[-1] ** 0.5)
         ),
         "scale-of-all-heads": _wrong_scale(
             "the scores are divided by √d_model, the width of all heads together, instead of √d_k, that of one head.",
-            lambda q, case: float(case.query.shape[-1] ** -0.5),
+            scale=lambda q, case: float(case.query.shape[-1] ** -0.5),
         ),
         "scale-by-length": _wrong_scale(
             "the scores are divided by the square root of the number of tokens instead of the number of channels.",
-            lambda q, case: float(q.shape[-2] ** -0.5),
+            scale=lambda q, case: float(q.shape[-2] ** -0.5),
         ),
         "future-not-masked": _wrong_mask(
             "the future is not masked: a mask (batch, query, key) has no effect, and each token sees those "
@@ -194,19 +179,19 @@ MISCONCEPTIONS: Registry[Misconception] = Registry(
         "mask-by-head": _wrong_mask_axes(
             "the mask has no axis for the heads. Laid over (batch, head, query, key), its examples meet the "
             "heads: each head is masked by another example. With as many examples as heads there is no warning.",
-            "mask = mask[:, None, None, :]  # (batch, 1, 1, key)",
-            lambda mask, scores: (mask if mask.dim() == 3 else mask[:, None, :]).bool(),
+            show_me="mask = mask[:, None, None, :]  # (batch, 1, 1, key)",
+            place_mask=lambda mask, scores: (mask if mask.dim() == 3 else mask[:, None, :]).bool(),
         ),
         "mask-unsqueezed": _wrong_mask_axes(
             "every mask gets another axis, by unsqueeze(1), also one (batch, query, key) where there are no heads. "
             "Each example is then masked by every example, and the result has an axis too many.",
-            MASK_NEEDS_AXES.hints.show_me,
-            lambda mask, scores: mask.bool()[:, None],
+            show_me=MASK_NEEDS_AXES.hints.show_me,
+            place_mask=lambda mask, scores: mask.bool()[:, None],
         ),
         "mask-transposed": _wrong_mask_axes(
             "the mask lies the other way round: it hides queries instead of keys, or the past instead of the future.",
-            "mask = mask[:, None, :]  # (batch, 1, key): the same for every query",
-            _mask_transposed,
+            show_me="mask = mask[:, None, :]  # (batch, 1, key): the same for every query",
+            place_mask=_mask_transposed,
         ),
         "empty-row-nan": _row(
             "a query that may look at nothing gives NaN: the softmax of minus infinities alone is 0 / 0. One such row "

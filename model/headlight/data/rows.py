@@ -15,6 +15,7 @@ from headlight.data.corpus import read_lines
 from headlight.errors import DataError, counted, shortened
 from headlight.registry import Registry
 
+Lines = Iterator[tuple[int, str]]  # with their numbers, from 1
 TAGGED_COLUMNS = ("text", "labels")  # of a CoNLL file: its words and their tags
 
 
@@ -58,25 +59,27 @@ class Row:
         return self.fields[column]
 
 
-def read_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[Row]:
+def read_rows(path: Path, columns: Sequence[str] = (), comment: str | None = None) -> Iterator[Row]:
     """The rows of a file. `columns` names those of a TSV whose first line does not.
 
-    Raises DataError with file and line number where a row cannot be read.
+    Lines that begin with `comment` are passed over. Raises DataError with file and line number where a row cannot be
+    read.
     """
     suffix = Path(path.name.removesuffix(".xz")).suffix
     if suffix not in ROW_READERS:
         raise DataError(f"Examples are read from files that end in {', '.join(ROW_READERS)}; {path} is none of them.")
-    return ROW_READERS[suffix](path, columns)
+    lines = ((at, line) for at, line in _numbered(path) if comment is None or not line.startswith(comment))
+    return ROW_READERS[suffix](path, lines, columns)
 
 
-def _numbered(path: Path) -> Iterator[tuple[int, str]]:
+def _numbered(path: Path) -> Lines:
     """The lines, counted from 1, without a byte order mark in front of the first."""
     for number, line in enumerate(read_lines(path), 1):
         yield number, line.removeprefix("\ufeff") if number == 1 else line
 
 
-def _read_tsv(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    for number, line in _numbered(path):
+def _read_tsv(path: Path, lines: Lines, columns: Sequence[str]) -> Iterator[Row]:
+    for number, line in lines:
         fields = line.split("\t")
         if not columns:
             columns = [field.strip() for field in fields]
@@ -90,8 +93,8 @@ def _read_tsv(path: Path, columns: Sequence[str]) -> Iterator[Row]:
             yield row
 
 
-def _read_json_lines(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    for number, line in _numbered(path):
+def _read_json_lines(path: Path, lines: Lines, columns: Sequence[str]) -> Iterator[Row]:
+    for number, line in lines:
         if not line.strip():
             continue
         try:
@@ -103,10 +106,10 @@ def _read_json_lines(path: Path, columns: Sequence[str]) -> Iterator[Row]:
         yield Row(path, (number,), fields)
 
 
-def _read_conll(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def _read_conll(path: Path, lines: Lines, columns: Sequence[str]) -> Iterator[Row]:
     """A word and its tag on each line, other columns in between; an empty line ends a sentence."""
-    for _, lines in groupby(_numbered(path), key=lambda line: bool(line[1].strip())):
-        rows = [(number, *_word_and_tag(line)) for number, line in lines]
+    for _, sentence in groupby(lines, key=lambda line: bool(line[1].strip())):
+        rows = [(number, *_word_and_tag(line)) for number, line in sentence]
         if named := [row for row in rows if row[1].strip()]:  # some words are nothing but a space
             numbers, words, tags = map(list, zip(*named, strict=True))
             yield Row(path, tuple(numbers), dict(zip(TAGGED_COLUMNS, (words, tags), strict=True)))
@@ -122,6 +125,6 @@ def _shown(value: Any) -> str:
     return f"it is {shortened(repr(value), 60)}"
 
 
-ROW_READERS: Registry[Callable[[Path, Sequence[str]], Iterator[Row]]] = Registry(
+ROW_READERS: Registry[Callable[[Path, Lines, Sequence[str]], Iterator[Row]]] = Registry(
     "file of examples", {".tsv": _read_tsv, ".jsonl": _read_json_lines, ".conll": _read_conll}
 )

@@ -8,7 +8,9 @@ from multiprocessing.connection import Connection
 
 from headlight.cancellation import check_cancelled
 from headlight.errors import TextError
-from headlight_app.engine.job import EngineRequest
+from headlight_app.engine.engine import WorkerPool
+from headlight_app.engine.job import EngineRequest, Job, Stream
+from headlight_app.engine.worker_process import POLL_SECONDS
 from headlight_app.inference.context import current_request
 from headlight_app.worker import loop
 
@@ -69,3 +71,25 @@ def _fill() -> bytes:
 def request(handler: str, body: str = "{}") -> EngineRequest:
     """A request to this worker."""
     return EngineRequest(handler, body.encode())
+
+
+def put(
+    lane: WorkerPool,
+    handler: str,
+    body: str = "{}",
+    visitor: str = "anna",
+    seconds: float = 60.0,
+    stream: Stream | None = None,
+) -> Job:
+    """A request to this worker that waits in a lane."""
+    job = Job(visitor, request(handler, body), seconds, stream)
+    lane.queue.put(job)
+    return job
+
+
+def put_to_work(lane: WorkerPool, handler: str, body: str = "{}", stream: Stream | None = None) -> Job:
+    """The same for long work, once a worker is at it."""
+    job = put(lane, handler, body, seconds=2_000.0, stream=stream)
+    while job.visitor not in lane.queue.running:
+        time.sleep(POLL_SECONDS)
+    return job

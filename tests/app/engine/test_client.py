@@ -1,7 +1,5 @@
 """What travels with a request, and to which worker."""
 
-import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,7 +8,7 @@ import pytest
 
 from headlight.errors import CheckpointError, HeadlightError, ImageError
 from headlight_app.access.images import image_store
-from headlight_app.access.uploads import UploadStore, upload_store
+from headlight_app.access.uploads import UploadStore
 from headlight_app.access.visitor import CURRENT_VISITOR
 from headlight_app.contract.question import Question
 from headlight_app.contract.reply import Reply
@@ -31,13 +29,14 @@ ANNA, BEN = "anna", "ben"
 class Asked:
     """An engine that remembers what it was asked, and answers that it is done."""
 
+    answer: bytes | Exception = field(default_factory=lambda: Reply(Done()).encode())
     jobs: list[tuple[Lane, Job]] = field(default_factory=list)
 
     def submit(
         self, visitor: str, request: EngineRequest, *, lane: Lane, seconds: float, stream: Stream | None = None
     ) -> Job:
         job = Job(visitor, request, seconds, stream)
-        job.finish(Reply(Done()).encode())
+        job.finish(self.answer)
         self.jobs.append((lane, job))
         return job
 
@@ -91,29 +90,16 @@ OTHER = Question(model="next", text="the dog")
 
 
 @pytest.fixture(autouse=True)
-def engine(monkeypatch: pytest.MonkeyPatch) -> Asked:
+def engine(anna: UploadStore, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """The engine that Anna asks."""
     asked = Asked()
     monkeypatch.setattr(subject, "engine", lambda: asked)
     return asked
 
 
-@pytest.fixture(autouse=True)
-def stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UploadStore]:
-    """Stores of this test's own, and Anna who asks."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    token = CURRENT_VISITOR.set(ANNA)
-    for store in (upload_store, image_store):
-        store.cache_clear()
-    yield upload_store()
-    upload_store().close()
-    for store in (upload_store, image_store):
-        store.cache_clear()
-    CURRENT_VISITOR.reset(token)
-
-
-def bring(stores: UploadStore, visitor: str = ANNA) -> str:
+def bring(anna: UploadStore, visitor: str = ANNA) -> str:
     """The name of a checkpoint that a visitor has uploaded."""
-    return stores.add_upload(visitor, "mine", lambda folder, max_bytes: folder).name
+    return anna.add_upload(visitor, "mine", lambda folder, max_bytes: folder).name
 
 
 def sides(question: Question) -> list[Request[Done]]:
@@ -121,10 +107,8 @@ def sides(question: Question) -> list[Request[Done]]:
     return [Echo(question=question), Both(first=question, second=OTHER), Both(first=OTHER, second=question)]
 
 
-def test_a_request_that_names_nothing_of_the_visitors_own_takes_nothing_along(
-    engine: Asked, stores: UploadStore
-) -> None:
-    bring(stores)
+def test_a_request_that_names_nothing_of_the_visitors_own_takes_nothing_along(engine: Asked, anna: UploadStore) -> None:
+    bring(anna)
     image_store().add(ANNA, b"\x89PNG")
     for request in sides(Question(model="next", text="the cat", image="cat")):
         submit(request)
@@ -132,19 +116,19 @@ def test_a_request_that_names_nothing_of_the_visitors_own_takes_nothing_along(
 
 
 def test_a_request_that_names_an_upload_goes_to_a_private_worker_with_that_upload_alone(
-    engine: Asked, stores: UploadStore
+    engine: Asked, anna: UploadStore
 ) -> None:
-    mine = bring(stores)
-    bring(stores)
-    bring(stores, BEN)
+    mine = bring(anna)
+    bring(anna)
+    bring(anna, BEN)
     for request in sides(Question(model=mine, text="the cat")):
         submit(request)
         assert engine.lane() == Lane.PRIVATE and engine.folders == [mine]
-        assert engine.request.checkpoints[0].folder == str(stores.folder_of(ANNA, mine))
+        assert engine.request.checkpoints[0].folder == str(anna.folder_of(ANNA, mine))
 
 
-def test_a_folder_of_ones_own_machine_is_as_private(engine: Asked, stores: UploadStore) -> None:
-    stores.add_folder(ANNA, Path("/somewhere/model"))
+def test_a_folder_of_ones_own_machine_is_as_private(engine: Asked, anna: UploadStore) -> None:
+    anna.add_folder(ANNA, Path("/somewhere/model"))
     request = Echo(question=Question(model="/somewhere/model", text="the cat"))
     submit(request)
     assert engine.lane() == Lane.PRIVATE and engine.folders == ["/somewhere/model"]
@@ -164,31 +148,31 @@ def test_a_request_that_names_an_own_picture_goes_to_a_private_worker_with_that_
     assert engine.lane() == Lane.SHORT and not engine.request.images
 
 
-def test_a_page_may_ask_for_all_that_one_has_brought(engine: Asked, stores: UploadStore) -> None:
-    mine = [bring(stores), bring(stores)]
+def test_a_page_may_ask_for_all_that_one_has_brought(engine: Asked, anna: UploadStore) -> None:
+    mine = [bring(anna), bring(anna)]
     submit(OwnModelsRequest())
     assert engine.lane() == Lane.PRIVATE and engine.folders == mine
 
 
 @pytest.mark.parametrize("visitor", [BEN, ""])
 def test_an_upload_that_is_gone_or_somebody_elses_gets_its_sentence(
-    engine: Asked, stores: UploadStore, visitor: str
+    engine: Asked, anna: UploadStore, visitor: str
 ) -> None:
-    theirs = bring(stores)
+    theirs = bring(anna)
     CURRENT_VISITOR.set(visitor)
     for request in sides(Question(model=theirs, text="the cat")):
         with pytest.raises(CheckpointError, match="uploads belong to the browser that sent them"):
             submit(request)
     CURRENT_VISITOR.set(ANNA)
-    stores.remove(ANNA, theirs)
+    anna.remove(ANNA, theirs)
     with pytest.raises(CheckpointError, match="are deleted when it leaves"):
         ask(Echo(question=Question(model=theirs, text="the cat")))
     assert not engine.jobs
 
 
 @pytest.mark.parametrize("field_of_text", ["text", "source"])
-def test_long_texts_wait_with_long_work(engine: Asked, stores: UploadStore, field_of_text: str) -> None:
-    mine = bring(stores)
+def test_long_texts_wait_with_long_work(engine: Asked, anna: UploadStore, field_of_text: str) -> None:
+    mine = bring(anna)
     for length, lane in ((LONG_TEXT, Lane.SHORT), (LONG_TEXT + 1, Lane.LONG)):
         for request in sides(make_question("next", **{field_of_text: "x" * length})):
             submit(request)
@@ -213,22 +197,17 @@ def test_the_stream_and_the_visitor_of_a_question_reach_the_queue(engine: Asked)
     assert (job.visitor, job.stream) == (ANNA, Stream("page", 3))
 
 
-def test_a_picture_is_read_in_a_private_worker(engine: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_picture_is_read_in_a_private_worker(engine: Asked) -> None:
     check_image(b"no picture yet")
     assert engine.lane() == Lane.PRIVATE and list(engine.request.images.values()) == [b"no picture yet"]
 
-    def refuse(*_: Any, **__: Any) -> Job:
-        job = Job(ANNA, EngineRequest("check_image", b"{}"), 1.0)
-        job.finish(ImageError("That is no picture."))
-        return job
-
-    monkeypatch.setattr(engine, "submit", refuse)
+    engine.answer = ImageError("That is no picture.")
     with pytest.raises(HeadlightError, match="no picture"):
         check_image(b"no picture")
 
 
 def test_those_who_ask_the_same_of_what_the_server_offers_share_an_answer(
-    engine: Asked, stores: UploadStore, monkeypatch: pytest.MonkeyPatch
+    engine: Asked, anna: UploadStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1.0
     monkeypatch.setattr(subject, "monotonic", lambda: now)
@@ -245,23 +224,16 @@ def test_those_who_ask_the_same_of_what_the_server_offers_share_an_answer(
     assert len(engine.jobs) == 5, "nobody fills the memory"
 
 
-def test_an_answer_that_failed_is_asked_for_again(engine: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    good = engine.submit
-
-    def fail(visitor: str, request: EngineRequest, **_: Any) -> Job:
-        job = Job(visitor, request, 1.0)
-        job.finish(EngineError("The process ended."))
-        return job
-
-    monkeypatch.setattr(engine, "submit", fail)
+def test_an_answer_that_failed_is_asked_for_again(engine: Asked) -> None:
+    engine.answer = EngineError("The process ended.")
     with pytest.raises(EngineError, match="ended"):
         ask_shared(Opened(model="next"))
-    monkeypatch.setattr(engine, "submit", good)
+    engine.answer = Reply(Done()).encode()
     assert ask_shared(Opened(model="next")).answer == Done()
 
 
-def test_of_an_upload_nobody_shares_an_answer(engine: Asked, stores: UploadStore) -> None:
-    mine = bring(stores)
+def test_of_an_upload_nobody_shares_an_answer(engine: Asked, anna: UploadStore) -> None:
+    mine = bring(anna)
     for _ in range(2):
         ask_shared(Opened(model=mine))
     assert len(engine.jobs) == 2 and engine.lane() == Lane.PRIVATE

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from time import sleep
@@ -20,9 +21,9 @@ from headlight_app.engine import worker_process
 from headlight_app.engine.engine import Engine, WorkerPool
 from headlight_app.engine.fair_queue import Superseded
 from headlight_app.engine.job import EngineError, Job, Stream, VisitorFolder
-from headlight_app.engine.worker_process import POLL_SECONDS, WorkerLimits, WorkerProcess
+from headlight_app.engine.worker_process import WorkerLimits, WorkerProcess
 from tests.app.asking import body, unpack
-from tests.app.engine.faulty_worker import request
+from tests.app.engine.faulty_worker import put, put_to_work, request
 
 LIMITS = WorkerLimits(module="tests.app.engine.faulty_worker")
 MEMORY = 1 << 30
@@ -37,9 +38,7 @@ def lane() -> Iterator[WorkerPool]:
 
 
 def ask(lane: WorkerPool, handler: str, body: str = "{}", visitor: str = "anna", seconds: float = 60.0) -> str:
-    job = Job(visitor, request(handler, body), seconds)
-    lane.queue.put(job)
-    return job.future.result(timeout=PATIENCE).decode()
+    return put(lane, handler, body, visitor, seconds).future.result(timeout=PATIENCE).decode()
 
 
 def test_a_question_is_answered_in_another_process(lane: WorkerPool) -> None:
@@ -48,8 +47,7 @@ def test_a_question_is_answered_in_another_process(lane: WorkerPool) -> None:
 
 
 def test_a_lone_surrogate_travels(lane: WorkerPool) -> None:
-    job = Job("anna", request("echo", '{"text": "\\ud800"}'), 60.0)
-    lane.queue.put(job)
+    job = put(lane, "echo", '{"text": "\\ud800"}')
     with pytest.raises(EngineError):
         job.future.result(timeout=PATIENCE)
     assert ask(lane, "echo", '{"text": "after"}') == "after"
@@ -66,9 +64,7 @@ def test_a_refusal_is_a_sentence_and_the_worker_stays(lane: WorkerPool) -> None:
 
 def test_a_crash_is_a_sentence_and_others_are_answered(lane: WorkerPool) -> None:
     before = ask(lane, "process")
-    crash, other = Job("anna", request("crash"), 60.0), Job("ben", request("process"), 60.0)
-    lane.queue.put(crash)
-    lane.queue.put(other)
+    crash, other = put(lane, "crash"), put(lane, "process", visitor="ben")
     with pytest.raises(EngineError, match="try once more"):
         crash.future.result(timeout=PATIENCE)
     assert other.future.result(timeout=PATIENCE).decode() != before
@@ -95,15 +91,10 @@ def test_a_worker_that_is_stopped_is_replaced_and_its_question_answered(lane: Wo
     question = json.dumps({"text": "x" * size})
     for at_work in (False, True):
         stopped = int(ask(lane, "process"))
-        job = Job("anna", request("process"), 60.0)
-        if at_work:
-            job = Job("anna", request("sleep", '{"seconds": 0.5}'), 60.0)
-            lane.queue.put(job)
-            while "anna" not in lane.queue.running:
-                sleep(POLL_SECONDS)
+        job = put_to_work(lane, "sleep", '{"seconds": 0.5}') if at_work else None
         os.kill(stopped, signal.SIGSTOP)
         assert ask(lane, "echo", question, visitor="ben") == "x" * size
-        assert not at_work or job.future.result(timeout=PATIENCE) == b"slept"
+        assert not job or job.future.result(timeout=PATIENCE) == b"slept"
         assert not psutil.pid_exists(stopped)
 
 
@@ -113,22 +104,15 @@ def test_a_question_that_others_keep_from_the_processors_is_waited_for(lane: Wor
 
 def test_a_question_that_is_replaced_is_stopped_at_work(lane: WorkerPool) -> None:
     before = ask(lane, "process")
-    old = Job("anna", request("sleep", '{"seconds": 1000}'), 2_000.0, Stream("page", 1))
-    new = Job("anna", request("process"), 60.0, Stream("page", 2))
-    lane.queue.put(old)
-    while "anna" not in lane.queue.running:
-        sleep(POLL_SECONDS)
-    lane.queue.put(new)
+    old = put_to_work(lane, "sleep", '{"seconds": 1000}', stream=Stream("page", 1))
+    new = put(lane, "process", stream=Stream("page", 2))
     with pytest.raises(Superseded):
         old.future.result(timeout=PATIENCE)
     assert new.future.result(timeout=PATIENCE).decode() == before, "it let go by itself, and kept what was open"
 
 
 def test_what_does_not_let_go_is_ended(lane: WorkerPool) -> None:
-    job = Job("anna", request("hang"), 2_000.0)
-    lane.queue.put(job)
-    while "anna" not in lane.queue.running:
-        sleep(POLL_SECONDS)
+    job = put_to_work(lane, "hang")
     job.cancel()
     with pytest.raises(Superseded):
         job.future.result(timeout=PATIENCE)
@@ -140,68 +124,51 @@ def test_weights_cut_off_under_an_open_model_cost_one_answer(
 ) -> None:
     weights = shutil.copytree(toys / "next", tmp_path / "next") / "model.safetensors"
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
-    lane = WorkerPool("short", WorkerLimits(), 1)
 
-    def read(text: str) -> str:
-        job = Job("anna", request("trace", json.dumps(body("trace", model="next", text=text))), 60.0)
-        lane.queue.put(job)
+    def read(lane: WorkerPool, text: str) -> str:
+        job = put(lane, "trace", json.dumps(body("trace", model="next", text=text)))
         tokens = unpack(job.future.result(timeout=PATIENCE))[0]["tokens"]
         return "".join(token["text"] for token in tokens if not token["special"])
 
-    try:
-        assert read("the cat") == "the cat"
+    with closing(WorkerPool("short", WorkerLimits(), 1)) as lane:
+        assert read(lane, "the cat") == "the cat"
         whole = weights.read_bytes()
         os.truncate(weights, 0)
         with pytest.raises(EngineError, match=r"\.$"):
-            read("the dog")
+            read(lane, "the dog")
         weights.write_bytes(whole)
-        assert read("the dog") == "the dog"
-    finally:
-        lane.close()
+        assert read(lane, "the dog") == "the dog"
 
 
 def test_what_eats_memory_is_ended() -> None:
-    lane = WorkerPool("small", replace(LIMITS, memory_bytes=MEMORY), 1)
-    try:
+    with closing(WorkerPool("small", replace(LIMITS, memory_bytes=MEMORY), 1)) as lane:
         with pytest.raises(EngineError, match="memory"):
             ask(lane, "fill")
         assert ask(lane, "echo", '{"text": "again"}') == "again"
-    finally:
-        lane.close()
 
 
 @pytest.mark.parametrize("is_shared", [True, False])
 def test_where_all_models_are_ones_own_they_may_be_as_large_as_any(is_shared: bool) -> None:
-    engine = Engine(1, 500 << 20, is_shared=is_shared)
-    try:
+    with closing(Engine(1, 500 << 20, is_shared=is_shared)) as engine:
         own, offered = (engine.lanes[lane].threads[0].worker for lane in (Lane.PRIVATE, Lane.SHORT))
         assert isinstance(own, WorkerProcess) and isinstance(offered, WorkerProcess)
         assert (own.limits.memory_bytes < offered.limits.memory_bytes) is is_shared
-    finally:
-        engine.close()
 
 
 def test_of_two_workers_one_answers_while_the_other_is_at_work() -> None:
-    lane = WorkerPool("short", LIMITS, 2)
-    try:
-        long = Job("anna", request("sleep", '{"seconds": 1000}'), 2_000.0)
-        lane.queue.put(long)
+    with closing(WorkerPool("short", LIMITS, 2)) as lane:
+        long = put(lane, "sleep", '{"seconds": 1000}', seconds=2_000.0)
         assert ask(lane, "echo", '{"text": "meanwhile"}', visitor="ben") == "meanwhile"
         assert not long.future.done()
-    finally:
-        lane.close()
 
 
 def test_a_private_worker_serves_one_visitor_and_starts_anew_for_the_next() -> None:
-    lane = WorkerPool("private", LIMITS, 2, is_private=True)
-    try:
+    with closing(WorkerPool("private", LIMITS, 2, is_private=True)) as lane:
         anna, ben = ask(lane, "process"), ask(lane, "process", visitor="ben")
         assert anna != ben
         assert ask(lane, "process") == anna and ask(lane, "process", visitor="ben") == ben
         cleo = ask(lane, "process", visitor="cleo")
         assert cleo not in (anna, ben), "nobody gets a process that has read somebody else's files"
-    finally:
-        lane.close()
 
 
 @pytest.mark.parametrize("keep_seconds, kept", [(60.0, True), (0.0, False)])
@@ -209,14 +176,11 @@ def test_newcomers_share_one_private_worker_while_the_others_are_in_use(
     keep_seconds: float, kept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subject, "KEEP_SECONDS", keep_seconds)
-    lane = WorkerPool("private", LIMITS, 2, is_private=True)
-    try:
+    with closing(WorkerPool("private", LIMITS, 2, is_private=True)) as lane:
         anna = ask(lane, "process")
         newcomers = {ask(lane, "process", visitor=name) for name in ("ben", "cleo", "dora")}
         assert len(newcomers) == 3
         assert (ask(lane, "process") == anna) == kept, "without a share of her own, who was away longest makes room"
-    finally:
-        lane.close()
 
 
 class CountedStart(WorkerProcess):
@@ -234,15 +198,12 @@ class CountedStart(WorkerProcess):
 
 
 def test_the_processes_of_new_visitors_start_one_after_the_other() -> None:
-    lane = WorkerPool("private", LIMITS, 3, is_private=True, employ=CountedStart)
-    try:
+    with closing(WorkerPool("private", LIMITS, 3, is_private=True, employ=CountedStart)) as lane:
         jobs = [Job(visitor, request("echo", '{"text": "here"}'), 60.0) for visitor in ("anna", "ben", "cleo")]
         for job in jobs:
             lane.queue.put(job)
         assert [job.future.result(timeout=PATIENCE) for job in jobs] == [b"here"] * 3
         assert CountedStart.counts == [0, 1] * 3 + [0], "each takes the processors that others' letters need"
-    finally:
-        lane.close()
 
 
 def process_of(lane: WorkerPool) -> psutil.Process:
@@ -260,9 +221,7 @@ def test_closing_ends_a_worker_that_does_not_let_go_and_one_that_is_still_starti
 ) -> None:
     monkeypatch.setattr(subject, "END_SECONDS", PATIENCE)
     lane = WorkerPool("short", WorkerLimits(module=module), 1)
-    hanging, waiting = Job("anna", request("hang"), 2_000.0), Job("ben", request("hang"), 2_000.0)
-    for job in (hanging, waiting):
-        lane.queue.put(job)
+    hanging, waiting = (put(lane, "hang", visitor=visitor, seconds=2_000.0) for visitor in ("anna", "ben"))
     process = process_of(lane)
     lane.close()
     assert not any(thread.is_alive() for thread in lane.threads)
@@ -272,7 +231,7 @@ def test_closing_ends_a_worker_that_does_not_let_go_and_one_that_is_still_starti
     with pytest.raises(EngineError, match="being stopped"):
         waiting.future.result(timeout=0)
     with pytest.raises(EngineError, match="being stopped"):
-        lane.queue.put(Job("cleo", request("hang"), 2_000.0))
+        put(lane, "hang", visitor="cleo")
 
 
 def test_what_has_ended_does_not_start_again() -> None:

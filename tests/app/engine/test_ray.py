@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -12,8 +11,7 @@ from typing import Any
 import pytest
 
 from headlight.errors import HeadlightError
-from headlight_app.access.uploads import upload_store
-from headlight_app.access.visitor import CURRENT_VISITOR
+from headlight_app.access.uploads import UploadStore
 from headlight_app.contract.request import Lane
 from headlight_app.engine import client
 from headlight_app.engine import engine as subject
@@ -24,7 +22,7 @@ from headlight_app.engine.worker_process import CANCEL_SECONDS, POLL_SECONDS, Wo
 from headlight_app.models.upload import upload_folder
 from headlight_app.worker.serve import outcome
 from tests.app.asking import body, make_request, unpack
-from tests.app.engine.faulty_worker import request
+from tests.app.engine.faulty_worker import put, put_to_work
 from tests.browser.server import free_port
 
 ray = pytest.importorskip("ray")
@@ -78,12 +76,6 @@ def lane(cluster: RayCluster) -> Iterator[WorkerPool]:
     made.close()
 
 
-def put(lane: WorkerPool, handler: str, body: str = "{}", visitor: str = "anna", stream: Stream | None = None) -> Job:
-    job = Job(visitor, request(handler, body), 60.0, stream)
-    lane.queue.put(job)
-    return job
-
-
 def answered(job: Job) -> str:
     return job.future.result(timeout=PATIENCE).decode()
 
@@ -106,9 +98,7 @@ def test_a_question_that_is_replaced_is_stopped(
     lane: WorkerPool, monkeypatch: pytest.MonkeyPatch, patience: float
 ) -> None:
     monkeypatch.setattr(ray_worker, "CANCEL_SECONDS", patience)
-    old = put(lane, "sleep", '{"seconds": 50}', stream=Stream("page", 1))
-    while "anna" not in lane.queue.running:
-        sleep(POLL_SECONDS)
+    old = put_to_work(lane, "sleep", '{"seconds": 50}', stream=Stream("page", 1))
     new = put(lane, "echo", '{"text": "new"}', stream=Stream("page", 2))
     with pytest.raises(Superseded):
         answered(old)
@@ -132,9 +122,7 @@ def test_no_answer_is_lost_with_a_node(lane: WorkerPool, nodes: Cluster) -> None
 def test_closing_does_not_wait_for_what_hangs(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subject, "END_SECONDS", PATIENCE)
     lane = WorkerPool("short", WorkerLimits(module="tests.app.engine.faulty_worker"), 1, employ=cluster.worker)
-    job = put(lane, "hang")
-    while "anna" not in lane.queue.running:
-        sleep(POLL_SECONDS)
+    job = put_to_work(lane, "hang")
     lane.close()
     assert not any(thread.is_alive() for thread in lane.threads)
     with pytest.raises(EngineError):
@@ -142,16 +130,12 @@ def test_closing_does_not_wait_for_what_hangs(cluster: RayCluster, monkeypatch: 
 
 
 @pytest.fixture
-def engine(cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    """A whole engine in the cluster, which pages ask; uploads lie in the folder of the test."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    upload_store.cache_clear()
+def engine(cluster: RayCluster, anna: UploadStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    """A whole engine in the cluster, which pages ask."""
     made = Engine(1, 1 << 20, cluster.address)
     monkeypatch.setattr(client, "engine", lambda: made)
     yield made
     made.close()
-    upload_store().close()
-    upload_store.cache_clear()
 
 
 def test_an_answer_is_what_this_machine_says_too(engine: Engine) -> None:
@@ -174,12 +158,8 @@ def test_an_upload_travels_to_its_visitors_worker_alone(
         monkeypatch.setattr(client, "current_visitor", lambda: visitor)
         return client.ask(make_request(route, **fields)).answer
 
-    token = CURRENT_VISITOR.set("anna")
-    try:
-        files = {f"tiny/{path.name}": BytesIO(path.read_bytes()) for path in (toys / "next").iterdir()}
-        name = upload_folder(files).name
-    finally:
-        CURRENT_VISITOR.reset(token)
+    files = {f"tiny/{path.name}": BytesIO(path.read_bytes()) for path in (toys / "next").iterdir()}
+    name = upload_folder(files).name
     places = [
         Path(place)
         for thread in engine.lanes[Lane.PRIVATE].threads

@@ -5,7 +5,6 @@ import csv
 import io
 import json
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ from msgspec import convert
 from starlette.testclient import TestClient
 
 from headlight.rendering.provenance import describe_provenance, provenance
-from headlight_app.access.uploads import upload_store
-from headlight_app.access.visitor import CURRENT_VISITOR
+from headlight_app.access.uploads import UploadStore
 from headlight_app.contract.question import Question
 from headlight_app.engine.client import ask
 from headlight_app.engine.job import EngineRequest, VisitorFolder
@@ -125,27 +123,16 @@ def test_numbers_of_a_page_come_in_every_format_with_their_origin(client: TestCl
     assert f"# {mine}: next" in lines and lines[-1] == '"1 =cat",0.5,0.125,3.0'
 
 
-def test_a_checkpoint_that_somebody_brought_has_an_origin_with_its_title(
-    toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    upload_store.cache_clear()
-    token = CURRENT_VISITOR.set("anna")
-
+def test_a_checkpoint_that_somebody_brought_has_an_origin_with_its_title(toys: Path, anna: UploadStore) -> None:
     def extract(folder: Path, max_bytes: int) -> Path:
         return shutil.copytree(toys / "next", folder / "mine")
 
-    try:
-        brought = upload_store().add_upload("anna", "my tiny model", extract)
-        sides = tuple(Side(question=Question(model=name, text=TEXT)) for name in ("next", brought.name))
-        for request in (ExportOriginRequest(sides=sides), ExportOriginRequest(sides=sides[::-1])):
-            told = ask(request).answer
-            assert {words[0].partition(" (")[0] for words in told.sides} == {"next", "my tiny model"}
-            assert brought.name not in str(told.provenance)
-    finally:
-        CURRENT_VISITOR.reset(token)
-        upload_store().close()
-        upload_store.cache_clear()
+    brought = anna.add_upload("anna", "my tiny model", extract)
+    sides = tuple(Side(question=Question(model=name, text=TEXT)) for name in ("next", brought.name))
+    for request in (ExportOriginRequest(sides=sides), ExportOriginRequest(sides=sides[::-1])):
+        told = ask(request).answer
+        assert {words[0].partition(" (")[0] for words in told.sides} == {"next", "my tiny model"}
+        assert brought.name not in str(told.provenance)
 
 
 def test_positions_have_an_origin_without_a_text(client: TestClient) -> None:

@@ -2,8 +2,6 @@
 
 import os
 import shutil
-import tempfile
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -17,32 +15,21 @@ from starlette.testclient import TestClient
 
 from headlight.checkpoints import load, save
 from headlight.errors import CheckpointError
-from headlight_app.access.uploads import UploadStore, VisitorCheckpoint, upload_store
+from headlight_app.access.uploads import VisitorCheckpoint, upload_store
 from headlight_app.access.visitor import cookie_name, new_cookie, visitor_id
 from headlight_app.engine.job import EngineRequest, VisitorFolder
 from headlight_app.inference import model_listing, open_models
 from headlight_app.inference.context import answering
 from headlight_app.inference.model_pool import ModelPool
 from headlight_app.inference.resolved_question import resolve
-from headlight_app.inference.trace_cache import trace_cache
 from headlight_app.server import routes
 from headlight_app.server.middleware import VisitorMiddleware
 from tests.app.asking import ask_route, ask_worker, make_question
 
+pytestmark = pytest.mark.usefixtures("anna")
+
 ANNA, BEN = "anna", "ben"
 OFF = "decoder.1.self.weights[3]=set:0"
-
-
-@pytest.fixture(autouse=True)
-def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UploadStore]:
-    """A register and stores of this test's own."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    upload_store.cache_clear()
-    open_models.model_pool.cache_clear()
-    trace_cache.cache_clear()
-    yield upload_store()
-    upload_store().close()
-    upload_store.cache_clear()
 
 
 def bring(visitor: str, toy: Path) -> VisitorCheckpoint:

@@ -1,9 +1,6 @@
 """Uploads: what opens belongs to its visitor, what does not open is deleted."""
 
 import shutil
-import tempfile
-import zipfile
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
@@ -12,44 +9,24 @@ import pytest
 from headlight.config import Config
 from headlight.errors import CheckpointError, HeadlightError
 from headlight_app.access.uploads import IN_USE, upload_store
-from headlight_app.access.visitor import CURRENT_VISITOR
 from headlight_app.compare.contract import CompareRequest
 from headlight_app.contract.question import Question
 from headlight_app.engine.client import ask
 from headlight_app.engine.models import available_models, own_models, own_titles
 from headlight_app.explore.contract import ExplorePageRequest
 from headlight_app.inference import open_models
-from headlight_app.inference.trace_cache import trace_cache
 from headlight_app.models.answers import opening
 from headlight_app.models.contract import OpenCheckpointRequest
 from headlight_app.models.upload import open_path, upload_file, upload_folder
 from tests.families.gguf_files import SIZES, small, write
+from tests.zips import files_of, zipped
+
+pytestmark = pytest.mark.usefixtures("anna")
 
 
-@pytest.fixture(autouse=True)
-def anna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The visitor "anna" of a server without uploads; gives the folder of the uploads."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    token = CURRENT_VISITOR.set("anna")
-    for store in (upload_store, open_models.model_pool, trace_cache):
-        store.cache_clear()
-    yield tmp_path
-    CURRENT_VISITOR.reset(token)
-    upload_store().close()
-    upload_store.cache_clear()
-
-
-def files_of(toys: Path, name: str = "next") -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in (toys / name).iterdir()}
-
-
-def zipped(files: dict[str, bytes]) -> BytesIO:
-    packed = BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    packed.seek(0)
-    return packed
+def packed(folder: Path, **more: bytes) -> BytesIO:
+    """The files of a folder, and more, as a zip."""
+    return BytesIO(zipped(files_of(folder) | more, top=""))
 
 
 def config_of(name: str) -> Config:
@@ -63,11 +40,11 @@ def uploads_on_disk(folder: Path) -> int:
     return len([path for path in folder.glob("headlight-uploads-*/*") if path.name != IN_USE])
 
 
-def test_a_zip_has_its_file_name_for_a_title(toys: Path, anna: Path) -> None:
-    checkpoint = upload_file("my tiny model.zip", zipped(files_of(toys)))
+def test_a_zip_has_its_file_name_for_a_title(toys: Path, tmp_path: Path) -> None:
+    checkpoint = upload_file("my tiny model.zip", packed(toys / "next"))
     assert checkpoint.title == "my tiny model" and "my-tiny-model" in checkpoint.name
     assert [card.title for card in own_models()] == ["my tiny model"]
-    assert uploads_on_disk(anna) == 1
+    assert uploads_on_disk(tmp_path) == 1
 
 
 def test_a_gguf_file_is_a_checkpoint_by_itself(tmp_path: Path) -> None:
@@ -80,59 +57,61 @@ def test_a_gguf_file_is_a_checkpoint_by_itself(tmp_path: Path) -> None:
 
 
 def test_a_folder_has_its_name_for_a_title(toys: Path) -> None:
-    checkpoint = upload_folder({f"tiny/{name}": BytesIO(content) for name, content in files_of(toys).items()})
+    checkpoint = upload_folder({f"tiny/{name}": BytesIO(content) for name, content in files_of(toys / "next").items()})
     assert checkpoint.title == "tiny"
-    assert upload_folder({name: BytesIO(content) for name, content in files_of(toys).items()}).title == "my model"
+    assert (
+        upload_folder({name: BytesIO(content) for name, content in files_of(toys / "next").items()}).title == "my model"
+    )
 
 
 def test_the_texts_beside_a_checkpoint_come_along(toys: Path) -> None:
     examples = b'[{"text": "7 3 5", "hint": "Point at the first number."}]'
-    checkpoint = upload_file("a.zip", zipped(files_of(toys) | {"examples.json": examples}))
+    checkpoint = upload_file("a.zip", packed(toys / "next", **{"examples.json": examples}))
     opening = ask(ExplorePageRequest(model=checkpoint.name)).answer.opening
     assert (opening.text, opening.hint) == ("7 3 5", "Point at the first number.")
 
 
-def test_a_second_upload_stands_beside_the_first_until_that_is_removed(toys: Path, anna: Path) -> None:
-    first = upload_file("a.zip", zipped(files_of(toys)))
-    second = upload_file("b.zip", zipped(files_of(toys, "masked")))
+def test_a_second_upload_stands_beside_the_first_until_that_is_removed(toys: Path, tmp_path: Path) -> None:
+    first = upload_file("a.zip", packed(toys / "next"))
+    second = upload_file("b.zip", packed(toys / "masked"))
     assert upload_store().owned_by("anna") == (first, second)
     assert [card.name for card in own_models()] == [first.name, second.name]
     assert own_titles() == {first.name: "a (your upload)", second.name: "b (your upload)"}
     assert {first.folder, second.folder} <= {key[0] for key in open_models.model_pool().models}, "both are open already"
     upload_store().remove("anna", first.name)
-    assert not first.folder.exists() and uploads_on_disk(anna) == 1
+    assert not first.folder.exists() and uploads_on_disk(tmp_path) == 1
     assert config_of(second.name) == config_of("masked")
     with pytest.raises(CheckpointError, match="uploads belong to the browser that sent them"):
         ask(OpenCheckpointRequest(model=first.name))
 
 
 def test_two_training_steps_are_compared(toys: Path) -> None:
-    sides = [upload_file(f"step-{number}.zip", zipped(files_of(toys))) for number in (100, 200)]
+    sides = [upload_file(f"step-{number}.zip", packed(toys / "next")) for number in (100, 200)]
     one, other = (Question(model=side.name, text="the cat sat") for side in sides)
     left, right = ask(CompareRequest(sides=(one, other))).answer.sides
     assert left.tokens == right.tokens
 
 
-def test_what_is_sent_beyond_a_visitors_room_is_refused_before_it_is_written(toys: Path, anna: Path) -> None:
-    sent = zipped(files_of(toys))
+def test_what_is_sent_beyond_a_visitors_room_is_refused_before_it_is_written(toys: Path, tmp_path: Path) -> None:
+    sent = packed(toys / "next")
     upload_store().visitor_limit = len(sent.getvalue()) - 1
     with pytest.raises(CheckpointError, match=r"and this one has 1 MB\. Remove one below"):
         upload_file("a.zip", sent)
-    assert uploads_on_disk(anna) == 0
+    assert uploads_on_disk(tmp_path) == 0
 
 
-def test_an_upload_that_does_not_open_is_deleted_and_the_last_one_stays(toys: Path, anna: Path) -> None:
-    kept = upload_file("a.zip", zipped(files_of(toys)))
-    files = files_of(toys)
+def test_an_upload_that_does_not_open_is_deleted_and_the_last_one_stays(toys: Path, tmp_path: Path) -> None:
+    kept = upload_file("a.zip", packed(toys / "next"))
+    files = files_of(toys / "next")
     for broken in (
         {**files, "model.safetensors": files["model.safetensors"][:-50]},
         {**files, "config.json": b'{"model_type": "mamba"}'},
         {**files, "tokenizer.json": b"{}"},
     ):
         with pytest.raises(HeadlightError) as refused:
-            upload_file("b.zip", zipped(broken))
-        assert str(anna) not in str(refused.value)
-    assert upload_store().owned_by("anna") == (kept,) and uploads_on_disk(anna) == 1
+            upload_file("b.zip", BytesIO(zipped(broken, top="")))
+        assert str(tmp_path) not in str(refused.value)
+    assert upload_store().owned_by("anna") == (kept,) and uploads_on_disk(tmp_path) == 1
 
 
 def test_a_shared_server_opens_no_path(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:

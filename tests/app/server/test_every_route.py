@@ -4,8 +4,7 @@ import base64
 import json
 import re
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 
 from headlight.errors import HeadlightError
 from headlight_app.access.images import image_store
-from headlight_app.access.uploads import upload_store
+from headlight_app.access.uploads import UploadStore, upload_store
 from headlight_app.access.visitor import CURRENT_VISITOR
 from headlight_app.contract.request import Lane
 from headlight_app.engine import client
@@ -26,7 +25,7 @@ from headlight_app.worker.table import ANSWERS
 from tests.app.asking import body, unpack
 from tests.app.conftest import LocalEngine
 
-OWNER, STRANGER = "owner", "stranger"
+OWNER, STRANGER = "anna", "stranger"
 TEXT = "the cat sat on the mat"
 TABLE = {"name": "table", "axes": ["query"], "labels": [["0", "1"]], "values": base64.b64encode(bytes(8)).decode()}
 # What each request needs besides a model. A model is named by its question, by each of two, or by itself.
@@ -113,19 +112,11 @@ class RememberingEngine(LocalEngine):
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[RememberingEngine]:
-    """An engine, and stores of this test's own."""
+def engine(anna: UploadStore, monkeypatch: pytest.MonkeyPatch) -> RememberingEngine:
+    """An engine that the owner asks."""
     remembering = RememberingEngine()
     monkeypatch.setattr(client, "engine", lambda: remembering)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    for store in (upload_store, image_store):
-        store.cache_clear()
-    token = CURRENT_VISITOR.set(OWNER)
-    yield remembering
-    CURRENT_VISITOR.reset(token)
-    upload_store().close()
-    for store in (upload_store, image_store):
-        store.cache_clear()
+    return remembering
 
 
 def upload(folder: Path) -> str:

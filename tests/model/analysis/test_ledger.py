@@ -44,30 +44,30 @@ def assert_sums_to_score(found: Ledger) -> None:
     assert abs(found.terms.get("rounding", 0.0)) < max(1e-4, 2e-6 * size)
 
 
-@given(
-    st.fixed_dictionaries(
-        {
-            "positional_encoding": st.sampled_from(tuple(POSITIONAL_ENCODINGS)),
-            "attention_function": st.sampled_from(tuple(ATTENTION_FUNCTIONS)),
-            "norm_placement": st.sampled_from(toys.NORMED_PLACEMENTS),
-            "qk_norm": st.sampled_from(tuple(QK_NORMS)),
-            "feed_forward": st.sampled_from(("swiglu", "none")),
-            "norm": st.sampled_from(tuple(NORMS)),
-            "parallel_residual": st.booleans(),
-            "embedding_norm": st.booleans(),
-            "first_norm": st.booleans(),
-            "bias": st.booleans(),
-            "scale": st.booleans(),
-            "score_soft_cap": st.sampled_from((0.0, 2.0)),
-            "qkv_limit": st.sampled_from((0.0, 0.5)),
-            "key_value_heads": st.sampled_from((1, 2, 4)),
-            "value_head_dim": st.sampled_from((3, 4)),
-        }
-    ),
-    st.integers(0, 3),
-    st.integers(0, 5),
-    st.integers(0, 5),
+ARCHITECTURES = st.fixed_dictionaries(
+    {
+        "positional_encoding": st.sampled_from(tuple(POSITIONAL_ENCODINGS)),
+        "attention_function": st.sampled_from(tuple(ATTENTION_FUNCTIONS)),
+        "norm_placement": st.sampled_from(toys.NORMED_PLACEMENTS),
+        "qk_norm": st.sampled_from(tuple(QK_NORMS)),
+        "feed_forward": st.sampled_from(("swiglu", "none")),
+        "norm": st.sampled_from(tuple(NORMS)),
+        "parallel_residual": st.booleans(),
+        "embedding_norm": st.booleans(),
+        "first_norm": st.booleans(),
+        "final_norm": st.booleans(),
+        "tied_embeddings": st.booleans(),
+        "bias": st.booleans(),
+        "scale": st.booleans(),
+        "score_soft_cap": st.sampled_from((0.0, 2.0)),
+        "qkv_limit": st.sampled_from((0.0, 0.5)),
+        "key_value_heads": st.sampled_from((1, 2, 4)),
+        "value_head_dim": st.sampled_from((3, 4)),
+    }
 )
+
+
+@given(ARCHITECTURES, st.integers(0, 3), st.integers(0, 5), st.integers(0, 5))
 @settings(max_examples=60)
 def test_parts_and_terms_add_up_for_every_architecture_option(
     choices: dict[str, Any], head: int, query: int, key: int

@@ -12,11 +12,10 @@ from headlight import ConfigError, EditError, TextError, Trace, Transformer, var
 from headlight.analysis.attribution import LogitAttribution, attribute_logits
 from headlight.analysis.residual_stream import KEEP, Component, components_of
 from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
-from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.layers import NORMS, RMSNorm
-from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
+from tests.model.analysis.test_ledger import ARCHITECTURES
 from tests.model.toys import traced
 
 TOKENS = np.arange(12)
@@ -52,24 +51,7 @@ def test_blocks_of_attention_alone_have_no_feed_forward_component() -> None:
         traced(model, "decoder.0.feed_forward.output=scale:0")
 
 
-@given(
-    st.fixed_dictionaries(
-        {
-            "positional_encoding": st.sampled_from(tuple(POSITIONAL_ENCODINGS)),
-            "attention_function": st.sampled_from(tuple(ATTENTION_FUNCTIONS)),
-            "norm_placement": st.sampled_from(toys.NORMED_PLACEMENTS),
-            "feed_forward": st.sampled_from(("swiglu", "none")),
-            "norm": st.sampled_from(tuple(NORMS)),
-            "parallel_residual": st.booleans(),
-            "tied_embeddings": st.booleans(),
-            "bias": st.booleans(),
-            "final_norm": st.booleans(),
-            "key_value_heads": st.sampled_from((1, 2, 4)),
-            "value_head_dim": st.sampled_from((3, 4)),
-        }
-    ),
-    st.integers(0, 5),
-)
+@given(ARCHITECTURES, st.integers(0, 5))
 @settings(max_examples=25)
 def test_contributions_add_up_for_every_architecture_option(choices: dict[str, Any], position: int) -> None:
     model = toys.decoder(**choices)

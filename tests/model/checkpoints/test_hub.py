@@ -14,8 +14,8 @@ import pytest
 
 from headlight import save
 from headlight.checkpoints.catalog import EXTRA, is_hub_id, needed_files
-from headlight.cli.main import main
 from tests.model import toys
+from tests.shell import Shell
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 ID = "somebody/tiny-model"
@@ -124,18 +124,14 @@ def test_a_model_is_fetched_once_without_its_programs(hub: tuple[str, list[str]]
     assert fetched == {"config.json", "model.safetensors", "tokenizer.json"}
 
 
-def test_without_the_library_the_sentence_names_the_extra(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_library_the_sentence_names_the_extra(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    assert main(["predict", "the cat", "--model", "gpt2"]) == 2
-    said = capsys.readouterr().err
+    said = shell.refused(["predict", "the cat", "--model", "gpt2"])
     assert "There is no model 'gpt2'" in said and EXTRA in said and said.count("\n") == 1
 
 
-def test_what_is_switched_off_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["models", "gpt2-that-nobody-has"]) == 2
-    assert "HF_HUB_OFFLINE" in capsys.readouterr().err
+def test_what_is_switched_off_says_so(shell: Shell) -> None:
+    assert "HF_HUB_OFFLINE" in shell.refused(["models", "gpt2-that-nobody-has"])
 
 
 @pytest.mark.parametrize("name", ["gpt2", "openai-community/gpt2", "a/b", "Qwen/Qwen2.5-0.5B_x"])

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from headlight.checkpoints.refusals import DIFFERENCES, OPEN_FAMILIES, refusal
-from headlight.cli.main import main
+from tests.shell import Shell
 
 
 @pytest.mark.parametrize("model_type", DIFFERENCES)
@@ -23,8 +23,6 @@ def test_a_family_that_nobody_knows_gets_the_nearest_name() -> None:
     assert "nearest" not in refusal("\ud800" * 500)
 
 
-def test_the_families_that_open_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["models", "--families"]) == 0
-    assert capsys.readouterr().out.split() == list(OPEN_FAMILIES)
-    assert main(["models", "--families", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == list(OPEN_FAMILIES)
+def test_the_families_that_open_are_listed(shell: Shell) -> None:
+    assert shell(["models", "--families"]).split() == list(OPEN_FAMILIES)
+    assert json.loads(shell(["models", "--families", "--json"])) == list(OPEN_FAMILIES)

@@ -16,18 +16,10 @@ from hypothesis import strategies as st
 from headlight import CheckpointError, load, save
 from headlight.checkpoints.upload_archive import UploadLimits, extract_zip, write_files
 from tests.model import toys
+from tests.zips import zipped
 
 GOOD = {"config.json": b"{}", "model.safetensors": b"0123456789", "tokenizer.json": b"{}"}
 TINY = UploadLimits(max_bytes=10_000_000, max_files=50, max_compression_ratio=100)
-
-
-def zipped(files: dict[str, bytes], inside: str = "toy/") -> bytes:
-    """A valid archive."""
-    raw = io.BytesIO()
-    with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(inside + name, content)
-    return raw.getvalue()
 
 
 def with_entry(name: str, content: bytes = b"x", mode: int = 0, **fields: int) -> bytes:
@@ -135,7 +127,7 @@ def test_a_checkpoint_comes_out_as_it_went_in(tmp_path: Path) -> None:
     save(tmp_path / "toy", toys.decoder(), toys.causal(), card="# A toy")
     files = {path.name: path.read_bytes() for path in (tmp_path / "toy").iterdir()}
     besides = {"__MACOSX/toy/._config.json": b"?", "toy/.gitattributes": b"", "toy/onnx/model.onnx": b"?"}
-    archive = zipped({f"toy/{name}": content for name, content in files.items()} | besides, "")
+    archive = zipped({f"toy/{name}": content for name, content in files.items()} | besides, top="")
     found = extract_zip(archive, tmp_path / "out")
     assert found == tmp_path / "out" / "toy"
     assert {path.name: path.read_bytes() for path in found.iterdir()} == files
@@ -146,7 +138,7 @@ def test_a_checkpoint_comes_out_as_it_went_in(tmp_path: Path) -> None:
 
 
 def test_files_may_lie_at_the_top_and_come_as_open_files(tmp_path: Path) -> None:
-    raw = io.BytesIO(zipped(GOOD, ""))
+    raw = io.BytesIO(zipped(GOOD, top=""))
     assert extract_zip(raw, tmp_path / "a") == tmp_path / "a" / "upload"
     sent = {name: io.BytesIO(content) for name, content in GOOD.items()}
     assert write_files(sent, tmp_path / "b") == tmp_path / "b" / "upload"
@@ -162,14 +154,14 @@ def test_the_highest_checkpoint_is_meant_and_nothing_below_it_is_taken(tmp_path:
 
 def test_an_adapter_comes_with_the_model_it_stands_on(tmp_path: Path) -> None:
     adapter = {"lora/adapter_config.json": b"{}", "lora/adapter_model.safetensors": b""}
-    found = extract_zip(zipped(adapter | {f"base/{name}": content for name, content in GOOD.items()}, ""), tmp_path)
+    found = extract_zip(zipped(adapter | {f"base/{name}": content for name, content in GOOD.items()}, top=""), tmp_path)
     assert found.name == "lora" and (tmp_path / "base" / "config.json").is_file()
 
 
 def test_files_already_there_are_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("mine")
     with pytest.raises(CheckpointError, match="cannot be stored"):
-        extract_zip(zipped(GOOD, ""), tmp_path)
+        extract_zip(zipped(GOOD, top=""), tmp_path)
     assert (tmp_path / "config.json").read_text() == "mine"
 
 

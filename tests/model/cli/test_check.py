@@ -10,6 +10,7 @@ from headlight.cli.check import FileResult, run_file
 from headlight.cli.main import main
 from headlight.code_exercises.diagnoses import Finding
 from tests.model.code_exercises.files import IMPORTS, SCALED, with_slip
+from tests.shell import Shell
 
 PATIENCE = ("--seconds", "280")  # a busy machine takes long to start Python
 
@@ -90,17 +91,14 @@ def test_what_ends_after_a_finding_has_the_status_1() -> None:
     assert FileResult("my_attention.py", (finding,)).status == 0
 
 
-def test_a_name_or_file_that_is_not_there_is_an_error_of_the_command(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["check", str(file)]) == 2
-    assert "There is no file" in capsys.readouterr().err
-    assert main(["check", str(file), "atention"]) == 2
-    assert "There is no exercise 'atention'. Did you mean 'attention'? Known: " in capsys.readouterr().err
+def test_a_name_or_file_that_is_not_there_is_an_error_of_the_command(file: Path, shell: Shell) -> None:
+    assert "There is no file" in shell.refused(["check", str(file)])
+    assert "There is no exercise 'atention'. Did you mean 'attention'? Known: " in shell.refused(
+        ["check", str(file), "atention"]
+    )
 
 
-def test_exercises_are_listed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["exercises"]) == 0
-    assert "MultiHeadedAttention" in capsys.readouterr().out
+def test_exercises_are_listed_and_written(tmp_path: Path, shell: Shell) -> None:
+    assert "MultiHeadedAttention" in shell(["exercises"])
     assert main(["exercises", str(tmp_path / "attention.ipynb")]) == 0
     assert json.loads((tmp_path / "attention.ipynb").read_text(encoding="utf-8"))["nbformat"] == 4

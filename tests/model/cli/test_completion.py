@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from headlight.cli.main import main
+from tests.shell import Shell
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +40,8 @@ def test_bash_completes(typed: list[str], completions: set[str], script: str) ->
     assert completions <= set(found) and all(word.startswith(typed[-1]) for word in found)
 
 
-def test_a_shell_without_a_script_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", "dos"]) == 2
-    assert "invalid choice: 'dos'" in capsys.readouterr().err
+def test_a_shell_without_a_script_is_refused(shell: Shell) -> None:
+    assert "invalid choice: 'dos'" in shell.refused(["completion", "dos"])
 
 
 @pytest.mark.parametrize("module", ["headlight", "headlight.cli", "headlight_app", "headlight_app.command"])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, TOKENIZER_TRAINERS, run, save
+from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, TOKENIZER_TRAINERS, run
 from headlight.checkpoints.load import DEVICE_COUNTS
 from headlight.cli.main import COMMANDS, main, usage
 from headlight.nn.masks import MASKS
@@ -18,19 +18,10 @@ from headlight.paths import assets_dir
 from headlight.training.optimizers import OPTIMIZERS, PRECISIONS, SCHEDULES
 from headlight.vision.shipped_images import shipped_image_path
 from tests.model import toys
+from tests.model.cli.conftest import MODELS
+from tests.shell import Shell
 
 TEXT = "the cat sat on the mat"
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A decoder, a masked-language encoder, and models that predict no words."""
-    folder = tmp_path_factory.mktemp("models")
-    save(folder / "decoder", toys.decoder(), toys.causal(), dtype="float32")
-    save(folder / "encoder", toys.encoder(), toys.masked(), dtype="float32")
-    save(folder / "both", toys.both(), toys.masked())
-    save(folder / "bare", toys.encoder(output_head="none"), toys.masked())
-    return folder
 
 
 def predicted(models: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -43,7 +34,7 @@ def predicted(models: Path, capsys: pytest.CaptureFixture[str], *arguments: str)
 
 def test_a_decoder_predicts_what_follows_the_last_token(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (answer,) = predicted(models, capsys, TEXT, "--model", "decoder")
-    trace = run(toys.decoder(), toys.causal(), TEXT)
+    trace = run(MODELS["decoder"](), toys.causal(), TEXT)
     assert set(answer) == {"position", "candidates"}
     assert answer["position"] == len(trace.text.ids) - 1
     assert len(answer["candidates"]) == 5
@@ -73,33 +64,30 @@ def test_probabilities_are_over_the_whole_vocabulary(
     assert shares == sorted(shares, reverse=True)
 
 
-def test_without_json_lines_are_printed(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", TEXT, "--model", "decoder", "--models", str(models), "--top", "2"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_without_json_lines_are_printed(models: Path, shell: Shell) -> None:
+    lines = shell(["predict", TEXT, "--model", "decoder", "--models", str(models), "--top", "2"]).splitlines()
     assert len(lines) == 3
     assert lines[0] == "token 6: after mat"
     assert "%" in lines[1]
 
 
-def test_a_classifier_labels_the_text_or_each_of_its_tokens(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", "A wonderful film.", "--model", "sentiment"]) == 0
-    assert re.fullmatch(r"of the whole text\n +[\d.]+%  positive\n +[\d.]+%  negative\n", capsys.readouterr().out)
-    assert main(["predict", "They live in London", "--model", "entities", "--top", "1"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_a_classifier_labels_the_text_or_each_of_its_tokens(shell: Shell) -> None:
+    said = shell(["predict", "A wonderful film.", "--model", "sentiment"])
+    assert re.fullmatch(r"of the whole text\n +[\d.]+%  positive\n +[\d.]+%  negative\n", said)
+    lines = shell(["predict", "They live in London", "--model", "entities", "--top", "1"]).splitlines()
     places, labels = lines[::2], [line.split()[-1] for line in lines[1::2]]
     assert places[0] == "token 1: of They"
     first = next(at for at, place in enumerate(places) if place.endswith("of in")) + 1
     assert set(labels[:first]) == {"O"} and set(labels[first:]) == {"LOC"}
 
 
-def test_an_encoder_decoder_writes_for_a_text_or_a_picture(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", "Three dogs are running.", "--model", "translate"]) == 0
-    assert capsys.readouterr().out == "Trois chiens sont en train de courir.\n"
+def test_an_encoder_decoder_writes_for_a_text_or_a_picture(shell: Shell) -> None:
+    said = shell(["predict", "Three dogs are running.", "--model", "translate"])
+    assert said == "Trois chiens sont en train de courir.\n"
     picture = assets_dir() / shipped_image_path("purple-cross-below-blue-star")
-    assert main(["predict", "--image", str(picture), "--model", "caption", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"text": "a purple cross below a blue star"}
-    assert main(["predict", "--image", str(picture), "--target", "a purple", "--model", "caption"]) == 0
-    assert capsys.readouterr().out == "a purple cross below a blue star\n"
+    asked = ["predict", "--image", str(picture), "--model", "caption"]
+    assert json.loads(shell([*asked, "--json"])) == {"text": "a purple cross below a blue star"}
+    assert shell([*asked, "--target", "a purple"]) == "a purple cross below a blue star\n"
 
 
 @pytest.mark.parametrize(
@@ -118,19 +106,13 @@ def test_an_encoder_decoder_writes_for_a_text_or_a_picture(capsys: pytest.Captur
     ],
 )
 def test_an_error_is_one_sentence_and_nothing_on_standard_output(
-    models: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+    models: Path, shell: Shell, arguments: list[str], sentence: str
 ) -> None:
-    assert main(["predict", "--json", "--models", str(models), *arguments]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert sentence in printed.err
-    assert printed.err.startswith("headlight: ")
-    assert len(printed.err.splitlines()) == 1
+    assert sentence in shell.refused(["predict", "--json", "--models", str(models), *arguments])
 
 
-def test_models_lists_the_catalog(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["models", "--models", str(models)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_models_lists_the_catalog(models: Path, shell: Shell) -> None:
+    lines = shell(["models", "--models", str(models)]).splitlines()
     described = {line.split()[0]: line for line in lines}
     assert {"decoder", "encoder", "both", "bare"} <= set(described)
     assert "2 layers x 4 heads" in described["decoder"]
@@ -138,20 +120,17 @@ def test_models_lists_the_catalog(models: Path, capsys: pytest.CaptureFixture[st
     assert "context 24" in described["encoder"]
 
 
-def test_models_as_json_are_those_of_the_list(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["models", "--models", str(models)]) == 0
-    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert main(["models", "--json", "--models", str(models)]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_models_as_json_are_those_of_the_list(models: Path, shell: Shell) -> None:
+    listed = [line.split()[0] for line in shell(["models", "--models", str(models)]).splitlines()]
+    found = json.loads(shell(["models", "--json", "--models", str(models)]))
     assert [one["name"] for one in found] == listed
     both = next(one for one in found if one["name"] == "both")
     assert both["layers"] == {"encoder": 3, "decoder": 2} and Path(both["folder"]) == models / "both"
     assert next(one for one in found if one["name"] == "ladder-1-attention")["heads"] == 1
 
 
-def test_what_there_is_one_of_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["models"]) == 0
-    said = capsys.readouterr().out
+def test_what_there_is_one_of_is_said_so(shell: Shell) -> None:
+    said = shell(["models"])
     assert "1 layer x 1 head," in said and "1 layers" not in said and "1 heads" not in said
 
 
@@ -159,6 +138,7 @@ def test_what_there_is_one_of_is_said_so(capsys: pytest.CaptureFixture[str]) -> 
     ("arguments", "sentence"),
     [
         (["predct"], "There is no command 'predct'. Did you mean 'predict'?"),
+        (["forecast"], "There is no command 'forecast'. Known: card, check"),
         (["predict", TEXT, "--model", "stories-casual"], "'stories-casual'. Did you mean 'stories-causal'?"),
         (["predict", TEXT, "--modle", "x"], "does not know '--modle'. Did you mean '--model'?"),
         (["models", "--models", "/nosuch"], "There is no folder '/nosuch'"),
@@ -166,15 +146,8 @@ def test_what_there_is_one_of_is_said_so(capsys: pytest.CaptureFixture[str]) -> 
         (["train", "--text", "a.txt", "--out", "o", "--steps", "1", "--threads", "10000"], "threads is 10000; it must"),
     ],
 )
-def test_a_slip_is_named(capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str) -> None:
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
-    assert sentence in printed.err and not printed.out
-
-
-def test_an_unknown_command_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["forecast"]) == 2
-    assert "no command 'forecast'" in capsys.readouterr().err
+def test_a_slip_is_named(shell: Shell, arguments: list[str], sentence: str) -> None:
+    assert sentence in shell.refused(arguments)
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,6 +190,5 @@ def test_json_is_ascii(models: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "word"), [("She drank a glass of [MASK].", "water"), ("Once upon a", "time")])
-def test_without_a_model_a_shipped_one_predicts(text: str, word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", text]) == 0
-    assert word in capsys.readouterr().out
+def test_without_a_model_a_shipped_one_predicts(text: str, word: str, shell: Shell) -> None:
+    assert word in shell(["predict", text])

@@ -6,48 +6,26 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
-from headlight import Tokenizer, Transformer, run, save, variant
+from headlight import run, variant
 from headlight.cli.main import main
 from headlight.rendering.provenance import provenance
-from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
+from tests.model.cli.conftest import MODELS
+from tests.shell import Shell
 
 TEXT, TARGET = "the cat sat on the mat", "a small bird"
 PROVENANCE = tuple(provenance(run(toys.decoder(), toys.causal(), TEXT)))
 Traced = Callable[..., dict[str, np.ndarray]]
-MODELS: dict[str, Callable[[], Transformer]] = {
-    "decoder": lambda: toys.decoder(key_value_heads=2, value_head_dim=3),
-    "encoder": toys.encoder,
-    "both": toys.both,
-    "captioner": toys.captioner,
-    "bare": lambda: toys.encoder(output_head="none"),
-    "judge": lambda: toys.encoder(output_head="sequence-classifier", labels=("good", "bad"), tied_embeddings=False),
-    "seer": toys.seer,
-    "tagger": lambda: toys.encoder(output_head="token-classifier", labels=("noun", "verb"), tied_embeddings=False),
-}
-TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"decoder": toys.causal, "seer": class_token_tokenizer}
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One checkpoint of each build."""
-    folder = tmp_path_factory.mktemp("models")
-    for name, make in MODELS.items():
-        save(folder / name, make(), TOKENIZERS.get(name, toys.masked)(), dtype="float32")
-    Image.fromarray(toys.photo()).save(folder / "photo.png")
-    return folder
 
 
 @pytest.fixture
-def traced(models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Traced:
+def traced(models: Path, tmp_path: Path, shell: Shell) -> Traced:
     """Runs `headlight trace` and reads its numbers as a stranger would: without pickles."""
 
     def trace(model: str, *arguments: str) -> dict[str, np.ndarray]:
         out = tmp_path / "out.npz"
-        assert main(["trace", "--model", str(models / model), "--out", str(out), *arguments]) == 0
-        assert capsys.readouterr().out == ""
+        assert shell(["trace", "--model", str(models / model), "--out", str(out), *arguments]) == ""
         with np.load(out, allow_pickle=False) as file:
             return {name: file[name] for name in file if name not in PROVENANCE}
 
@@ -233,30 +211,20 @@ def test_unusual_texts_are_traced(traced: Traced, model: str, text: str) -> None
     ],
 )
 def test_an_error_is_one_sentence_on_standard_error(
-    models: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+    models: Path, tmp_path: Path, shell: Shell, arguments: list[str], sentence: str
 ) -> None:
     out = tmp_path / "never.npz"
     arguments = [str(models / word) if word.endswith((".png", ".json")) else word for word in arguments]
-    assert main(["trace", "--models", str(models), "--out", str(out), *arguments]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert sentence in printed.err
-    assert len(printed.err.splitlines()) == 1
-    assert printed.err.startswith("headlight: ")
-    assert printed.err.endswith(".\n")
+    assert sentence in shell.refused(["trace", "--models", str(models), "--out", str(out), *arguments])
     assert not out.exists()
 
 
 @pytest.mark.parametrize("out", ["missing/folder/out.npz", ".", "decoder/config.json/out.npz"])
 def test_a_file_that_cannot_be_written_is_an_error(
-    models: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, out: str
+    models: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch, out: str
 ) -> None:
     monkeypatch.chdir(models)
-    assert main(["trace", TEXT, "--model", "decoder", "--out", out]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.count("\n") == 1
-    assert "cannot be written" in printed.err
+    assert "cannot be written" in shell.refused(["trace", TEXT, "--model", "decoder", "--out", out])
 
 
 def test_mask_tokens_and_scale_reach_the_model(traced: Traced) -> None:

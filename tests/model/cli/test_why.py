@@ -8,29 +8,19 @@ from typing import Any
 
 import pytest
 
-from headlight import load, save
+from headlight import load
 from headlight.cli.main import main
 from tests.model import toys
 
 TEXT, SINK = "the cat sat on the mat", ("decoder.1.self.scores[2,:,0]=add:5", "decoder.1.self.v[2,0]=scale:0.001")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A decoder, and a model that labels whole texts."""
-    where = tmp_path_factory.mktemp("models")
-    judge = toys.encoder(output_head="sequence-classifier", labels=("good", "bad"), tied_embeddings=False)
-    for name, model in (("decoder", toys.decoder()), ("judge", judge), ("bare", toys.encoder(output_head="none"))):
-        save(where / name, model, toys.causal() if name == "decoder" else toys.masked(), dtype="float32")
-    return where
-
-
 @pytest.fixture
-def ask(folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+def ask(models: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     """What a command prints."""
 
-    def printed(verb: str, *arguments: str, model: str = "decoder", status: int = 0) -> str:
-        assert main([verb, TEXT, "--model", str(folder / model), *arguments]) == status
+    def printed(verb: str, *arguments: str, model: str = "plain", status: int = 0) -> str:
+        assert main([verb, TEXT, "--model", str(models / model), *arguments]) == status
         output = capsys.readouterr()
         return output.err if status else output.out
 
@@ -55,10 +45,10 @@ def test_rankings(ask: Any) -> None:
     assert "'good'" in ask("rankings", model="judge") or "'bad'" in ask("rankings", model="judge")
 
 
-def test_without_a_head(ask: Any, folder: Path) -> None:
+def test_without_a_head(ask: Any, models: Path) -> None:
     arguments = ("--head", "decoder.0.self[3]", "--position", "4", "--answer", "7")
     found = json.loads(ask("without", *arguments, "--json"))
-    model = load(folder / "decoder").model
+    model = load(models / "plain").model
     logits = [toys.traced(model, *edits)["logits"][4, 7] for edits in ((), ("decoder.0.self.weights[3]=set:0",))]
     assert [found["before"], found["after"]] == pytest.approx(logits, abs=1e-4)
     parts = found["direct"] + sum(found["responses"].values()) + found["norms"]

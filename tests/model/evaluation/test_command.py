@@ -15,6 +15,7 @@ from headlight.config_groups import PerLayerConfig
 from headlight.errors import CheckpointError
 from headlight.evaluation.report import rank_heads
 from tests.model import toys
+from tests.shell import Shell
 
 TEXT = "\n".join(toys.LINES[:8]) + "\n<|endoftext|>\n" + "\n".join(reversed(toys.LINES[:6])) + "\n"
 
@@ -38,56 +39,42 @@ def masked(tmp_path: Path) -> str:
     return str(tmp_path / "masked")
 
 
-def test_text_output_lists_the_misses(causal: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_output_lists_the_misses(causal: str, tmp_path: Path, shell: Shell) -> None:
     test = tmp_path / "test.txt"
     test.write_text("the cat sat on the | zzz\n", encoding="utf-8")
-    assert main(["evaluate", causal, "--cloze", str(test)]) == 0
-    out = capsys.readouterr().out
+    out = shell(["evaluate", causal, "--cloze", str(test)])
     assert "in 0 of 1 sentences (0.0%)" in out
     assert "missed: the cat sat on the  guesses: " in out
 
 
-def test_nothing_to_measure_is_an_error(causal: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", causal]) == 2
-    assert "--text" in capsys.readouterr().err
+def test_nothing_to_measure_is_an_error(causal: str, shell: Shell) -> None:
+    assert "--text" in shell.refused(["evaluate", causal])
 
 
 @pytest.mark.parametrize("flag", ["--text", "--cloze"])
-def test_a_missing_file_is_an_error_before_anything_is_read(
-    causal: str, text: str, flag: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["evaluate", causal, "--text", text, flag, "nowhere.txt"]) == 2
-    printed = capsys.readouterr()
-    assert printed.err == "headlight: There is no file nowhere.txt.\n" and not printed.out
+def test_a_missing_file_is_an_error_before_anything_is_read(causal: str, text: str, flag: str, shell: Shell) -> None:
+    said = shell.refused(["evaluate", causal, "--text", text, flag, "nowhere.txt"])
+    assert said == "headlight: There is no file nowhere.txt.\n"
 
 
-def test_texts_of_the_same_name_get_their_folder(
-    causal: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_texts_of_the_same_name_get_their_folder(causal: str, text: str, tmp_path: Path, shell: Shell) -> None:
     other = tmp_path / "other" / "tales.valid.txt"
     other.parent.mkdir()
     other.write_text("the cat saw the dog\n" * 3, encoding="utf-8")
-    assert main(["evaluate", causal, "--text", text, "--text", str(other), "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)["texts"]
+    printed = json.loads(shell(["evaluate", causal, "--text", text, "--text", str(other), "--json"]))["texts"]
     assert sorted(printed) == [f"{tmp_path}/other/tales.valid", f"{tmp_path}/tales.valid"]
     assert len({numbers["tokens"] for numbers in printed.values()}) == 2
 
 
-def test_a_model_without_a_language_head_is_an_error(
-    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_without_a_language_head_is_an_error(tmp_path: Path, text: str, shell: Shell) -> None:
     save(tmp_path / "bare", toys.decoder(output_head="none"), toys.causal())
-    assert main(["evaluate", str(tmp_path / "bare"), "--text", text]) == 2
-    assert "ends without a head" in capsys.readouterr().err
+    assert "ends without a head" in shell.refused(["evaluate", str(tmp_path / "bare"), "--text", text])
 
 
 @pytest.mark.parametrize("kind", ["causal", "masked"])
-def test_a_card_has_its_sections(
-    kind: str, text: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_card_has_its_sections(kind: str, text: str, request: pytest.FixtureRequest, shell: Shell) -> None:
     folder = request.getfixturevalue(kind)
-    assert main(["card", folder, "--text", text]) == 0
-    printed = capsys.readouterr().out
+    printed = shell(["card", folder, "--text", text])
     assert "| held-out text | " in printed
     assert "| tales | " in printed
     assert "| the token before | " in printed

@@ -1,80 +1,69 @@
-"""The sentences to measure task models on: how the files are read, and what the shipped ones hold."""
+"""The hand-written sentences to measure task models on: how the files are read, and what the shipped ones hold."""
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from headlight.data.examples import Example
+from headlight.data.rows import Row, read_rows
+from headlight.data.text_tasks import EXAMPLE_TASKS, TEXT_TASKS, read_review, word_spans
 from headlight.errors import DataError
 from headlight.evaluation.held_out import (
-    AlignedSentences,
-    LabeledSentence,
-    TaggedSentence,
-    TranslatedSentence,
-    read_aligned,
-    read_labeled,
-    read_tagged,
-    read_translated,
+    aligned_examples,
+    hand_written_examples,
+    hand_written_rows,
+    join_french,
+    read_alignment,
 )
+from headlight.evaluation.text_tasks import group_references
 from headlight.paths import assets_dir
 
 SETS = assets_dir() / "held_out"
+REVIEW, ALIGNED = ("label", "sentence"), ("english", "french", "links")
 
 
-def write(folder: Path, text: str) -> Path:
-    path = folder / "small.txt"
+def rows(folder: Path, text: str, columns: tuple[str, ...]) -> list[Row]:
+    path = folder / "small.tsv"
     path.write_text(text, encoding="utf-8")
-    return path
+    return list(read_rows(path, columns, comment="# "))
 
 
 def test_comments_and_empty_lines_are_no_sentences(tmp_path: Path) -> None:
-    path = write(tmp_path, "# a note\n\n1\tgood\n\n0\t# bad\n")
-    assert read_labeled(path) == (LabeledSentence(1, "good"), LabeledSentence(0, "# bad"))
+    read = rows(tmp_path, "# a note\n\n1\tgood\n\n0\t# bad\n", REVIEW)
+    found = [(row.text("sentence"), read_review(row).answer) for row in read]
+    assert found == [("good", "positive"), ("# bad", "negative")]
 
 
-def test_a_sentence_has_one_translation_or_several(tmp_path: Path) -> None:
-    path = write(tmp_path, "Yes.\tOui. | Si.\nNo.\tNon.\n")
-    assert read_translated(path) == (TranslatedSentence("Yes.", ("Oui.", "Si.")), TranslatedSentence("No.", ("Non.",)))
-
-
-def test_an_empty_line_ends_a_tagged_sentence(tmp_path: Path) -> None:
-    path = write(tmp_path, "# a note\n\nNew B-LOC\nYork I-LOC\n\n\n#fun O\nAnna B-PER\n")
-    assert read_tagged(path) == (
-        TaggedSentence(("New", "York"), ("B-LOC", "I-LOC")),
-        TaggedSentence(("#fun", "Anna"), ("O", "B-PER")),
-    )
-
-
-def test_links_are_pairs_of_indices(tmp_path: Path) -> None:
-    path = write(tmp_path, "a red cat\tun chat rouge\t0-0 1-2 2-1\n")
-    links = frozenset({(0, 0), (1, 2), (2, 1)})
-    assert read_aligned(path) == (AlignedSentences(("a", "red", "cat"), ("un", "chat", "rouge"), links),)
+def test_links_are_pairs_of_words(tmp_path: Path) -> None:
+    (row,) = rows(tmp_path, "a red cat\tun chat rouge\t0-0 1-2 2-1\n", ALIGNED)
+    read = read_alignment(row)
+    linked = [(read.text[slice(*link.text)], read.answer[slice(*link.answer)]) for link in read.links]
+    assert linked == [("a", "un"), ("red", "rouge"), ("cat", "chat")]
 
 
 @pytest.mark.parametrize(
-    ("read", "text"),
+    ("columns", "read", "text"),
     [
-        (read_labeled, "1\tgood\n2\tbad\n"),
-        (read_labeled, "1\tgood\ngood\n"),
-        (read_translated, "Yes.\tOui.\nNo.\t\n"),
-        (read_tagged, "Anna B-PER\nAnna B-MISC\n"),
-        (read_tagged, "and O\nAnna I-PER\n"),
-        (read_tagged, "Anna B-PER\nParis I-LOC\n"),
-        (read_tagged, "\nParis I-LOC\n"),
-        (read_aligned, "a\tun\t0-0\na\tun\t0-1\n"),
-        (read_aligned, "a\tun\t0-0\na\tun\t1-0\n"),
-        (read_aligned, "a\tun\t0-0\na\tun\t0\n"),
+        (REVIEW, read_review, "1\tgood\n2\tbad\n"),
+        (REVIEW, read_review, "1\tgood\ngood\n"),
+        (REVIEW, read_review, "1\tgood\n0\t\n"),
+        (ALIGNED, read_alignment, "a\tun\t0-0\na\tun\t0-1\n"),
+        (ALIGNED, read_alignment, "a\tun\t0-0\na\tun\t1-0\n"),
+        (ALIGNED, read_alignment, "a\tun\t0-0\na\tun\t0\n"),
     ],
 )
-def test_the_first_malformed_line_is_named(tmp_path: Path, read: Callable[[Path], object], text: str) -> None:
-    with pytest.raises(DataError, match="line 2: wanted"):
-        read(write(tmp_path, text))
+def test_the_first_malformed_line_is_named(
+    columns: tuple[str, ...], read: Callable[[Row], Example], text: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match=r"^Line 2 of .*small\.tsv has"):
+        list(map(read, rows(tmp_path, text, columns)))
 
 
-def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
-        read_tagged(tmp_path / "missing.conll")
+def test_french_is_joined_as_people_type_it() -> None:
+    assert join_french(["J'", "ai", "vu", ",", "tu", "vois", "?"]) == ("J'ai vu, tu vois ?", [0, 2, 5, 7, 9, 12, 17])
 
 
 @pytest.mark.parametrize("path", sorted(SETS.iterdir()), ids=lambda path: path.name)
@@ -85,36 +74,51 @@ def test_each_shipped_set_says_what_it_is_for(path: Path) -> None:
     assert empty == ""
 
 
+def test_each_task_on_texts_has_a_hundred_sentences() -> None:
+    for name in TEXT_TASKS:
+        examples = hand_written_examples(name)
+        assert len({example.text for example in examples}) >= 100
+        labels = EXAMPLE_TASKS[name].labels
+        assert not labels or {label for one in examples for label in one.answer.split()} == set(labels)
+    assert all(len(one.answer.split()) == len(word_spans(one.text)) for one in hand_written_examples("entities"))
+
+
 def test_the_shipped_reviews_are_balanced() -> None:
-    reviews = read_labeled(SETS / "sentiment.tsv")
-    films, things = reviews[:60], reviews[60:]
-    assert Counter(review.label for review in films) == Counter(review.label for review in things) == {0: 30, 1: 30}
+    reviews = hand_written_examples("sentiment")
+    for half in (reviews[:60], reviews[60:]):  # of films, and of things
+        assert Counter(review.answer for review in half) == {"negative": 30, "positive": 30}
     assert len({review.text.lower() for review in reviews}) == len(reviews)
 
 
 def test_the_shipped_entities_are_of_every_type_and_some_sentences_have_none() -> None:
-    sentences = read_tagged(SETS / "entities.conll")
-    assert len({sentence.words for sentence in sentences}) == len(sentences) == 120
-    assert sum(set(sentence.tags) == {"O"} for sentence in sentences) >= 15
-    begun = Counter(tag for sentence in sentences for tag in sentence.tags if tag.startswith("B-"))
-    assert min(begun[f"B-{entity}"] for entity in ("PER", "LOC", "ORG")) >= 30
+    sentences = list(hand_written_rows("entities.conll"))
+    assert len({tuple(row.words("text")) for row in sentences}) == len(sentences) == 120
+    tags = [row.words("labels") for row in sentences]
+    assert sum(set(each) == {"O"} for each in tags) >= 15
+    begun = Counter(tag for each in tags for tag in each if tag.startswith("B-"))
+    assert set(begun) == {"B-PER", "B-LOC", "B-ORG"} and min(begun.values()) >= 30
+    for each in tags:
+        for before, tag in pairwise(["O", *each]):  # only a name that has begun can go on
+            assert tag == "O" or tag in begun or (tag.startswith("I-") and before[2:] == tag[2:])
 
 
 def test_the_shipped_translations_are_mostly_short() -> None:
-    sentences = read_translated(SETS / "english_french.tsv")
-    lengths = [len(sentence.source.split()) for sentence in sentences]
+    sentences = group_references(hand_written_examples("translate"))
+    lengths = [len(source.split()) for source in sentences]
     assert sum(2 <= length <= 8 for length in lengths) == 90
     assert sum(9 <= length <= 14 for length in lengths) == 30
-    assert len({sentence.source for sentence in sentences}) == len(sentences)
-    for source, references in ((sentence.source, sentence.references) for sentence in sentences):
-        assert len(set(references)) == len(references)
-        assert {reference[-1] for reference in references} == {source[-1]}
+    assert len(list(hand_written_rows("english_french.tsv", "english", "french"))) == len(sentences)
+    assert sum(map(len, sentences.values())) == len(hand_written_examples("translate"))
+    assert all({reference[-1] for reference in right} == {source[-1]} for source, right in sentences.items())
 
 
 def test_the_shipped_alignments_link_most_words_and_many_cross() -> None:
-    pairs = read_aligned(SETS / "alignments.tsv")
-    assert len({pair.source for pair in pairs}) == len(pairs) == 50
-    for pair in pairs:
-        assert len({target for _, target in pair.links}) > len(pair.target) / 2, pair
-    targets_in_order = [[target for _, target in sorted(pair.links)] for pair in pairs]
-    assert sum(targets != sorted(targets) for targets in targets_in_order) >= 20
+    examples = aligned_examples()
+    assert len({example.text for example in examples}) == len(examples) == 50
+    for row, example in zip(hand_written_rows("alignments.tsv", *ALIGNED), examples, strict=True):
+        assert len({link.answer for link in example.links}) > len(row.words("french")) / 2, example
+    in_order = [[link.answer for link in sorted(example.links, key=lambda link: link.text)] for example in examples]
+    assert sum(targets != sorted(targets) for targets in in_order) >= 20
+    first = examples[0]
+    pairs = [(first.text[slice(*link.text)], first.answer[slice(*link.answer)]) for link in first.links]
+    assert first.text == "The bread is still warm." and ("bread", "pain") in pairs and ("warm", "chaud") in pairs

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from headlight import save
 from headlight.checkpoints import Checkpoint, load
-from headlight.cli.main import main
 from headlight.data.corpus import TextSource, TokenizedText, expand_path, tokenize_source
 from headlight.errors import DataError
 from headlight.evaluation.length_extrapolation import (
@@ -27,6 +26,7 @@ from headlight.tasks import task_of
 from headlight.text.tokenizer import Tokenizer
 from headlight.training.objectives.batch import IGNORE_INDEX
 from tests.model import toys
+from tests.shell import Shell
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
@@ -102,7 +102,7 @@ def test_the_loss_is_that_of_one_forward(tmp_path: Path) -> None:
     assert loss is not None and loss.mean == pytest.approx(wanted, rel=1e-5)
 
 
-def test_the_command_writes_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_what_it_prints(tmp_path: Path, shell: Shell) -> None:
     text = tokenized(toys.causal(), tmp_path, causal=True)
     for name, encoding in (("first", "rope"), ("second", "learned"), ("again", "rope")):
         torch.manual_seed(len(name))
@@ -110,15 +110,14 @@ def test_the_command_writes_what_it_prints(tmp_path: Path, capsys: pytest.Captur
         save(tmp_path / name, model, toys.causal())
     models = [str(tmp_path / name) for name in ("first", "second", "again")]
     arguments = [*models, "--text", str(tmp_path / "tales.valid.txt"), "--out", str(tmp_path / "out.json")]
-    assert main(["extrapolate", *arguments]) == 0
-    assert "undefined" in capsys.readouterr().out and len(text.ids)
+    assert "undefined" in shell(["extrapolate", *arguments]) and len(text.ids)
     found = read_extrapolation(tmp_path / "out.json")
     assert found.command.startswith("headlight extrapolate ") and found.lengths == (12, 24, 48)
     assert ([one.name for one in found.models], [one.name for one in found.repeats]) == (["first", "second"], ["again"])
     first, again = found.models[0].losses[1], found.repeats[0].losses[1]
     assert first and again and found.seed_spread[1] == pytest.approx(abs(first.mean - again.mean))
-    assert main(["extrapolate", str(tmp_path / "first"), "stories-masked", *arguments[3:]]) == 2
-    assert "differ in more than their positional encoding" in capsys.readouterr().err
+    said = shell.refused(["extrapolate", str(tmp_path / "first"), "stories-masked", *arguments[3:]])
+    assert "differ in more than their positional encoding" in said
 
 
 SHIPPED = sorted((assets_dir() / "positions").glob("*.json"))

@@ -15,6 +15,7 @@ from headlight.rendering.html import HtmlView
 from headlight.rendering.show import NOWHERE, open_file
 from tests.model import toys
 from tests.model.toys import traced
+from tests.shell import Shell
 
 TOKENS = ["the", "cat", "sat", "on", "it"]
 
@@ -238,23 +239,16 @@ def test_a_file_of_headlight_trace_opens_with_what_made_it(made: Callable[[], An
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", b"text"])
-def test_a_file_that_holds_none_gets_a_sentence(
-    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_holds_none_gets_a_sentence(content: bytes, tmp_path: Path, shell: Shell) -> None:
     file = tmp_path / "x.npz"
     file.write_bytes(content)
-    assert main(["open", str(file), "--out", str(tmp_path / "x.html")]) == 2
-    assert "x.npz cannot be read" in capsys.readouterr().err
+    assert "x.npz cannot be read" in shell.refused(["open", str(file), "--out", str(tmp_path / "x.html")])
     np.savez(file, other=np.zeros(3))
-    assert main(["open", str(file), "--out", str(tmp_path / "x.html")]) == 2
-    assert "holds no attention" in capsys.readouterr().err
-    assert main(["open", str(tmp_path / "missing.npz")]) == 2
-    assert "No such file" in capsys.readouterr().err
+    assert "holds no attention" in shell.refused(["open", str(file), "--out", str(tmp_path / "x.html")])
+    assert "No such file" in shell.refused(["open", str(tmp_path / "missing.npz")])
 
 
-def test_without_out_a_browser_opens_a_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_out_a_browser_opens_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: Shell) -> None:
     opened: list[str] = []
 
     def open_page(address: str) -> bool:
@@ -264,6 +258,5 @@ def test_without_out_a_browser_opens_a_page(
     monkeypatch.setattr("webbrowser.open", open_page)
     file = tmp_path / "heads.npz"
     show(weights(), TOKENS).save(file)
-    assert main(["open", str(file)]) == 0
-    page = Path(capsys.readouterr().out.strip())
+    page = Path(shell(["open", str(file)]).strip())
     assert page.as_uri() == opened[0] and page.read_text(encoding="utf-8").startswith("<!doctype html>")

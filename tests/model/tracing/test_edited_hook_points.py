@@ -5,16 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight import POSITIONAL_ENCODINGS, EditError, Trace, Transformer, run, variant
+from headlight import POSITIONAL_ENCODINGS, EditError, Trace, run, variant
 from tests.model import toys
-
-TEXT = "the cat sat on the mat"
-EDITED = "decoder.0.self.weights"
-
-
-def run_edited(model: Transformer | None = None, *edits: str) -> Trace:
-    """One run of the sentence, of seven tokens."""
-    return run(model or toys.decoder(), toys.causal(), TEXT, edits)
+from tests.model.tracing.test_interventions import EDITED, TEXT, run_edited
 
 
 @given(st.integers(0, 6), st.integers(0, 6), st.integers(1, 7))

@@ -15,7 +15,7 @@ EDITED, LATER = "decoder.0.self.weights", "decoder.1.self.weights"
 
 
 def run_edited(model: Transformer | None = None, *edits: str) -> Trace:
-    """One run of the sentence."""
+    """One run of the sentence, of seven tokens."""
     return run(model or toys.decoder(), toys.causal(), TEXT, edits)
 
 

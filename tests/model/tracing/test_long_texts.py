@@ -7,7 +7,6 @@ import pytest
 import torch
 
 import headlight.nn.attention
-from headlight.config import Config
 from headlight.errors import EditError
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.hooks import Hook, no_hook
@@ -15,24 +14,13 @@ from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.transformer import Transformer
 from headlight.tracing.interventions import Intervention, InterventionHook
 from headlight.tracing.run import RecordingHook
+from tests.model import toys
 
 IDS = torch.arange(3, 16)[None]
-SIZES: dict[str, Any] = {
-    "vocabulary_size": 20,
-    "context_length": 24,
-    "d_model": 24,
-    "layers": 2,
-    "heads": 4,
-    "key_value_heads": 2,
-}
 
 
 def make_model(**choices: Any) -> Transformer:
-    torch.manual_seed(0)
-    model = Transformer(Config(**{**SIZES, **choices})).eval().requires_grad_(False)
-    for parameter in model.parameters():
-        parameter.add_(0.3 * torch.randn_like(parameter))
-    return model
+    return toys.model(key_value_heads=2, **choices)
 
 
 def final_residual(model: Transformer, hook: Hook = no_hook) -> np.ndarray:

@@ -22,13 +22,16 @@ from headlight.training.objectives.texts import (
 from headlight.training.train_step import cross_entropy
 from tests.model.training.conftest import story
 
+Causal = tuple[CausalLanguageModeling, Tokenizer, TokenizedText]
+Masked = tuple[MaskedLanguageModeling, Tokenizer, TokenizedText]
+
 
 def generator(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
 @pytest.fixture(scope="module")
-def masked(tmp_path_factory: pytest.TempPathFactory) -> tuple[MaskedLanguageModeling, Tokenizer, TokenizedText]:
+def masked(tmp_path_factory: pytest.TempPathFactory) -> Masked:
     path = tmp_path_factory.mktemp("masked") / "learn.txt"
     path.write_text(story(1))
     made = train_tokenizer("wordpiece", [story(1)], 200, MASKED_SPECIAL_TOKENS)
@@ -37,7 +40,7 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> tuple[MaskedLanguageMode
 
 
 @pytest.fixture(scope="module")
-def causal(tmp_path_factory: pytest.TempPathFactory) -> tuple[CausalLanguageModeling, Tokenizer, TokenizedText]:
+def causal(tmp_path_factory: pytest.TempPathFactory) -> Causal:
     path = tmp_path_factory.mktemp("causal") / "learn.txt"
     path.write_text(story(1))
     made = train_tokenizer("bpe", [story(1)], 300)
@@ -60,7 +63,7 @@ def test_a_validation_batch_is_always_the_same(name: str, request: pytest.Fixtur
     assert torch.equal(one.ids, again.ids) and torch.equal(one.targets, again.targets)
 
 
-def test_a_split_batch_is_the_batch(masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText]) -> None:
+def test_a_split_batch_is_the_batch(masked: Masked) -> None:
     batch = masked[0].batch(generator(), 5, 32)
     parts = list(batch.split(2))
     assert [len(part.ids) for part in parts] == [2, 2, 1]
@@ -69,9 +72,7 @@ def test_a_split_batch_is_the_batch(masked: tuple[MaskedLanguageModeling, Tokeni
     assert torch.equal(torch.cat([part.mask for part in parts if part.mask is not None]), batch.mask)
 
 
-def test_the_next_token_is_the_target_everywhere(
-    causal: tuple[CausalLanguageModeling, Tokenizer, TokenizedText],
-) -> None:
+def test_the_next_token_is_the_target_everywhere(causal: Causal) -> None:
     objective, made, text = causal
     batch = objective.batch(generator(), 40, 16)
     assert batch.ids.shape == (40, 16) and batch.mask is None
@@ -82,9 +83,7 @@ def test_the_next_token_is_the_target_everywhere(
     assert {int(number) for number in batch.ids[typed, 1]} <= firsts
 
 
-def test_validation_windows_are_adjacent(
-    causal: tuple[CausalLanguageModeling, Tokenizer, TokenizedText],
-) -> None:
+def test_validation_windows_are_adjacent(causal: Causal) -> None:
     objective, _, text = causal
     batch = objective.validation_batch(text, 10**6, 16)
     whole = (len(text.ids) - 1) // 16 * 16
@@ -93,17 +92,13 @@ def test_validation_windows_are_adjacent(
     assert objective.validation_batch(text, 5, 10**6).ids.shape == (1, len(text.ids) - 1)
 
 
-def test_a_text_shorter_than_a_window_is_an_error(
-    causal: tuple[CausalLanguageModeling, Tokenizer, TokenizedText],
-) -> None:
+def test_a_text_shorter_than_a_window_is_an_error(causal: Causal) -> None:
     objective, _, text = causal
     with pytest.raises(DataError, match=f"has {len(text.ids)} tokens; a window takes 100001"):
         objective.batch(generator(), 1, 100_000)
 
 
-def test_fifteen_percent_are_targets_and_no_special_token(
-    masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
-) -> None:
+def test_fifteen_percent_are_targets_and_no_special_token(masked: Masked) -> None:
     objective, made, _ = masked
     batch = objective.batch(generator(), 64, 64)
     asked = batch.targets != IGNORE_INDEX
@@ -116,9 +111,7 @@ def test_fifteen_percent_are_targets_and_no_special_token(
     assert not set(shown[shown != made.mask_id].tolist()) & made.special_ids
 
 
-def test_the_mask_rate_falls_with_the_schedule(
-    masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
-) -> None:
+def test_the_mask_rate_falls_with_the_schedule(masked: Masked) -> None:
     _, made, text = masked
     objective = MaskedLanguageModeling(made, [text], {"mask_rate": 0.4, "final_mask_rate": 0.1})
 
@@ -134,17 +127,13 @@ def test_the_mask_rate_falls_with_the_schedule(
     )
 
 
-def test_validation_replaces_every_target_by_the_mask_token(
-    masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
-) -> None:
+def test_validation_replaces_every_target_by_the_mask_token(masked: Masked) -> None:
     objective, made, text = masked
     batch = objective.validation_batch(text, 8, 64)
     assert set(batch.ids[batch.targets != IGNORE_INDEX].tolist()) == {made.mask_id}
 
 
-def test_rows_pack_segments_that_do_not_attend_to_each_other(
-    masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
-) -> None:
+def test_rows_pack_segments_that_do_not_attend_to_each_other(masked: Masked) -> None:
     objective, made, _ = masked
     batch = objective.batch(generator(), 16, 64)
     assert batch.mask is not None
@@ -172,9 +161,7 @@ def test_a_segment_has_as_many_whole_sentences_of_its_document_as_fit(
     assert _take_sentences(text, starts, position, length, most).tolist() == [*range(*ends)]
 
 
-def test_a_segment_begins_with_a_sentence_and_stays_in_its_document(
-    masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
-) -> None:
+def test_a_segment_begins_with_a_sentence_and_stays_in_its_document(masked: Masked) -> None:
     objective, made, text = masked
     ids, parts = objective._pack_segments([text], objective.segment_starts, np.ones(1), generator(), 64, 64)
     whole = story(1)
@@ -230,9 +217,7 @@ def test_a_segment_begins_without_the_space_before_its_first_word(tmp_path: Path
     assert firsts == {"A"}
 
 
-def test_without_a_final_rate_as_many_tokens_are_masked_to_the_end(
-    masked: tuple[MaskedLanguageModeling, Tokenizer, TokenizedText],
-) -> None:
+def test_without_a_final_rate_as_many_tokens_are_masked_to_the_end(masked: Masked) -> None:
     for options, rates in (({}, {0.15}), ({"mask_rate": 0.4}, {0.4}), ({"final_mask_rate": 0.0}, {0.15})):
         masker = TokenMasker.from_options(masked[1], options)
         assert {masker.rate(factor) for factor in (0.0, 0.5, 1.0)} == rates

@@ -21,44 +21,11 @@ from headlight.training.recipe import load_recipe
 from headlight.training.run_dir import RunFolder
 from headlight.training.trainer import Trainer
 from headlight.vision.shipped_images import shipped_image_path
+from tests.model.training.recipes import write_recipe
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
-OBJECTIVE_OF = {
-    "induction": "completion",
-    "induction-fixed-offset": "completion",
-    "sort": "token-classification",
-    "dates": "sequence-to-sequence",
-    "caption": "sequence-to-sequence",
-}
-MODEL_OF = {"caption": "image = { channels = 3, height = 48, width = 48, patch_height = 12, patch_width = 12 }"}
-RECIPE = """
-objective = "{objective}"
-task = "{task}"
-[model]
-context_length = 64
-d_model = 32
-layers = 1
-heads = 2
-{model}
-[training]
-steps = {steps}
-keep_steps = [0, 4, 8]
-batch_size = 16
-warmup_steps = 2
-learning_rate = 1e-2
-evaluate_every = 4
-evaluate_rows = 20
-device = "cpu"
-precision = "float32"
-"""
-
-
-def write_recipe(folder: Path, task: str, steps: int = 8, model: str = "") -> Path:
-    path = folder / f"{task}.toml"
-    fields = model or MODEL_OF.get(task, "")
-    path.write_text(RECIPE.format(objective=OBJECTIVE_OF[task], task=task, steps=steps, model=fields))
-    return path
+KEPT = "keep_steps = [0, 4, 8]"
 
 
 @pytest.mark.parametrize("task", GENERATED_TASKS)
@@ -93,7 +60,7 @@ def test_a_run_learns(tmp_path: Path) -> None:
 @pytest.mark.parametrize("task", ["sort", "dates", "caption"])
 def test_a_resumed_run_is_exactly_an_uninterrupted_one(task: str, tmp_path: Path) -> None:
     def start(folder: str) -> Trainer:
-        recipe = load_recipe(write_recipe(tmp_path, task)).check()
+        recipe = load_recipe(write_recipe(tmp_path, task, steps=8, training=KEPT)).check()
         return Trainer(RunFolder(recipe, tmp_path / folder, lambda text: None))
 
     whole, first = start("whole"), start("halves")
@@ -110,7 +77,8 @@ def test_a_resumed_run_is_exactly_an_uninterrupted_one(task: str, tmp_path: Path
 def test_the_weights_of_kept_steps_open(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert not kept_steps(out)
-    train([str(write_recipe(tmp_path, "induction", model='feed_forward = "none"')), "--out", str(out)])
+    recipe = write_recipe(tmp_path, "induction", steps=8, model='feed_forward = "none"', training=KEPT)
+    train([str(recipe), "--out", str(out)])
     assert kept_steps(out) == (0, 4, 8)
     first, last, exported = (
         parameters_to_vector(checkpoint.model.parameters())

@@ -15,7 +15,7 @@ from headlight.checkpoints.families.common import (
     classifier_head,
     fused,
     head_and_context,
-    masked_language_head,
+    language_head,
     rope_config,
     sizes,
 )
@@ -146,24 +146,37 @@ def predictions_head(
 ) -> HeadMapping:
     """A masked-language-model head; `activation_field` is the config field of its activation (None: always gelu)."""
 
-    def read_config(fields: ConfigReader) -> OutputHeadConfig:
+    def read(fields: ConfigReader) -> ConfigValues:
         if activation_field is None:
-            return OutputHeadConfig(activation="gelu")
-        return OutputHeadConfig(activation=fields.choice(activation_field, default_activation, MLP_ACTIVATIONS))
+            return {"activation": "gelu"}
+        return {"activation": fields.choice(activation_field, default_activation, MLP_ACTIVATIONS)}
 
-    weights: WeightRules = {
-        "output_head.transform": transform,
-        "output_head.norm": norm,
-        "output_head.projection": project,
-        "output_head.projection.bias": f"{project}.bias|{bias}",
-    }
-    return masked_language_head(weights, read_config, ignored_tensors=(*bias.split("|"), "pooler.*"))
+    return language_head(
+        project,
+        output_head="masked-language-model",
+        rows={
+            "output_head.transform": transform,
+            "output_head.norm": norm,
+            "output_head.projection.bias": f"{project}.bias|{bias}",
+        },
+        ignored_tensors=(*bias.split("|"), "pooler.*"),
+        read=read,
+    )
 
 
 def pooled_classifier(dense: str, project: str, activation: str = "tanh") -> HeadMapping:
     """A sequence classifier with a dense layer and an activation on the first token (pooler)."""
     answer = OutputHeadConfig(transform="dense", activation=activation)
     return classifier_head(project, rows={"output_head.transform.dense": dense}, output_head_config=answer)
+
+
+def encoder_heads(masked: HeadMapping, classifier: HeadMapping) -> dict[str, HeadMapping]:
+    """The heads that all these families have: these two, and a classifier of tokens."""
+    return {
+        "ForMaskedLM": masked,
+        "ForSequenceClassification": classifier,
+        "ForTokenClassification": classifier_head("classifier", output_head="token-classifier"),
+    }
 
 
 def replaced_token_config(fields: ConfigReader) -> ConfigValues:
@@ -185,7 +198,6 @@ OUTSIDE_BLOCKS: WeightRules = {
     "encoder.embedding_norm": "embeddings.LayerNorm",
 }
 _STACK = block_rules("encoder", "encoder.layer.{i}.", _LAYER)
-_TOKEN_CLASSIFIER = classifier_head("classifier", output_head="token-classifier")
 _BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")
 _PREDICTIONS = predictions_head(
     "cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.decoder",
@@ -195,26 +207,17 @@ _REQUIRED_VALUES = {"is_decoder": False, "position_embedding_type": "absolute"}
 BERT = Family(
     bert,
     OUTSIDE_BLOCKS | _STACK,
-    {
-        "ForMaskedLM": _PREDICTIONS,
-        "ForPreTraining": _PREDICTIONS,
-        "ForSequenceClassification": pooled_classifier("pooler.dense", "classifier"),
-        "ForTokenClassification": _TOKEN_CLASSIFIER,
-    },
+    encoder_heads(_PREDICTIONS, pooled_classifier("pooler.dense", "classifier")) | {"ForPreTraining": _PREDICTIONS},
     base_model_prefix="bert.",
     ignored_tensors=(*_BUFFERS, "pooler.*", "cls.seq_relationship.*"),
     required_values=_REQUIRED_VALUES,
 )
 
 
-_ROBERTA_PREDICTIONS = predictions_head(
-    "lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias", activation_field=None
+_ROBERTA_HEADS = encoder_heads(
+    predictions_head("lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias", activation_field=None),
+    pooled_classifier("classifier.dense", "classifier.out_proj"),
 )
-_ROBERTA_HEADS = {
-    "ForMaskedLM": _ROBERTA_PREDICTIONS,
-    "ForSequenceClassification": pooled_classifier("classifier.dense", "classifier.out_proj"),
-    "ForTokenClassification": _TOKEN_CLASSIFIER,
-}
 _ROBERTA_POSITIONS = rule("embeddings.position_embeddings", last_positions)
 ROBERTA = Family(
     roberta,
@@ -262,17 +265,16 @@ NOMIC_BERT = Family(
     OUTSIDE_BLOCKS
     | {"encoder.embedding_norm": "embeddings.LayerNorm|emb_ln"}
     | block_rules("encoder", "encoder.layers.{i}.", _NOMIC_BLOCK),
-    {
-        "ForMaskedLM": predictions_head(
+    encoder_heads(
+        predictions_head(
             "cls.predictions.transform.dense",
             "cls.predictions.transform.layer_norm",
             "cls.predictions.decoder",
             "cls.predictions.bias",
             default_activation="silu",
         ),
-        "ForSequenceClassification": pooled_classifier("pooler.dense", "classifier"),
-        "ForTokenClassification": _TOKEN_CLASSIFIER,
-    },
+        pooled_classifier("pooler.dense", "classifier"),
+    ),
     base_model_prefix="nomic_bert.",
     ignored_tensors=(*_BUFFERS, "pooler.*"),
     required_values=_NOMIC_REQUIRED_VALUES,
@@ -289,7 +291,7 @@ NOMIC_BERT = Family(
 )  # fmt: skip
 DISTILBERT = Family(
     distilbert,
-    {name: theirs for name, theirs in OUTSIDE_BLOCKS.items() if name != "segment"}
+    OUTSIDE_BLOCKS
     | block_rules(
         "encoder",
         "transformer.layer.{i}.",
@@ -300,13 +302,10 @@ DISTILBERT = Family(
             ["ffn.lin1", "ffn.lin2"],
         ),
     ),
-    {
-        "ForMaskedLM": predictions_head(
-            "vocab_transform", "vocab_layer_norm", "vocab_projector", "-", activation_field="activation"
-        ),
-        "ForSequenceClassification": pooled_classifier("pre_classifier", "classifier", "relu"),
-        "ForTokenClassification": _TOKEN_CLASSIFIER,
-    },
+    encoder_heads(
+        predictions_head("vocab_transform", "vocab_layer_norm", "vocab_projector", "-", activation_field="activation"),
+        pooled_classifier("pre_classifier", "classifier", "relu"),
+    ),
     base_model_prefix="distilbert.",
     ignored_tensors=_BUFFERS,
     ignored_fields=("sinusoidal_pos_embds", "qa_dropout", "seq_classif_dropout"),  # sinusoids are stored as a table
@@ -315,14 +314,17 @@ DISTILBERT = Family(
 ELECTRA = Family(
     electra,
     OUTSIDE_BLOCKS | _STACK | {"encoder.project_in": "embeddings_project"},
-    {
-        "ForMaskedLM": predictions_head(
+    encoder_heads(
+        predictions_head(
             "generator_predictions.dense",
             "generator_predictions.LayerNorm",
             "generator_lm_head",
             "-",
             activation_field=None,
         ),
+        pooled_classifier("classifier.dense", "classifier.out_proj", "gelu"),
+    )
+    | {
         "ForPreTraining": HeadMapping(
             replaced_token_config,
             {
@@ -330,8 +332,6 @@ ELECTRA = Family(
                 "output_head.projection": "discriminator_predictions.dense_prediction",
             },
         ),
-        "ForSequenceClassification": pooled_classifier("classifier.dense", "classifier.out_proj", "gelu"),
-        "ForTokenClassification": _TOKEN_CLASSIFIER,
     },
     base_model_prefix="electra.",
     ignored_tensors=_BUFFERS,
@@ -359,12 +359,8 @@ ALBERT = Family(
             ["ffn", "ffn_output"],
         ),
     ),
-    {
-        "ForMaskedLM": _ALBERT_PREDICTIONS,
-        "ForPreTraining": _ALBERT_PREDICTIONS,
-        "ForSequenceClassification": pooled_classifier("pooler", "classifier"),
-        "ForTokenClassification": _TOKEN_CLASSIFIER,
-    },
+    encoder_heads(_ALBERT_PREDICTIONS, pooled_classifier("pooler", "classifier"))
+    | {"ForPreTraining": _ALBERT_PREDICTIONS},
     base_model_prefix="albert.",
     ignored_tensors=(*_BUFFERS, "pooler.*", "sop_classifier.*"),
     required_values={"position_embedding_type": "absolute"},
@@ -441,18 +437,15 @@ _DEBERTA_RELATIVE_POSITIONS: WeightRules = {
 DEBERTA = Family(
     deberta,
     OUTSIDE_BLOCKS | _DEBERTA_RELATIVE_POSITIONS | block_rules("encoder", "encoder.layer.{i}.", _DEBERTA_BLOCK),
-    {
-        "ForMaskedLM": predictions_head(
+    encoder_heads(
+        predictions_head(
             "cls.predictions.transform.dense|lm_predictions.lm_head.dense",
             "cls.predictions.transform.LayerNorm|lm_predictions.lm_head.LayerNorm",
             "cls.predictions.decoder",
             "cls.predictions.bias|lm_predictions.lm_head.bias",
         ),
-        "ForSequenceClassification": classifier_head(
-            "classifier", rows={"output_head.transform.dense": "pooler.dense"}, read=deberta_pooler
-        ),
-        "ForTokenClassification": _TOKEN_CLASSIFIER,
-    },
+        classifier_head("classifier", rows={"output_head.transform.dense": "pooler.dense"}, read=deberta_pooler),
+    ),
     base_model_prefix="deberta.",
     # encoder.LayerNorm normalizes the relative embeddings; it is stored even where they are not used.
     ignored_tensors=(

@@ -106,41 +106,27 @@ def read_labels(fields: ConfigReader, default_count: int = 2) -> tuple[str, ...]
 def language_head(
     project: str = "lm_head",
     tied_by_default: bool = True,
+    *,
+    output_head: str = "language-model",
+    rows: WeightRules | None = None,
+    ignored_tensors: tuple[str, ...] = (),
     read: Callable[[ConfigReader], ConfigValues] = lambda fields: {},
     **answer: Any,
 ) -> HeadMapping:
     """A language-model head; `tied_by_default`: whether it shares the embedding where no field says.
 
-    `answer` are values of OutputHeadConfig, of which `read` gives further ones.
+    With output_head="masked-language-model" it is that of an encoder. `answer` are values of OutputHeadConfig, of which
+    `read` gives further ones.
     """
 
     def config(fields: ConfigReader) -> ConfigValues:
         return {
-            "output_head": "language-model",
+            "output_head": output_head,
             "tied_embeddings": fields.boolean("tie_word_embeddings", tied_by_default),
             "output_head_config": OutputHeadConfig(**answer, **read(fields)),
         }
 
-    return HeadMapping(config, {"output_head.projection": project})
-
-
-def masked_language_head(
-    weights: WeightRules,
-    read_config: Callable[[ConfigReader], OutputHeadConfig],
-    *,
-    tied_by_default: bool = True,
-    ignored_tensors: tuple[str, ...] = (),
-) -> HeadMapping:
-    """A masked-language-model head; `tied_by_default`: whether it shares the embedding where no field says."""
-
-    def config(fields: ConfigReader) -> ConfigValues:
-        return {
-            "output_head": "masked-language-model",
-            "tied_embeddings": fields.boolean("tie_word_embeddings", tied_by_default),
-            "output_head_config": read_config(fields),
-        }
-
-    return HeadMapping(config, weights, ignored_tensors)
+    return HeadMapping(config, {"output_head.projection": project, **(rows or {})}, ignored_tensors)
 
 
 def classifier_head(

@@ -19,7 +19,6 @@ from headlight.checkpoints.families.common import (
     head_and_context,
     language_head,
     layer_masks,
-    masked_language_head,
     rope_config,
     sizes,
 )
@@ -109,9 +108,9 @@ def eurobert(fields: ConfigReader) -> ConfigValues:
     return llama(fields) | {"architecture": "encoder", "masks": ()}
 
 
-def eurobert_masked_head(fields: ConfigReader) -> OutputHeadConfig:
+def eurobert_masked_head(fields: ConfigReader) -> ConfigValues:
     """One linear map after the final norm."""
-    return OutputHeadConfig(transform="none", bias=None if fields.boolean("mlp_bias", False) else False)
+    return {"transform": "none", "bias": None if fields.boolean("mlp_bias", False) else False}
 
 
 def eurobert_classifier(fields: ConfigReader) -> ConfigValues:
@@ -210,8 +209,8 @@ EUROBERT = Family(
     eurobert,
     outside_blocks("encoder") | block_rules("encoder", "layers.{i}.", BLOCK),
     {
-        "ForMaskedLM": masked_language_head(
-            {"output_head.projection": "lm_head"}, eurobert_masked_head, tied_by_default=False
+        "ForMaskedLM": language_head(
+            tied_by_default=False, output_head="masked-language-model", read=eurobert_masked_head
         ),
         "ForSequenceClassification": classifier_head(
             "classifier", rows={"output_head.transform.dense": "dense"}, read=eurobert_classifier

@@ -12,8 +12,8 @@ from headlight.checkpoints.families.common import (
     classifier_head,
     fused,
     head_and_context,
+    language_head,
     layer_masks,
-    masked_language_head,
     rope_config,
     sizes,
 )
@@ -59,9 +59,9 @@ def _modernbert_biases(fields: ConfigReader) -> tuple[str, ...]:
     return ("norm",) * fields.boolean("norm_bias", False) + ("transform",) * fields.boolean("classifier_bias", False)
 
 
-def _masked_head(fields: ConfigReader) -> OutputHeadConfig:
+def _masked_head(fields: ConfigReader) -> ConfigValues:
     activation = fields.choice("classifier_activation", "gelu", MLP_ACTIVATIONS)
-    return OutputHeadConfig(activation=activation, bias=None if fields.boolean("decoder_bias", True) else False)
+    return {"activation": activation, "bias": None if fields.boolean("decoder_bias", True) else False}
 
 
 def _token_classifier(fields: ConfigReader) -> ConfigValues:
@@ -90,13 +90,11 @@ MODERNBERT = Family(
     modernbert,
     _MODERNBERT_OUTSIDE_BLOCKS | block_rules("encoder", "layers.{i}.", _MODERNBERT_BLOCK),
     {
-        "ForMaskedLM": masked_language_head(
-            {
-                "output_head.transform": "head.dense",
-                "output_head.norm": "head.norm",
-                "output_head.projection": "decoder",
-            },
-            _masked_head,
+        "ForMaskedLM": language_head(
+            "decoder",
+            output_head="masked-language-model",
+            rows={"output_head.transform": "head.dense", "output_head.norm": "head.norm"},
+            read=_masked_head,
         ),
         "ForSequenceClassification": classifier_head("classifier", rows=_TRANSFORM, read=_sequence_classifier),
         "ForTokenClassification": classifier_head(

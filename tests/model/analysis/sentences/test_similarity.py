@@ -11,12 +11,12 @@ import pytest
 from headlight.analysis.sentences.pooling import POOLINGS, SentencePooling, read_sentence_pooling
 from headlight.analysis.sentences.similarity import cosines_without_heads, sentence_similarity
 from headlight.checkpoints import load
-from headlight.cli.main import main
 from headlight.errors import CheckpointError, ConfigError, TextError
 from headlight.tracing.run import run
 from tests.families.cases import CASES
 from tests.families.reference import Case, build
 from tests.model import toys
+from tests.shell import Shell
 
 ONE, OTHER = "the cat sat on a mat", "two dogs run far away from an old house"
 FIELDS = {
@@ -123,12 +123,10 @@ def test_what_is_not_supported_is_named(tmp_path: Path) -> None:
         sentence_similarity(translator, toys.causal(), ONE, OTHER)
 
 
-def test_the_command_tells_pairs_and_heads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_tells_pairs_and_heads(tmp_path: Path, shell: Shell) -> None:
     folder = encoder(tmp_path / "model")
-    assert main(["similarity", ONE, OTHER, "--model", str(folder), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(shell(["similarity", ONE, OTHER, "--model", str(folder), "--json"]))
     assert np.sum(told["pairs"]) == pytest.approx(told["cosine"], abs=1e-5) and told["normalized"]
-    assert main(["similarity", ONE, OTHER, "--model", str(folder), "--top", "2"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = shell(["similarity", ONE, OTHER, "--model", str(folder), "--top", "2"]).splitlines()
     assert lines[0] == f"cosine {told['cosine']:.4f}, pooling mean" and len(lines) == 7
     assert lines[-2].split() == [f"{told['without_heads'][0]['cosine']:.4f}", told["without_heads"][0]["head"]]

@@ -1,0 +1,38 @@
+"""One checkpoint of each build, which the tests of the commands ask."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from headlight import Tokenizer, Transformer, save
+from headlight.vision.patches import class_token_tokenizer
+from tests.model import toys
+
+MODELS: dict[str, Callable[[], Transformer]] = {
+    "decoder": lambda: toys.decoder(key_value_heads=2, value_head_dim=3),
+    "plain": toys.decoder,
+    "alibi": lambda: toys.decoder(positional_encoding="alibi"),
+    "encoder": toys.encoder,
+    "both": toys.both,
+    "captioner": toys.captioner,
+    "bare": lambda: toys.encoder(output_head="none"),
+    "judge": lambda: toys.encoder(output_head="sequence-classifier", labels=("good", "bad"), tied_embeddings=False),
+    "seer": toys.seer,
+    "tagger": lambda: toys.encoder(output_head="token-classifier", labels=("noun", "verb"), tied_embeddings=False),
+}
+TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {
+    **dict.fromkeys(("decoder", "plain", "alibi"), toys.causal),
+    "seer": class_token_tokenizer,
+}
+
+
+@pytest.fixture(scope="package")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of these models, and a picture."""
+    folder = tmp_path_factory.mktemp("models")
+    for name, make in MODELS.items():
+        save(folder / name, make(), TOKENIZERS.get(name, toys.masked)(), dtype="float32")
+    Image.fromarray(toys.photo()).save(folder / "photo.png")
+    return folder

@@ -1,0 +1,20 @@
+"""Files of a folder as a zip."""
+
+import zipfile
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """The files of a folder by their names."""
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def zipped(files: Mapping[str, bytes], top: str = "tiny") -> bytes:
+    """Files as a zip of one folder, or of none."""
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(f"{top}/{name}" if top else name, content)
+    return packed.getvalue()
