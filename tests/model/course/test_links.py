@@ -33,7 +33,7 @@ LEFT_OUT = {
     "architectures/output-heads.examples": TRAINED_HERE,
     "architectures/question-answering.questions": "one of them stands behind the passage",
     "architectures/no-assistant.answer": WORD_OF_THE_TEXT,
-    "training/any-word.word": WORD_OF_THE_TEXT,
+    "block/last-steps.word": WORD_OF_THE_TEXT,
     "training/ladder.text": TRAINED_HERE,
     "training/pretraining.lines": TRAINED_HERE,
     "beyond-text/graph.edges": NO_TEXT,

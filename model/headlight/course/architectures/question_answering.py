@@ -11,11 +11,10 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, NumberControl, TextControl
-from headlight.course.language_modeling.next_token import word_pieces
 from headlight.course.pictures import BarsPicture, HeatMapPicture, Row, TablePicture, TokensPicture, Verdict, row
 from headlight.course.questions import ask_direction
 from headlight.course.screen import Answer, Screen, StateFields
-from headlight.course.sentences import token_labels, value
+from headlight.course.sentences import token_labels, value, word_pieces
 from headlight.errors import InputError
 from headlight.tracing.run import candidates, encode_input, run, token_tensor
 from headlight.tracing.trace import Trace

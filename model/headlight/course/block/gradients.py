@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from headlight.array_types import Int
 from headlight.config import Config
-from headlight.course.block.sublayer_switches import SublayerSwitches
+from headlight.course.block.switch_off import SublayerSwitches
 from headlight.course.controls import NumberControl, SeedControl, TextControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import LinesPicture, row, verdict_row

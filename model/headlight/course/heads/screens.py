@@ -11,9 +11,7 @@ from headlight.checkpoints import Checkpoint
 from headlight.config import Config
 from headlight.course.attention import require_equal_heads
 from headlight.course.controls import ModelControl, NumberControl, TextControl
-from headlight.course.heads.counting import AttentionRun, MultiplyAdds, run_attention
-from headlight.course.heads.joining import join_heads
-from headlight.course.heads.two_stacks import run_two_stacks
+from headlight.course.heads.counting import AttentionRun, MultiplyAdds, join_heads, run_attention, run_two_stacks
 from headlight.course.pictures import (
     BarsPicture,
     HeatMapPicture,

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from headlight.array_types import Bool, Float
-from headlight.course.attention import attend
+from headlight.course.attention import HeadValues, attend
 from headlight.course.attention_by_hand.words import TOKENS
 from headlight.course.controls import ChoiceControl, MatrixControl, NumberControl, SeedControl
-from headlight.course.pictures import BarsPicture, MatrixPicture, Question, row, verdict_row
-from headlight.course.questions import ask_number
+from headlight.course.pictures import BarsPicture, MatrixPicture, Question, row, verdict_row, weights_matrix
+from headlight.course.questions import ask_number, ask_whether, choose
 from headlight.course.screen import Answer, Screen, StateFields
 from headlight.errors import InputError
 from headlight.nn.attention import Attention
@@ -20,6 +20,7 @@ from headlight.nn.attention_functions import AttentionFunction, SoftmaxAttention
 from headlight.nn.masks import MASKS, QueryKeyPositions, combine_masks
 
 CHANNELS = 4
+WAYS = {"weights": "Weights set to 0 after the softmax", "scores": "Scores set to 0 before the softmax"}
 OFFERED = {"none": "None", "causal": "Causal", "window": "Sliding window", "padding": "Padding at the end"}
 
 
@@ -125,54 +126,100 @@ ADDED = Screen(
 )
 
 
-def before_or_after(tokens: int, seed: int) -> Answer:
-    """The causal mask before the softmax, beside weights that are set to 0 after it."""
-    allowed = mask_cells("causal", tokens, 1)
-    q, k, v = random_head(tokens, seed)
-    before = attend(q, k, v, allowed=allowed)
-    zeroed = attend(q, k, v).weights * allowed
-    sums = zeroed.sum(-1)
-    names = TOKENS.label_all(tokens)
-    matrix = partial(MatrixPicture, rows=names, columns=names, colours="weights", row_sums=True, crossed=~allowed)
+def weights_of_scores(scores: Float[Tensor, "query key"], allowed: Tensor | None) -> HeadValues:
+    """A head whose scores are these: one-hot keys, so that q · k is a number of q."""
+    one_hot = torch.eye(scores.shape[1])
+    return attend(scores, one_hot, one_hot, allowed=allowed, scale=False)
+
+
+def before_or_after(way: str, scores: Float[Tensor, "query key"]) -> Answer:
+    """The causal mask as −∞ before the softmax, beside weights, or scores, that are set to 0."""
+    if len(scores) != scores.shape[1]:
+        raise InputError(f"The scores have {len(scores)} rows and {scores.shape[1]} columns. It takes as many of both.")
+    names, allowed = TOKENS.label_all(len(scores)), torch.ones_like(scores, dtype=torch.bool).tril()
+    read = scores.masked_fill(~allowed, 0) if way == "scores" else scores
+    right, wrong = weights_of_scores(scores, allowed), weights_of_scores(read, None).weights
+    kept = (wrong * allowed).sum(-1)
+    matrix = partial(MatrixPicture, rows=names, columns=names, crossed=~allowed)
+    weights = partial(weights_matrix, names=names, crossed=~allowed, before="→")
+    return (
+        row(matrix(title="−∞ before the softmax", values=right.masked_scores), weights("Weights", right.weights)),
+        row(
+            matrix(title=WAYS[way], values=read),
+            weights("Weights", wrong if way == "scores" else wrong * allowed),
+            question=_ask_of_zeros(way, names, kept),
+        ),
+        row(
+            BarsPicture(title="What each row gives to keys that it may see", labels=names, series={"": kept}, high=1.0)
+        ),
+        verdict_row(_told_of_zeros(way, names[0], kept), good=False),
+        *_in_place(scores, allowed, names),
+    )
+
+
+def _ask_of_zeros(way: str, names: tuple[str, ...], kept: Tensor) -> Question:
+    if way == "scores":
+        text = "A score of 0 for each forbidden key. Will its weight be 0?"
+        return ask_whether(text, float(kept.min()) == 1, "The softmax makes e⁰ = 1 of a score of 0.")
+    return choose(
+        "After the softmax the upper right is set to 0. Which row still adds up to 1?",
+        (*names, "none"),
+        len(names) - 1,
+        {"none": "The last row loses nothing: it may look at all of them."},
+    )
+
+
+def _told_of_zeros(way: str, first: str, kept: Tensor) -> str:
+    if way == "scores":
+        return (
+            f"With scores of 0 “{first}” gives {1 - float(kept[0]):.0%} of its weight to tokens that it must not see: "
+            "the softmax makes e⁰ = 1 of a score of 0. Only −∞ becomes a weight of 0."
+        )
+    return (
+        f"Zeros after the softmax leave row sums from {float(kept.min()):.2f} to {float(kept.max()):.2f}: early tokens "
+        "get far less than a whole value, and how much depends on what they were not to see."
+    )
+
+
+def _in_place(scores: Tensor, allowed: Tensor, names: tuple[str, ...]) -> Answer:
+    """What is left of the scores after a function that gives a copy, and after one that does not."""
+    kept = {"masked_fill": scores.clone(), "masked_fill_": scores.clone()}
+    for name, given in kept.items():
+        getattr(given, name)(~allowed, -torch.inf)
+    matrix = partial(MatrixPicture, rows=names, columns=names)
     return (
         row(
-            matrix(title="−∞ before the softmax", values=before.weights),
-            matrix(title="0 after the softmax", values=zeroed),
-            question=Question(
-                "After the softmax the upper right is set to 0. Which row still adds up to 1?",
-                (*names, "none"),
-                tokens - 1,
-                (("none", "The last row loses nothing: it may look at all of them."),),
-            ),
-        ),
-        row(
-            MatrixPicture(title="output, −∞ before", values=before.output, rows=names),
-            MatrixPicture(title="output, 0 after", values=zeroed @ v, rows=names),
-            BarsPicture(
-                title="Row sums", labels=names, series={"before": before.weights.sum(-1), "after": sums}, high=1.0
-            ),
-        ),
-        verdict_row(
-            f"Zeros after the softmax leave row sums from {float(sums.min()):.2f} to {float(sums.max()):.2f}: "
-            "early tokens get far less than a whole value, and how much depends on what they were not to see.",
-            good=False,
+            *(matrix(title=f"The scores after {name}", values=given) for name, given in kept.items()),
+            title="A copy, or the scores themselves?",
+            text="In PyTorch a function whose name ends with an underscore changes the tensor that it was given: "
+            "scores that are overwritten cannot be drawn or masked in another way any more.",
         ),
     )
 
 
 BEFORE_AFTER = Screen(
-    title="Before the softmax, not after it",
+    title="−∞ before the softmax, and no zeros",
     lesson=(
         "Some notes set the forbidden weights to 0 after the softmax. Then the rows do not add up to 1 any more, and "
-        "worse: the sum that each row was divided by still knows the tokens of the future."
+        "worse: the sum that each row was divided by still knows the tokens of the future. Others say that forbidden "
+        "scores become 0, beside code that rightly sets them to −∞."
     ),
     controls={
-        "tokens": NumberControl(title="Tokens", default="5", low=2, high=6, whole=True),
-        "seed": SeedControl(),
+        "way": ChoiceControl(title="In place of −∞", default="weights", options=WAYS),
+        "scores": MatrixControl(
+            title="Scores: a row for each query",
+            default="1,2,0,1;0,1,1,-1;2,0,1,0;1,1,0,2",
+            rows=TOKENS,
+            columns=TOKENS,
+        ),
     },
     compute=before_or_after,
-    formulas=(r"\sum_{j \le i} \frac{e^{s_{ij}}}{\sum_{j'} e^{s_{ij'}}} < 1",),
-    code=(before_or_after, AttentionFunction.mask, SoftmaxAttention.normalize),
+    formulas=(
+        r"\sum_{j \le i} \frac{e^{s_{ij}}}{\sum_{j'} e^{s_{ij'}}} < 1",
+        r"e^{-\infty} = 0",
+        r"e^{0} = 1",
+    ),
+    code=(before_or_after, weights_of_scores, AttentionFunction.mask, SoftmaxAttention.normalize),
 )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from headlight.analysis.position_profile import position_profile
+from headlight.array_types import Float, Int
 from headlight.checkpoints import Checkpoint
-from headlight.config_groups import RelativePositionConfig
+from headlight.config import Config
+from headlight.config_groups import RelativePositionConfig, RopeConfig
 from headlight.course.controls import ChoiceControl, ModelControl, NumberControl
 from headlight.course.pictures import (
     Arrow,
@@ -20,11 +24,28 @@ from headlight.course.pictures import (
     row,
     verdict_row,
 )
-from headlight.course.positions.rotary import encoding_config, turn
 from headlight.course.questions import ask_direction, ask_number, ask_whether
 from headlight.course.screen import Answer, Screen, StateFields, link
 from headlight.errors import InputError, numbered
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, Alibi, LearnedPositions, RelativeBias, Rope
+
+
+def turn(
+    vectors: Float[Tensor, "arrow 2"], positions: Int[Tensor, " arrow"], pair: int, dim: int, theta: float
+) -> Float[Tensor, "arrow 2"]:
+    """Each vector, put into one pair of a head of `dim` channels, as `Rope` turns it at its position (in 64 bits)."""
+    rope = Rope(encoding_config(heads=1, d_model=dim, rope=RopeConfig(theta=theta, interleaved=True)))
+    channels = slice(2 * pair, 2 * pair + 2)
+    whole = torch.zeros(len(vectors), dim, dtype=torch.float64)
+    whole[:, channels] = vectors.double()
+    return rope.rotate(whole[None, None], positions.double())[0, 0, :, channels]
+
+
+def encoding_config(heads: int, **choices: Any) -> Config:
+    """The config of a positional encoding by itself."""
+    sizes: dict[str, Any] = {"vocabulary_size": 1, "context_length": 1, "layers": 1, "d_model": 2 * heads}
+    return Config(heads=heads, **(sizes | choices))
+
 
 SHOWN_POSITIONS, SHOWN_CHANNELS, ARROWS = 48, 48, 8
 

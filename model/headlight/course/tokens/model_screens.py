@@ -29,8 +29,10 @@ from headlight.course.screen import Answer, Screen, StateFields, compare_link, c
 from headlight.course.tokens.embedding_table import cosines
 from headlight.course.tokens.model_vectors import (
     EmbeddingSum,
+    classify_alone,
     embedding_map,
     embedding_sum,
+    first_mask,
     nearest_tokens,
     text_vectors,
     word_ids,
@@ -40,9 +42,12 @@ from headlight.errors import InputError
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import Stack
 from headlight.nn.transformer import Transformer
+from headlight.tracing.run import candidates
 
 MAX_TOKENS, MAX_TEXTS, SHOWN_TOKENS, SHOWN_NEIGHBOURS = 8, 24, 24, 20
 MAX_OPTIONS, K_MEANS_STEPS = 8, 20
+MASK, SHOWN_GUESSES = "[MASK]", 5
+SAME = 1e-3  # up to which logits count as equal
 
 
 def show_neighbours(model: Checkpoint, words: str, count: int) -> Answer:
@@ -164,9 +169,10 @@ def _said_of_sum(model: Checkpoint, found: EmbeddingSum, positions: str) -> str:
 
 
 def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
-    """The cosine of one word's vectors in two sentences, layer by layer."""
+    """The cosine of one word's vectors in two sentences, layer by layer; of a mask also what stands for it."""
     found = word_in_context(model, word, (one, other))
     depth = len(found.cosines) - 1
+    is_mask = word.strip() == MASK
     return (
         row(
             LinesPicture(
@@ -176,7 +182,9 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
                 y_title="cosine",
                 series={"cosine": found.cosines.tolist()},
             ),
-            question=ask_nearest(
+            question=None
+            if is_mask
+            else ask_nearest(
                 f"Before the first layer their cosine is {found.cosines[0]:.3f}. What is left after all {depth}?",
                 {f"{tenths / 10:g}": tenths / 10 for tenths in (10, 8, 6, 4, 2, 0)},
                 float(found.cosines[-1]),
@@ -198,6 +206,40 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
             f"Before the first layer the cosine is {found.cosines[0]:.3f}"
             + (": both are the same row of the table. " if found.cosines[0] > 0.99999 else ". ")
             + f"After {depth} layers it is {found.cosines[-1]:.3f}: the sentence around it has changed the vector."
+        ),
+        *(_mask_rows(model, one, other) if is_mask else ()),
+    )
+
+
+def _mask_rows(model: Checkpoint, one: str, other: str) -> Answer:
+    """What stands for the mask in each sentence; and that the classifier needs nothing but its vector."""
+    masks = [first_mask(model, text) for text in (one, other)]
+    trace, place = masks[0]
+    vector = torch.tensor(trace[f"{trace.config.stacks[-1]}.final_residual"])[place]
+    apart = float((classify_alone(model.model, vector) - torch.tensor(trace["logits"])[place]).abs().max())
+    return (
+        row(
+            *(
+                TablePicture(
+                    title=f"{MASK} in “{text}”",
+                    columns=("token", "probability"),
+                    rows=tuple(
+                        (each.token, f"{each.probability:.1%}")
+                        for each in candidates(found, model.tokenizer, at, SHOWN_GUESSES)
+                    ),
+                )
+                for text, (found, at) in zip((one, other), masks, strict=True)
+            ),
+            question=ask_whether(
+                "Given the mask's last vector alone, without the sentence, does the classifier give the same logits?",
+                apart < SAME,
+                "The vector has seen the sentence; the classifier reads nothing but the vector.",
+            ),
+        ),
+        verdict_row(
+            f"The classifier, on this one vector alone, gives the same logits up to {apart:.1g}. Of masked training it "
+            "is said that each token is processed by itself: that holds for the classifier, and not for the layers "
+            "below it, which mix the tokens."
         ),
     )
 
@@ -326,7 +368,7 @@ CONTEXT = Screen(
     lesson=(
         "The table gives a word the same vector in every sentence. Each layer adds what it read in the words around, "
         "so the two vectors of one word part, layer by layer, and a dog's bark becomes another thing than a tree's. A "
-        "decoder knows only the words before."
+        "decoder knows only the words before; of a model that fills masks the word may be [MASK]."
     ),
     controls={
         "model": ModelControl(default="stories-masked"),
@@ -336,7 +378,7 @@ CONTEXT = Screen(
     },
     compute=show_context,
     formulas=(r"\cos(x, y) = \frac{x \cdot y}{\lVert x \rVert\,\lVert y \rVert}",),
-    code=(word_in_context,),
+    code=(word_in_context, classify_alone),
     explore=link("model", text="one"),
     elsewhere={"compare": compare_link(link("model", text="one"), link(text="other"))},
 )
