@@ -12,7 +12,6 @@ from torch.nn import functional
 
 from headlight.cancellation import Cancelled, cancellable
 from headlight.checkpoints import Checkpoint
-from headlight.course.tokens.embedding_table import look_up
 from headlight.course.tokens.model_vectors import (
     BATCH_SIZE,
     embedding_sum,
@@ -23,6 +22,7 @@ from headlight.course.tokens.model_vectors import (
 )
 from headlight.course.tokens.next_word_net import UNKNOWN, train_next_word
 from headlight.course.tokens.splits import learned_merges, merge_steps, small_text, split_all, train_on
+from headlight.course.tokens.table_screens import look_up
 from headlight.course.tokens.word_pairs import (
     cbow_questions,
     character_ngrams,

@@ -14,17 +14,22 @@ from headlight.course.screen import Answer, Screen
 
 @dataclass(frozen=True)
 class Source:
-    """What one may read: what it is about, by whom, its title, and where it is found."""
+    """What one may read: what it is about, by whom, its title, and its address."""
 
     subject: str
     authors: str
     title: str
-    place: str
     address: str
+
+    @property
+    def place(self) -> str:
+        """Where it is found without a link: its number, or the site."""
+        site, _, path = self.address.removeprefix("https://").partition("/")
+        return f"arXiv {path.removeprefix('abs/')}" if site == "arxiv.org" else site.removeprefix("www.")
 
 
 def _arxiv(subject: str, authors: str, title: str, number: str) -> Source:
-    return Source(subject, authors, title, f"arXiv {number}", f"https://arxiv.org/abs/{number}")
+    return Source(subject, authors, title, f"https://arxiv.org/abs/{number}")
 
 
 PAPERS = (
@@ -41,7 +46,6 @@ PAPERS = (
         "GloVe",
         "Pennington et al. 2014",
         "GloVe: Global Vectors for Word Representation",
-        "ACL D14-1162",
         "https://aclanthology.org/D14-1162/",
     ),
     _arxiv("FastText", "Bojanowski et al. 2017", "Enriching Word Vectors with Subword Information", "1607.04606"),
@@ -49,14 +53,12 @@ PAPERS = (
         "GPT",
         "Radford et al. 2018",
         "Improving Language Understanding by Generative Pre-Training",
-        "openai.com",
         "https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf",
     ),
     Source(
         "GPT-2",
         "Radford et al. 2019",
         "Language Models are Unsupervised Multitask Learners",
-        "openai.com",
         "https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf",
     ),
     _arxiv("BERT", "Devlin et al. 2019", "BERT: Pre-training of Deep Bidirectional Transformers", "1810.04805"),
@@ -74,56 +76,48 @@ EXPLANATIONS = (
         "in pictures",
         "Alammar 2018",
         "The Illustrated Transformer",
-        "jalammar.github.io",
         "https://jalammar.github.io/illustrated-transformer/",
     ),
     Source(
         "in code",
         "Rush 2018",
         "The Annotated Transformer",
-        "nlp.seas.harvard.edu",
         "https://nlp.seas.harvard.edu/annotated-transformer/",
     ),
     Source(
         "as a film",
         "Sanderson 2024",
         "Attention in transformers (3Blue1Brown)",
-        "3blue1brown.com",
         "https://www.3blue1brown.com/lessons/attention",
     ),
     Source(
         "as a film",
         "Karpathy 2023",
         "Let's build GPT: from scratch, in code",
-        "karpathy.ai",
         "https://karpathy.ai/zero-to-hero.html",
     ),
     Source(
         "as an essay",
         "Wolfe 2023",
         "Decoder-Only Transformers: The Workhorse of Generative LLMs",
-        "cameronrwolfe.substack.com",
         "https://cameronrwolfe.substack.com/p/decoder-only-transformers-the-workhorse",
     ),
     Source(
         "sinusoids as rotations",
         "Denk 2019",
         "Linear Relationships in the Transformer's Positional Encoding",
-        "blog.timodenk.com",
         "https://blog.timodenk.com/linear-relationships-in-the-transformers-positional-encoding/",
     ),
     Source(
         "as a course",
         "Manning and others",
         "CS224N: Natural Language Processing with Deep Learning",
-        "web.stanford.edu",
         "https://web.stanford.edu/class/cs224n/",
     ),
     Source(
         "as a book",
         "Jurafsky and Martin",
         "Speech and Language Processing",
-        "web.stanford.edu",
         "https://web.stanford.edu/~jurafsky/slp3/",
     ),
 )
@@ -221,7 +215,8 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         _claim(
             "Minus infinity is always safe.",
             "A row in which all is forbidden becomes NaN.",
-            "masks/drawn",
+            "masks/added",
+            mask="drawn",
         ),
         _claim(
             "The padding mask has the shape (batch, d_model).",

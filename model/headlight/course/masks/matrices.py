@@ -21,7 +21,13 @@ from headlight.nn.masks import MASKS, QueryKeyPositions, combine_masks
 
 CHANNELS = 4
 WAYS = {"weights": "Weights set to 0 after the softmax", "scores": "Scores set to 0 before the softmax"}
-OFFERED = {"none": "None", "causal": "Causal", "window": "Sliding window", "padding": "Padding at the end"}
+OFFERED = {
+    "none": "None",
+    "causal": "Causal",
+    "window": "Sliding window",
+    "padding": "Padding at the end",
+    "drawn": "Drawn by hand",
+}
 
 
 def random_head(tokens: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -39,14 +45,29 @@ def mask_cells(mask: str, tokens: int, width: int) -> Bool[Tensor, "query key"]:
     return combine_masks(masks, positions)[0, 0]
 
 
-def added_mask(mask: str, tokens: int, width: int, seed: int) -> Answer:
-    """Scores, M, their sum, and the weights."""
-    allowed = mask_cells(mask, tokens, width)
+def chosen_cells(mask: str, tokens: int, width: int, cells: Float[Tensor, "query key"]) -> Bool[Tensor, "query key"]:
+    """The cells that a mask by name allows, or the learner's own. Raises InputError where those are no square."""
+    if mask != "drawn":
+        return mask_cells(mask, tokens, width)
+    if len(cells) != cells.shape[1]:
+        raise InputError(
+            f"The mask has {len(cells)} rows and {cells.shape[1]} columns. It needs one of each for a token."
+        )
+    return cells.bool()
+
+
+def added_mask(mask: str, tokens: int, width: int, cells: Float[Tensor, "query key"], seed: int) -> Answer:
+    """Scores, M, their sum, and the weights: of this program, and of a plain softmax, which may divide 0 by 0."""
+    allowed = chosen_cells(mask, tokens, width, cells)
+    tokens = len(allowed)
     q, k, v = random_head(tokens, seed)
     head = attend(q, k, v, allowed=allowed)
+    plain = torch.softmax(head.masked_scores, dim=-1)
     names = TOKENS.label_all(tokens)
     matrix = partial(MatrixPicture, rows=names, columns=names)
+    weights = partial(matrix, colours="weights", row_sums=True, crossed=~allowed)
     m = torch.zeros(tokens, tokens).masked_fill(~allowed, -torch.inf)
+    empty = [name for name, seen in zip(names, allowed.any(-1).tolist(), strict=True) if not seen]
     return (
         row(
             matrix(title="scores", values=head.scores, row_axis="query", column_axis="key"),
@@ -54,35 +75,59 @@ def added_mask(mask: str, tokens: int, width: int, seed: int) -> Answer:
         ),
         row(
             matrix(title="scores + M", before="=", values=head.scores + m, crossed=~allowed),
-            matrix(
-                title="weights",
-                before="→",
-                values=head.weights,
-                colours="weights",
-                row_sums=True,
-                crossed=~allowed,
-            ),
-            question=ask_number(
-                f"How many tokens may “{names[tokens // 2]}” look at?",
-                int(allowed[tokens // 2].sum()),
-                (int(allowed[tokens // 2].sum()) - 1, "A token may look at itself, too."),
-                (int(allowed[:, tokens // 2].sum()), "That is how many may look at it: a row is one query."),
-                hints=("Each row is what one token may see.", f"Take row {tokens // 2} of M, and count the zeros."),
-            ),
+            weights(title="weights", before="→", values=head.weights),
+            *((weights(title="torch.softmax of scores + M", values=plain),) if empty else ()),
+            question=_ask_of_empty(allowed, empty) if mask == "drawn" else _ask_of_row(allowed, names),
+        ),
+        *(
+            (
+                row(
+                    MatrixPicture(title="output in this program", values=head.output, rows=names),
+                    MatrixPicture(title="output with torch.softmax", values=plain @ v, rows=names),
+                ),
+            )
+            if empty
+            else ()
         ),
         verdict_row(
-            f"{int((~allowed).sum())} of {tokens * tokens} cells are forbidden. e to the power of −∞ is 0, so "
+            f"“{'”, “'.join(empty)}” may look at nothing. A plain softmax divides 0 by 0 and gives NaN, which spreads "
+            "to everything that follows. This program gives weights of 0: nothing comes in."
+            if empty
+            else f"{int((~allowed).sum())} of {tokens * tokens} cells are forbidden. e to the power of −∞ is 0, so "
             "their weights are exactly 0, and what is left of each row still adds up to 1. The code replaces the "
-            "scores there instead of adding M: the result is the same."
+            "scores there instead of adding M: the result is the same.",
+            good=False if empty else None,
         ),
     )
 
 
-def explore_mask(mask: str, tokens: int, width: int, seed: int) -> StateFields:
+def _ask_of_row(allowed: Tensor, names: tuple[str, ...]) -> Question:
+    middle = len(names) // 2
+    seen = int(allowed[middle].sum())
+    return ask_number(
+        f"How many tokens may “{names[middle]}” look at?",
+        seen,
+        (seen - 1, "A token may look at itself, too."),
+        (int(allowed[:, middle].sum()), "That is how many may look at it: a row is one query."),
+        hints=("Each row is what one token may see.", f"Take row {middle} of M, and count the zeros."),
+    )
+
+
+def _ask_of_empty(allowed: Tensor, empty: list[str]) -> Question:
+    return ask_number(
+        "In how many rows does a plain softmax divide 0 by 0?",
+        len(empty),
+        (len(allowed) - len(empty), "In those it has something to divide by."),
+        hints=("Look for a query without a tick.",),
+    )
+
+
+def explore_mask(mask: str, tokens: int, width: int, cells: Float[Tensor, "query key"], seed: int) -> StateFields:
     """The same mask on a trained model."""
     names = {"none": "none", "causal": "causal", "window": f"window:{width}"}
-    masks = names.get(mask) or painted_mask(mask_cells(mask, tokens, width))
-    return _explore_words(tokens, masks)
+    allowed = chosen_cells(mask, tokens, width, cells)
+    words = " ".join(TOKENS.label_all(len(allowed)))
+    return {"model": "stories-causal", "text": words, "masks": names.get(mask) or painted_mask(allowed)}
 
 
 def painted_mask(allowed: Bool[Tensor, "query key"]) -> str:
@@ -92,21 +137,27 @@ def painted_mask(allowed: Bool[Tensor, "query key"]) -> str:
     return f"painted:{'.'.join(f'{query}-{key}' for query, key in forbidden)}"
 
 
-def _explore_words(count: int, masks: str) -> StateFields:
-    return {"model": "stories-causal", "text": " ".join(TOKENS.label_all(count)), "masks": masks}
-
-
 ADDED = Screen(
     title="A mask is a matrix that is added",
     lesson=(
         "M has 0 where a query may look and −∞ where it may not. Added to the scores before the softmax, it makes the "
         "forbidden weights exactly 0. Each row is what one token may see: with the causal mask itself and all before "
-        "it."
+        "it. Draw your own: a row with no tick has nothing to divide by, as with padding at the start of a text."
     ),
     controls={
         "mask": ChoiceControl(title="Mask", default="causal", options=OFFERED),
         "tokens": NumberControl(title="Tokens", default="5", low=2, high=6, whole=True),
         "width": NumberControl(title="Window width, or tokens of padding", default="2", low=1, high=5, whole=True),
+        "cells": MatrixControl(
+            title="Mask: a row for each query",
+            when="mask=drawn",
+            default="1,0,0,0;1,1,0,0;0,0,0,0;1,0,1,1",
+            rows=TOKENS,
+            columns=TOKENS,
+            switches=True,
+            low=0,
+            high=1,
+        ),
         "seed": SeedControl(),
     },
     compute=added_mask,
@@ -116,10 +167,12 @@ ADDED = Screen(
         MASKS["causal"].formula,
         MASKS["window"].formula,
         MASKS["padding"].formula,
+        r"m_{ij} = 0 \text{ for all } j \Rightarrow a_{ij} = \frac{0}{0}",
     ),
     code=(
         AttentionFunction.mask,
         SoftmaxAttention.normalize,
+        Attention.weighted_sum,
         *(MASKS[name].allowed for name in OFFERED if name in MASKS),
     ),
     explore=explore_mask,
@@ -220,68 +273,4 @@ BEFORE_AFTER = Screen(
         r"e^{0} = 1",
     ),
     code=(before_or_after, weights_of_scores, AttentionFunction.mask, SoftmaxAttention.normalize),
-)
-
-
-def drawn_mask(cells: Float[Tensor, "query key"], seed: int) -> Answer:
-    """A mask of one's own, with rows that may be empty: here, and in a plain softmax."""
-    allowed, tokens = cells.bool(), len(cells)
-    if tokens != cells.shape[1]:
-        raise InputError(f"The mask has {tokens} rows and {cells.shape[1]} columns. It needs one of each for a token.")
-    q, k, v = random_head(tokens, seed)
-    head = attend(q, k, v, allowed=allowed)
-    plain = torch.softmax(head.masked_scores, dim=-1)
-    names = TOKENS.label_all(tokens)
-    matrix = partial(MatrixPicture, rows=names, columns=names, colours="weights", row_sums=True, crossed=~allowed)
-    empty = [name for name, seen in zip(names, allowed.any(-1).tolist(), strict=True) if not seen]
-    said = (
-        f"“{'”, “'.join(empty)}” may look at nothing. A plain softmax divides 0 by 0 and gives NaN, which spreads to "
-        "everything that follows. This program gives weights of 0: nothing comes in."
-        if empty
-        else "Every token may look at something, so both agree. Forbid a whole row to see the difference."
-    )
-    return (
-        row(
-            matrix(title="weights in this program", values=head.weights),
-            matrix(title="torch.softmax of scores + M", values=plain),
-            question=ask_number(
-                "In how many rows does a plain softmax divide 0 by 0?",
-                len(empty),
-                (tokens - len(empty), "In those it has something to divide by."),
-                hints=("Look for a query without a tick.",),
-            ),
-        ),
-        row(
-            MatrixPicture(title="output in this program", values=head.output, rows=names),
-            MatrixPicture(title="output with torch.softmax", values=plain @ v, rows=names),
-        ),
-        verdict_row(said, good=not empty),
-    )
-
-
-DRAWN = Screen(
-    title="Draw a mask, and forbid a whole row",
-    lesson=(
-        "Tick what each query may look at. A row with no tick at all has nothing to divide by: 0 / 0. That happens in "
-        "practice, with padding at the start of a text or a window that meets a mask."
-    ),
-    controls={
-        "cells": MatrixControl(
-            title="Mask: a row for each query",
-            default="1,0,0,0;1,1,0,0;0,0,0,0;1,0,1,1",
-            rows=TOKENS,
-            columns=TOKENS,
-            switches=True,
-            low=0,
-            high=1,
-        ),
-        "seed": SeedControl(),
-    },
-    compute=drawn_mask,
-    formulas=(
-        r"a_{ij} = \frac{m_{ij}\, e^{s_{ij}}}{\sum_j m_{ij}\, e^{s_{ij}}}",
-        r"m_{ij} = 0 \text{ for all } j \Rightarrow a_{ij} = \frac{0}{0}",
-    ),
-    code=(SoftmaxAttention.normalize, AttentionFunction.mask, drawn_mask, Attention.weighted_sum),
-    explore=lambda cells, seed: _explore_words(len(cells), painted_mask(cells.bool())),
 )

@@ -22,7 +22,6 @@ from headlight.course.pictures import (
 )
 from headlight.course.questions import ask_number, ask_whether
 from headlight.course.screen import Answer, Screen, link
-from headlight.course.tokens.embedding_table import cosines
 from headlight.course.tokens.next_word_net import (
     MAX_CONTEXT,
     MAX_DIM,
@@ -33,6 +32,7 @@ from headlight.course.tokens.next_word_net import (
     train_next_word,
 )
 from headlight.course.tokens.splits import MAX_TRAINING_CHARACTERS, small_text
+from headlight.course.tokens.table_screens import cosines
 from headlight.course.tokens.word_pairs import (
     MAX_WINDOW,
     cbow_questions,

@@ -1,4 +1,4 @@
-"""The vectors of a trained model: neighbours, the sum with positions, and what context does to a word."""
+"""The vectors of a trained model: beside one-hot ones, their sum with positions, and what context does to a word."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from headlight.course.pictures import (
 )
 from headlight.course.questions import ask_largest, ask_nearest, ask_whether
 from headlight.course.screen import Answer, Screen, StateFields, compare_link, compared, link
-from headlight.course.tokens.embedding_table import cosines
 from headlight.course.tokens.model_vectors import (
     EmbeddingSum,
     classify_alone,
+    embedding_cosines,
     embedding_map,
     embedding_sum,
     first_mask,
@@ -38,6 +38,7 @@ from headlight.course.tokens.model_vectors import (
     word_ids,
     word_in_context,
 )
+from headlight.course.tokens.table_screens import cosines
 from headlight.errors import InputError
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import Stack
@@ -50,11 +51,18 @@ MASK, SHOWN_GUESSES = "[MASK]", 5
 SAME = 1e-3  # up to which logits count as equal
 
 
-def show_neighbours(model: Checkpoint, words: str, count: int) -> Answer:
-    """The nearest tokens of each word in the model's embedding, as lists and in a plane."""
+def show_vectors(words: str, model: Checkpoint, count: int) -> Answer:
+    """Cosines of one-hot vectors beside those of the model's embeddings, and the nearest tokens of each word."""
     ids = word_ids(model, words)[:MAX_TOKENS]
+    if len(ids) < 2:
+        raise InputError("All this is one token to the model. Type two or more words that it knows.")
     names = [model.tokenizer.stripped_token_text(token_id) for token_id in ids]
     lists = [nearest_tokens(model, token_id, count) for token_id in ids]
+    learned = torch.tensor(embedding_cosines(model, ids)).round(decimals=6)
+    # Two different one-hot vectors have no channel in common.
+    pairs = (("one-hot", torch.eye(len(ids))), ("learned", learned))
+    apart = learned.clone().fill_diagonal_(-torch.inf)
+    first, second = divmod(int(apart.argmax()), len(ids))
     return (
         row(
             TokensPicture(
@@ -62,13 +70,22 @@ def show_neighbours(model: Checkpoint, words: str, count: int) -> Answer:
             )
         ),
         row(
-            _map_of_neighbours(model, ids, [[each.id for each in found] for found in lists], names),
+            *(
+                MatrixPicture(title=f"Cosines of {kind} vectors", values=each, rows=tuple(names), columns=tuple(names))
+                for kind, each in pairs
+            ),
             question=ask_largest(
-                "Which of these words has the closest neighbour, by cosine?",
-                {name: found[0].cosine for name, found in zip(names, lists, strict=True)},
+                f"Which of these lies nearest to “{names[0]}” in the model's table?",
+                dict(zip(names[1:5], learned[0, 1:5].tolist(), strict=True)),
             ),
         ),
+        verdict_row(
+            f"One-hot vectors have {model.model.config.vocabulary_size:,} channels and any two words are "
+            f"equally unlike: cosine 0. This model's vectors have {model.model.config.embedding_dim} channels, and "
+            f"“{names[first]}” is nearest to “{names[second]}”: cosine {float(learned[first, second]):.2f}."
+        ),
         row(
+            _map_of_neighbours(model, ids, [[each.id for each in found] for found in lists], names),
             *(
                 BarsPicture(
                     title=f"Nearest to “{name}”",
@@ -77,7 +94,8 @@ def show_neighbours(model: Checkpoint, words: str, count: int) -> Answer:
                     high=1.0,
                 )
                 for name, found in zip(names, lists, strict=True)
-            )
+            ),
+            title="Nearest neighbours in the whole table",
         ),
     )
 
@@ -319,23 +337,21 @@ def _explore_sum(model: str, text: str, positions: str, channels: int) -> StateF
     return {"text": text, "model": model} | wired
 
 
-NEIGHBOURS = Screen(
-    title="Nearest neighbours in a trained model",
-    lesson=(
-        "This model was never told what words mean; its table was learned together with all other weights, by "
-        "predicting words. Yet the nearest rows of a word are words like it. The map shows the two directions in which "
-        "these vectors differ most, and leaves out the others."
-    ),
+ONE_HOT = Screen(
+    title="One-hot against learned vectors",
+    lesson="A one-hot vector has one channel for every word and says nothing about its meaning: all words are equally "
+    "far apart. A learned vector has far fewer channels. This model was never told what words mean; its table was "
+    "learned by predicting words, yet the nearest rows of a word are words like it.",
     controls={
+        "words": TextControl(title="Words", default="king queen prince river lake red blue"),
         "model": ModelControl(default="stories-causal", needs="text"),
-        "words": TextControl(title="Words", default="king river blue happy"),
         "count": NumberControl(
             title="Neighbours of each", default="6", low=2.0, high=float(SHOWN_NEIGHBOURS), whole=True
         ),
     },
-    compute=show_neighbours,
+    compute=show_vectors,
     formulas=(r"\cos(x, y) = \frac{x \cdot y}{\lVert x \rVert\,\lVert y \rVert}",),
-    code=(nearest_tokens, project_to_plane),
+    code=(embedding_cosines, nearest_tokens, project_to_plane),
     explore=link("model", text="words"),
 )
 SUM = Screen(
