@@ -26,7 +26,7 @@ from headlight.course.pictures import BarsPicture, LinesPicture, Question, Scree
 from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import sentence_batch, target_loss, token_labels
-from headlight.course.tokens.splits import MAX_TRAINING_CHARACTERS, small_text
+from headlight.course.tokens.split_screens import MAX_TRAINING_CHARACTERS, small_text
 from headlight.errors import InputError
 from headlight.generation.generate import generate
 from headlight.nn.transformer import Transformer
@@ -36,13 +36,15 @@ WINDOW, ROWS, D_MODEL = 24, 16, 32
 LEARNING_RATE = 1e-2
 BEGINNING, WRITTEN = 4, 48  # characters
 MODELS = {"here": "Trained here and now", "shipped": "The shipped ones"}
+MASK = "+ causal mask"
+ORDERS = {"notes": "The mask fifth, as in many notes", "mask-first": "The mask first, so that each gain shows"}
 LAST = 20  # steps, whose mean loss is told
 RUNGS: dict[str, dict[str, Any]] = {
     "one head of self-attention": {},
     "+ positions": {"positional_encoding": "sinusoidal"},
     "+ four heads": {"heads": 4},
     "+ feed-forward with ReLU": {"feed_forward": "relu"},
-    "+ causal mask": {"masks": ("causal",)},
+    MASK: {"masks": ("causal",)},
     "+ residuals and norms": {"norm_placement": "pre", "final_norm": True},
     "+ three layers": {"layers": 3},
 }  # what each adds to all before it
@@ -112,15 +114,18 @@ def trained_ladder(text: str, beginning: str, temperature: float, seed: int, run
     )
 
 
-def ask_rung_question(writing: Mapping[str, float]) -> Question:
-    """Which part lowers the loss in writing most; `writing` has the losses of the rungs in their order."""
+def ask_rung_question(writing: Mapping[str, float], *, masked: bool = False) -> Question:
+    """Which part lowers the loss in writing most; `writing` has the losses of the rungs in their order.
+
+    Where all but the first are `masked`, each gain is what the part itself does.
+    """
     gains = {name: writing[before] - writing[name] for before, name in pairwise(writing)}
     told = ", ".join(f"{name} {gain:+.2f}" for name, gain in gains.items())
     mistake = "Positions and heads help to look ahead, too: without the mask the loss in writing says nothing of them."
     return ask_largest(
         "Which addition lowers the loss in writing most?",
         gains,
-        {name: mistake for name in ("+ positions", "+ four heads")},
+        {} if masked else {name: mistake for name in ("+ positions", "+ four heads")},
         f"What each takes off the loss, in nats: {told}.",
     )
 
@@ -188,29 +193,29 @@ class Rung:
 
 
 def ladder(
-    on: str, text: str, steps: int, seed: int, sentence: str, beginning: str, temperature: float, rung: str
+    on: str, text: str, order: str, steps: int, seed: int, sentence: str, beginning: str, temperature: float, rung: str
 ) -> Answer:
     """The rungs trained here and now on a text, or those that ship, on a sentence."""
     if on == "shipped":
         return trained_ladder(sentence, beginning, temperature, seed, rung)
-    return trained_here(text, steps, seed)
+    return trained_here(text, order, steps, seed)
 
 
-def trained_here(text: str, steps: int, seed: int) -> Answer:
+def trained_here(text: str, order: str, steps: int, seed: int) -> Answer:
     """Every rung from the same seed, on the same batches of the learner's text."""
-    rungs = {name: climb(text, config, steps, seed) for name, config in rung_configs(text).items()}
+    rungs = {name: climb(text, config, steps, seed) for name, config in rung_configs(text, order).items()}
     learned = {name: mean(rung.losses[-LAST:]) for name, rung in rungs.items()}
     writing = {name: rung.writing_loss for name, rung in rungs.items()}
     return (
         row(
             BarsPicture(
                 title="Loss (nats for each character)",
-                labels=tuple(RUNGS),
+                labels=tuple(rungs),
                 series={"training": list(learned.values()), "writing": list(writing.values())},
                 note=f"Guessing at random costs {log(len(set(text))):.2f}. In training, models without the mask see "
                 "the character that they are to predict.",
             ),
-            question=ask_rung_question(writing),
+            question=ask_rung_question(writing, masked=order == "mask-first"),
         ),
         row(
             TablePicture(
@@ -235,16 +240,17 @@ def trained_here(text: str, steps: int, seed: int) -> Answer:
     )
 
 
-def rung_configs(text: str) -> dict[str, Config]:
-    """The config of each rung: that of the one before it, and what is added."""
+def rung_configs(text: str, order: str = "notes") -> dict[str, Config]:
+    """The config of each rung: that of the one before it, and what is added, by a name of ORDERS."""
     options: dict[str, Any] = {
         "vocabulary_size": len(characters(text)), "context_length": WINDOW, "d_model": D_MODEL, "layers": 1,
         "heads": 1, "masks": (), "positional_encoding": "none", "feed_forward": "none", "norm_placement": "none",
         "norm": "layernorm", "final_norm": False, "bias": True, "embedding": EmbeddingConfig(scale=sqrt(D_MODEL)),
     }  # fmt: skip
     configs = {}
-    for name, added in RUNGS.items():
-        options |= added
+    first, *others = RUNGS
+    for name in (first, *sorted(others, key=lambda name: name != MASK)) if order == "mask-first" else RUNGS:
+        options |= RUNGS[name]
         configs[name] = Config(**options)
     return configs
 
@@ -303,9 +309,9 @@ def characters(text: str) -> list[str]:
 
 
 def _told(learned: dict[str, float], writing: dict[str, float]) -> str:
-    gaps = {name: writing[name] - learned[name] for name in RUNGS}
+    gaps = {name: writing[name] - learned[name] for name in writing}
     cheat = max(gaps, key=lambda name: gaps[name])
-    first, *_, last = RUNGS
+    first, *_, last = writing
     return (
         f"From “{first}” to “{last}” the loss in writing goes from {writing[first]:.2f} to {writing[last]:.2f}. The "
         f"largest gap between the two losses, {gaps[cheat]:.2f} nats, has “{cheat}”. A model without a mask may look "
@@ -315,16 +321,15 @@ def _told(learned: dict[str, float], writing: dict[str, float]) -> str:
 
 LADDER = Screen(
     title="One improvement after another",
-    lesson=(
-        "Begin with one head of self-attention and add what a Transformer has besides, one part at a time. The seven "
-        "models are trained here and now on your text, or they are those that ship, trained on 4 million tokens of "
-        "stories. Compare what they lose in training with what they lose in writing, when nothing stands behind."
-    ),
+    lesson="Begin with one head of self-attention and add what a Transformer has besides, one part at a time. The "
+    "seven models are trained here and now on your text, or they are those that ship, trained on 4 million tokens of "
+    "stories. Compare what they lose in training with what they lose in writing, when nothing stands behind.",
     controls={
         "on": ChoiceControl(title="Models", default="here", options=MODELS),
         "text": TextControl(
             title="Text to learn", when="on=here", default=small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6
         ),
+        "order": ChoiceControl(title="Order", when="on=here", default="notes", options=ORDERS),
         "steps": NumberControl(title="Steps", when="on=here", default="200", low=LAST, high=600, step=20, whole=True),
         "seed": SeedControl(default="2"),  # by which the models without a mask learn to look ahead early
         "sentence": TextControl(title="Sentence", when="on=shipped", default=SENTENCE),

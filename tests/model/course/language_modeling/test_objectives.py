@@ -1,12 +1,14 @@
 """Masked and next-token training on one sentence, against losses computed another way."""
 
+from math import log
+
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.language_modeling.masking import MASKING, fate, masking, token_losses
-from headlight.course.language_modeling.next_token import SHIFTED_TARGETS, shifted_targets
+from headlight.course.language_modeling.next_token import SHIFTED_TARGETS, learn_sentence, learned_here, shifted_targets
 from headlight.course.pictures import TablePicture, TokensPicture
 from headlight.errors import InputError
 from headlight.tracing.run import run
@@ -25,6 +27,20 @@ def test_targets_are_the_tokens_moved_by_one(decoder: Checkpoint) -> None:
     assert [float(row[3]) for row in pictures(answer, TablePicture)[0].rows] == pytest.approx(losses.tolist(), rel=1e-4)
     told = verdict(answer).text
     assert f"{float(losses.mean()):.3f} nats" in told
+
+
+@pytest.mark.parametrize(("given", "steps"), [(1, 120), (3, 2)])
+def test_a_new_decoder_is_trained_until_it_completes_the_sentence(given: int, steps: int) -> None:
+    words = ["my", "red", "kite", "is", "in", "the", "old", "tree", "and", "my", "dog", "is", "sad"]
+    found = learn_sentence(words, given, steps, 1)
+    is_complete = [line == " ".join(words[given:]) for line in found.written.values()]
+    assert is_complete[-1] == (found.learned is not None) == (steps == 120) and not is_complete[0]
+    for step, complete in zip(found.written, is_complete, strict=True):
+        assert complete or found.learned is None or step < found.learned
+    assert len(found.losses) == steps + 1 and max(found.written) == steps
+    assert found.losses[0] == pytest.approx(log(len(set(words))), abs=0.6)
+    with pytest.raises(InputError, match="has 3 words; from 4 to 24"):
+        learned_here("too few words", 3, 1, 1)
 
 
 def test_shares_are_those_that_were_asked_for(encoder: Checkpoint) -> None:
