@@ -21,7 +21,7 @@ from headlight.course.tokens.model_vectors import (
     word_in_context,
 )
 from headlight.course.tokens.next_word_net import UNKNOWN, train_next_word
-from headlight.course.tokens.splits import learned_merges, merge_steps, small_text, split_all, train_on
+from headlight.course.tokens.split_screens import learned_merges, merge_steps, small_text, split_all, train_on
 from headlight.course.tokens.table_screens import look_up
 from headlight.course.tokens.word_pairs import (
     cbow_questions,

@@ -205,11 +205,9 @@ def _written(value: object) -> str:
 NAMES = {name: name for name in (*PAPERS, OPENED)}
 CONFIGURATIONS = Screen(
     title="BERT, GPT-2, T5, ViT: rows of one table",
-    lesson=(
-        "The famous models are not different inventions: each is the same network with other values in one config, as "
-        "in their published files. The values say which stacks, which mask, where the norm stands, what is read "
-        "and what is answered. Choose two, and read what would have to change to make one of the other."
-    ),
+    lesson="The famous models are not different inventions: each is the same network with other values in one config, "
+    "as in their published files. The values say which stacks, which mask, where the norm stands, what is read and "
+    "what is answered. Choose two, and read what would have to change to make one of the other.",
     controls={
         "model": ModelControl(title="Your model", default="stories-causal", needs="text"),
         "layers": NumberControl(title="Layers", default="2", low=1, high=24, whole=True),

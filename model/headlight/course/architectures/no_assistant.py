@@ -95,11 +95,9 @@ def _held_out_row(model: Checkpoint, prompt: str, measured: dict[str, float]) ->
 
 NO_ASSISTANT = Screen(
     title="What these small models are not",
-    lesson=(
-        "A decoder continues texts: that is all it is trained for. Assistants are decoders, too, but a thousand times "
-        "as large, trained on far more text, and then taught on questions with good answers to follow. Ask this one "
-        "something that you know, and read what it has learned from."
-    ),
+    lesson="A decoder continues texts: that is all it is trained for. Assistants are decoders, too, but a thousand "
+    "times as large, trained on far more text, and then taught on questions with good answers to follow. Ask this one "
+    "something that you know, and read what it has learned from.",
     controls={
         "model": ModelControl(default="stories-causal", needs="continues-texts"),
         "prompt": TextControl(title="Prompt", default="The capital of France is"),

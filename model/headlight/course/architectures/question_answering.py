@@ -212,11 +212,9 @@ def _explore(model: str, passage: str, questions: str, shown: int) -> StateField
 
 QUESTION_ANSWERING = Screen(
     title="Answering questions about a text",
-    lesson=(
-        "A downstream task is what a pretrained model is used for afterwards, often with a new output head and some "
-        "training on examples. BERT learns so to mark the words of a passage that answer a question. A decoder can be "
-        "asked without any training: let the answer complete a sentence, and keep to the words of the passage."
-    ),
+    lesson="A downstream task is what a pretrained model is used for afterwards, often with a new output head and "
+    "some training on examples. BERT learns so to mark the words of a passage that answer a question. A decoder can "
+    "be asked without any training: let the answer complete a sentence, and keep to the words of the passage.",
     controls={
         "model": ModelControl(default="stories-causal", needs="continues-texts"),
         "passage": TextControl(title="Passage", default=PASSAGE, longest=600, lines=3),

@@ -140,11 +140,9 @@ def _compare(encoder: str, decoder: str, text: str, word: str) -> StateFields:
 
 SAME_GAP = Screen(
     title="One gap, asked of an encoder and a decoder",
-    lesson=(
-        "To label, search or fill in, the whole text is there, and one wants to look both ways: that is what encoders "
-        "are for. To write, the rest is not there yet, and a decoder is made for that. Ask both for the same missing "
-        "word, where what decides it stands behind the gap."
-    ),
+    lesson="To label, search or fill in, the whole text is there, and one wants to look both ways: that is what "
+    "encoders are for. To write, the rest is not there yet, and a decoder is made for that. Ask both for the same "
+    "missing word, where what decides it stands behind the gap.",
     controls={
         "encoder": ModelControl(title="Encoder", default="stories-masked", needs="fills-masks"),
         "decoder": ModelControl(title="Decoder", default="stories-causal", needs="continues-texts"),

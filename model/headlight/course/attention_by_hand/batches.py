@@ -115,11 +115,9 @@ def _verdicts(split: list[list[str]], heads: list[HeadValues]) -> tuple[Verdict,
 
 BATCH = Screen(
     title="Two sentences at once",
-    lesson=(
-        "Models read many sentences in one tensor, so the shorter ones are filled up with padding. No token may look "
-        "at padding, or the answer for a sentence would depend on its neighbours. Each word has a random vector of its "
-        "own here, which is query, key and value alike."
-    ),
+    lesson="Models read many sentences in one tensor, so the shorter ones are filled up with padding. No token may "
+    "look at padding, or the answer for a sentence would depend on its neighbours. Each word has a random vector of "
+    "its own here, which is query, key and value alike.",
     controls={
         "first": TextControl(title="Sentence 1", default="the cat sat on the mat"),
         "second": TextControl(title="Sentence 2", default="the dog slept"),
@@ -170,11 +168,9 @@ def dropped_weights(rate: float, tokens: int, seed: int) -> Answer:
 
 DROPOUT = Screen(
     title="Dropout on the weights",
-    lesson=(
-        "In training some weights are set to 0 at random, so that no token relies on a single other one. Those that "
-        "stay grow by 1 / (1 − p), so that the mean of the output stays as it was. It happens after the softmax: rows "
-        "do not add up to 1 any more."
-    ),
+    lesson="In training some weights are set to 0 at random, so that no token relies on a single other one. Those "
+    "that stay grow by 1 / (1 − p), so that the mean of the output stays as it was. It happens after the softmax: "
+    "rows do not add up to 1 any more.",
     controls={
         "rate": NumberControl(title="Dropout p", default="0.3", low=0, high=0.9, step=0.05),
         "tokens": NumberControl(title="Tokens", default="5", low=2, high=6, whole=True),

@@ -127,11 +127,9 @@ def _told_of_order(target: Tensor, read: Tensor, weights: tuple[Tensor, Tensor, 
 
 PROJECTIONS = Screen(
     title="From X to Q, K and V",
-    lesson=(
-        "A model does not choose Q, K and V freely: each is the tokens' vectors times a matrix that was learned, the "
-        "same for all tokens. Queries come from the tokens X that ask, keys and values from Y: X itself, or another "
-        "sequence (cross-attention), whose length may differ and which is not masked, because all of it is there."
-    ),
+    lesson="A model does not choose Q, K and V freely: each is the tokens' vectors times a matrix that was learned, "
+    "the same for all tokens. Queries come from the tokens X that ask, keys and values from Y: X itself, or another "
+    "sequence (cross-attention), whose length may differ and which is not masked, because all of it is there.",
     controls={
         "target": MatrixControl(title="X: the tokens that ask", default="1,0;0,1;1,1", rows=ASKING, columns=CHANNELS),
         "memory": ChoiceControl(title="Y", default="self", options=MEMORIES),

@@ -158,11 +158,9 @@ def _histogram(title: str, numbers: Tensor) -> BarsPicture:
 
 SCALING = Screen(
     title="Why the square root of d",
-    lesson=(
-        "A dot product of d random channels is a sum of d terms, and its variance grows with d. Large scores make the "
-        "softmax choose one key outright, where it has almost no slope left to learn from. Dividing by √d brings the "
-        "variance back to 1 for every width."
-    ),
+    lesson="A dot product of d random channels is a sum of d terms, and its variance grows with d. Large scores make "
+    "the softmax choose one key outright, where it has almost no slope left to learn from. Dividing by √d brings the "
+    "variance back to 1 for every width.",
     controls={
         "width": NumberControl(title="d_k, the width of a head", default="64", low=1, high=512, whole=True),
         "heads": NumberControl(title="Heads of the model", default="4", low=1, high=16, whole=True),

@@ -103,11 +103,9 @@ def _verdict(neurons: Tensor, up: Tensor, down: Tensor, activation: str) -> Verd
 
 FEED_FORWARD = Screen(
     title="The feed-forward network, by hand",
-    lesson=(
-        "A linear map, an activation function on each number, and a second linear map, for each token by itself. The "
-        "example computes XOR: channel 0 of the output is 1 where just one of the two channels is 1. Try it with the "
-        "linear activation."
-    ),
+    lesson="A linear map, an activation function on each number, and a second linear map, for each token by itself. "
+    "The example computes XOR: channel 0 of the output is 1 where just one of the two channels is 1. Try it with the "
+    "linear activation.",
     controls={
         "x": MatrixControl(title="x", default="0,0;0,1;1,0;1,1", rows=TOKENS, columns=CHANNELS),
         "activation": ChoiceControl(

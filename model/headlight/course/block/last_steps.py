@@ -111,11 +111,9 @@ def _verdict(model: Transformer, walkthrough: PredictionWalkthrough) -> Verdict:
 
 LAST_STEPS = Screen(
     title="The last steps: from a vector to a word",
-    lesson=(
-        "After the last layer a token's vector is normed once more and compared with the vector of every token of the "
-        "vocabulary: a dot product each, the logits. Softmax makes probabilities of them, of every word and not only "
-        "of the best: name one, and see its rank."
-    ),
+    lesson="After the last layer a token's vector is normed once more and compared with the vector of every token of "
+    "the vocabulary: a dot product each, the logits. Softmax makes probabilities of them, of every word and not only "
+    "of the best: name one, and see its rank.",
     controls={
         "model": ModelControl(default="stories-causal", needs="predicts-tokens"),
         "text": TextControl(title="Sentence", default="The cat sat on the"),

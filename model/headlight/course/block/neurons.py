@@ -91,11 +91,9 @@ def _same_network(model: Transformer, path: str, inputs: Tensor, outputs: Tensor
 
 NEURONS = Screen(
     title="Active neurons: the same network on every token",
-    lesson=(
-        "In a model the feed-forward network has hundreds of neurons, and each token uses a few of them strongly. The "
-        "network is the same at every place and sees one token at a time: what a token knows of the others, attention "
-        "has brought."
-    ),
+    lesson="In a model the feed-forward network has hundreds of neurons, and each token uses a few of them strongly. "
+    "The network is the same at every place and sees one token at a time: what a token knows of the others, attention "
+    "has brought.",
     controls={
         "model": ModelControl(default="stories-causal", needs="feed-forward"),
         "text": TextControl(title="Sentence", default="The cat saw a dog and the dog saw the cat"),

@@ -173,10 +173,8 @@ def _edits(model: Transformer) -> TablePicture:
 
 SWITCH_OFF = Screen(
     title="Switch each part off",
-    lesson=(
-        "A trained model reads your sentence, once whole and once without each of its parts. The loss tells how "
-        "surprised it is by the words that follow (or that are masked, in a model that fills masks: here every fourth)."
-    ),
+    lesson="A trained model reads your sentence, once whole and once without each of its parts. The loss tells how "
+    "surprised it is by the words that follow (or that are masked, in a model that fills masks: here every fourth).",
     controls={
         "model": ModelControl(default="stories-causal", needs="predicts-tokens"),
         "text": TextControl(title="Sentence", default="Once upon a time there was a little girl. She loved to play."),

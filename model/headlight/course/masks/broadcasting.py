@@ -92,12 +92,10 @@ def _told(way: str, right: bool, cells: int) -> str:
 
 BROADCAST = Screen(
     title="One axis too few, or the wrong one",
-    lesson=(
-        "A padding mask of shape (batch, key) has to become (batch, 1, 1, key) before it meets scores of shape (batch, "
-        "head, query, key). With one axis too few PyTorch matches the batch with the heads, an error unless both are "
-        "equal or one is 1: try a batch of 2 and 4 heads, or of 3 and 1 head. Other notes give it a cell for each "
-        "channel, (batch, d_model): comments state shapes that were never run."
-    ),
+    lesson="A padding mask of shape (batch, key) has to become (batch, 1, 1, key) before it meets scores of shape "
+    "(batch, head, query, key). With one axis too few PyTorch matches the batch with the heads, an error unless both "
+    "are equal or one is 1: try a batch of 2 and 4 heads, or of 3 and 1 head. Other notes give it a cell for each "
+    "channel, (batch, d_model): comments state shapes that were never run.",
     controls={
         "batch": NumberControl(title="Batch", default="3", low=1, high=4, whole=True),
         "heads": NumberControl(title="Heads", default="3", low=1, high=4, whole=True),

@@ -114,11 +114,9 @@ def _masked(mask: str, **_: object) -> StateFields:
 OWN = link("model", "text")
 LIFTED = Screen(
     title="Another mask for a trained model",
-    lesson=(
-        "A decoder predicts every next token at once, and the causal mask keeps each prediction from seeing its "
-        "answer. Here the same weights run with the mask and without it. Or forbid them the diagonal, too: a decoder's "
-        "token is often said to see only those before it, but the mask allows j ≤ i."
-    ),
+    lesson="A decoder predicts every next token at once, and the causal mask keeps each prediction from seeing its "
+    "answer. Here the same weights run with the mask and without it. Or forbid them the diagonal, too: a decoder's "
+    "token is often said to see only those before it, but the mask allows j ≤ i.",
     controls={
         "model": ModelControl(default="stories-causal", needs="causal"),
         "text": TextControl(title="Text", default="The dog was happy. The dog ran to the big tree.", longest=300),
@@ -196,11 +194,9 @@ def _train(masks: tuple[str, ...], vocabulary: int, steps: int, seed: int) -> li
 
 CHEATING = Screen(
     title="Train without the mask, and it cheats",
-    lesson=(
-        "Two small decoders are trained on random tokens, which cannot be predicted. One has the causal mask; the "
-        "other may look at the next token, finds the answer there, and its loss falls towards 0. It would be useless: "
-        "when a text is written, the next token is not there yet."
-    ),
+    lesson="Two small decoders are trained on random tokens, which cannot be predicted. One has the causal mask; the "
+    "other may look at the next token, finds the answer there, and its loss falls towards 0. It would be useless: "
+    "when a text is written, the next token is not there yet.",
     controls={
         "vocabulary": NumberControl(title="Different tokens", default="8", low=2, high=32, whole=True),
         "steps": NumberControl(title="Steps", default="160", low=20, high=300, whole=True),

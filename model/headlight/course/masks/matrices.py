@@ -139,11 +139,9 @@ def painted_mask(allowed: Bool[Tensor, "query key"]) -> str:
 
 ADDED = Screen(
     title="A mask is a matrix that is added",
-    lesson=(
-        "M has 0 where a query may look and −∞ where it may not. Added to the scores before the softmax, it makes the "
-        "forbidden weights exactly 0. Each row is what one token may see: with the causal mask itself and all before "
-        "it. Draw your own: a row with no tick has nothing to divide by, as with padding at the start of a text."
-    ),
+    lesson="M has 0 where a query may look and −∞ where it may not. Added to the scores before the softmax, it makes "
+    "the forbidden weights exactly 0. Each row is what one token may see: with the causal mask itself and all before "
+    "it. Draw your own: a row with no tick has nothing to divide by, as with padding at the start of a text.",
     controls={
         "mask": ChoiceControl(title="Mask", default="causal", options=OFFERED),
         "tokens": NumberControl(title="Tokens", default="5", low=2, high=6, whole=True),
@@ -252,11 +250,9 @@ def _in_place(scores: Tensor, allowed: Tensor, names: tuple[str, ...]) -> Answer
 
 BEFORE_AFTER = Screen(
     title="−∞ before the softmax, and no zeros",
-    lesson=(
-        "Some notes set the forbidden weights to 0 after the softmax. Then the rows do not add up to 1 any more, and "
-        "worse: the sum that each row was divided by still knows the tokens of the future. Others say that forbidden "
-        "scores become 0, beside code that rightly sets them to −∞."
-    ),
+    lesson="Some notes set the forbidden weights to 0 after the softmax. Then the rows do not add up to 1 any more, "
+    "and worse: the sum that each row was divided by still knows the tokens of the future. Others say that forbidden "
+    "scores become 0, beside code that rightly sets them to −∞.",
     controls={
         "way": ChoiceControl(title="In place of −∞", default="weights", options=WAYS),
         "scores": MatrixControl(

@@ -260,11 +260,9 @@ def _verdict(chances: Tensor) -> Verdict:
 
 MELODY = Screen(
     title="A sound encoder that answers",
-    lesson=(
-        "A class token stands in front of the frames of a sound, as in BERT it stands in front of a sentence. A small "
-        "encoder is trained on the spot to say how a melody goes: rising, falling, steady, or up and down. Then it "
-        "answers to yours, and its weights tell at which frames the class token looked."
-    ),
+    lesson="A class token stands in front of the frames of a sound, as in BERT it stands in front of a sentence. A "
+    "small encoder is trained on the spot to say how a melody goes: rising, falling, steady, or up and down. Then it "
+    "answers to yours, and its weights tell at which frames the class token looked.",
     controls={
         "sounds": TextControl(title="Your melody", default="C4, E4, G4, E4, C4", longest=240),
         "steps": NumberControl(title="Steps", default="300", low=20, high=600, step=20, whole=True),

@@ -167,11 +167,9 @@ def compare_both(model: str, one: str, order: str, other: str, seed: int) -> Sta
 INSIDE = link("model", text=" {one}")  # read as here: with a space in front, as inside a sentence
 ORDER = Screen(
     title="Cat chased dog, dog chased cat",
-    lesson=(
-        "The same words in another order mean something else, but attention by itself sees only which words there are. "
-        "Positions tell it the order, and so does a causal mask. Every wiring below has the same trained weights: type "
-        "another order, or let chance draw one, and compare how far each word's vector moves."
-    ),
+    lesson="The same words in another order mean something else, but attention by itself sees only which words there "
+    "are. Positions tell it the order, and so does a causal mask. Every wiring below has the same trained weights: "
+    "type another order, or let chance draw one, and compare how far each word's vector moves.",
     controls={
         "model": ModelControl(default="stories-masked"),
         "one": TextControl(title="One order", default="cat chased dog"),

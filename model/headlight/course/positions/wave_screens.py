@@ -246,11 +246,9 @@ FORMULA = (Sinusoidal.formula,)
 
 WAVES = Screen(
     title="Positions as waves",
-    lesson=(
-        "Attention sees a set of tokens and not a row of them, so each position adds a pattern of its own. Here it is "
-        "made of waves: the first channels turn fast and tell neighbours apart, the last ones turn slowly and tell the "
-        "beginning from the end, as the hands of a clock do."
-    ),
+    lesson="Attention sees a set of tokens and not a row of them, so each position adds a pattern of its own. Here it "
+    "is made of waves: the first channels turn fast and tell neighbours apart, the last ones turn slowly and tell the "
+    "beginning from the end, as the hands of a clock do.",
     controls={
         "dim": DIM,
         "base": BASE,
@@ -265,11 +263,9 @@ WAVES = Screen(
 )
 ROTATION = Screen(
     title="A step is a rotation",
-    lesson=(
-        "Each pair of channels, a sine and a cosine, is a hand of a clock. Moving on by k positions turns it by an "
-        "angle that depends on k alone, wherever one starts. So PE(p + k) is a linear map of PE(p), and a head can "
-        "learn to look k tokens back."
-    ),
+    lesson="Each pair of channels, a sine and a cosine, is a hand of a clock. Moving on by k positions turns it by an "
+    "angle that depends on k alone, wherever one starts. So PE(p + k) is a linear map of PE(p), and a head can learn "
+    "to look k tokens back.",
     controls={
         "position": NumberControl(title="Position p", default="7", low=0.0, high=1_000.0, whole=True),
         "offset": NumberControl(title="Steps k", default="3", low=-100.0, high=100.0, whole=True),
@@ -289,11 +285,9 @@ ROTATION = Screen(
 )
 BANDS = Screen(
     title="Every position has a vector of its own",
-    lesson=(
-        "A single wave begins again, so two channels cannot tell positions apart for long; waves of many lengths "
-        "together do not repeat within any text. Set a band of them to zero: without the fast channels neighbours "
-        "become nearly the same, without the slow ones far positions can look as alike as near ones."
-    ),
+    lesson="A single wave begins again, so two channels cannot tell positions apart for long; waves of many lengths "
+    "together do not repeat within any text. Set a band of them to zero: without the fast channels neighbours become "
+    "nearly the same, without the slow ones far positions can look as alike as near ones.",
     controls={
         "band": ChoiceControl(
             title="Channels set to zero in the pictures below",

@@ -31,7 +31,7 @@ from headlight.course.tokens.next_word_net import (
     TrainingRun,
     train_next_word,
 )
-from headlight.course.tokens.splits import MAX_TRAINING_CHARACTERS, small_text
+from headlight.course.tokens.split_screens import MAX_TRAINING_CHARACTERS, small_text
 from headlight.course.tokens.table_screens import cosines
 from headlight.course.tokens.word_pairs import (
     MAX_WINDOW,
@@ -218,11 +218,9 @@ CORPUS = TextControl(title="Text", default=small_text(), longest=MAX_TRAINING_CH
 
 PAIRS = Screen(
     title="A word is known by its neighbours",
-    lesson=(
-        "Word2vec learns vectors from pairs of neighbouring words: skip-gram predicts each neighbour from a word, CBOW "
-        "the word from all its neighbours; GloVe counts the pairs first. Words with the same neighbours get similar "
-        "vectors. Widen the window, and topics count more than grammar."
-    ),
+    lesson="Word2vec learns vectors from pairs of neighbouring words: skip-gram predicts each neighbour from a word, "
+    "CBOW the word from all its neighbours; GloVe counts the pairs first. Words with the same neighbours get similar "
+    "vectors. Widen the window, and topics count more than grammar.",
     controls={
         "text": TextControl(
             title="Text",
@@ -247,11 +245,9 @@ PAIRS = Screen(
 )
 NGRAMS = Screen(
     title="Words made of character n-grams",
-    lesson=(
-        "fastText gives every character n-gram a vector, and a word the sum of those of its n-grams. So words that "
-        "share "
-        "a stem or an ending share a part of their vectors, and a word that the training text never had gets one, too."
-    ),
+    lesson="fastText gives every character n-gram a vector, and a word the sum of those of its n-grams. So words that "
+    "share a stem or an ending share a part of their vectors, and a word that the training text never had gets one, "
+    "too.",
     controls={
         "word": TextControl(title="Word", default="unhappiness", longest=40),
         "other": TextControl(title="Another word", default="happily", longest=40),
@@ -264,11 +260,9 @@ NGRAMS = Screen(
 )
 NEXT_WORD = Screen(
     title="A tiny network learns word vectors",
-    lesson=(
-        "This network predicts the next word from the mean of the vectors of the words before it, so it ignores their "
-        "order. Each step moves the rows of the words that occurred, against the gradient of the loss; words that are "
-        "followed by the same words come to lie together, though their meaning was never given."
-    ),
+    lesson="This network predicts the next word from the mean of the vectors of the words before it, so it ignores "
+    "their order. Each step moves the rows of the words that occurred, against the gradient of the loss; words that "
+    "are followed by the same words come to lie together, though their meaning was never given.",
     controls={
         "text": CORPUS,
         "context": NumberControl(title="Words before", default="2", low=1.0, high=float(MAX_CONTEXT), whole=True),

@@ -356,11 +356,9 @@ ONE_HOT = Screen(
 )
 SUM = Screen(
     title="X = E[tokens] + P[positions]",
-    lesson=(
-        "What the first layer reads is a sum: the row of each token, plus a vector for the position at which it "
-        "stands. A token that occurs twice has the same row of E both times and becomes two different rows of X. "
-        "Models with rotary positions add nothing here; wire another encoding in and see."
-    ),
+    lesson="What the first layer reads is a sum: the row of each token, plus a vector for the position at which it "
+    "stands. A token that occurs twice has the same row of E both times and becomes two different rows of X. Models "
+    "with rotary positions add nothing here; wire another encoding in and see.",
     controls={
         "model": ModelControl(default="positions-encoder-sinusoidal"),
         "text": TextControl(title="Text", default="the dog saw the cat and the cat ran away"),
@@ -381,11 +379,9 @@ SUM = Screen(
 )
 CONTEXT = Screen(
     title="One word in two sentences",
-    lesson=(
-        "The table gives a word the same vector in every sentence. Each layer adds what it read in the words around, "
-        "so the two vectors of one word part, layer by layer, and a dog's bark becomes another thing than a tree's. A "
-        "decoder knows only the words before; of a model that fills masks the word may be [MASK]."
-    ),
+    lesson="The table gives a word the same vector in every sentence. Each layer adds what it read in the words "
+    "around, so the two vectors of one word part, layer by layer, and a dog's bark becomes another thing than a "
+    "tree's. A decoder knows only the words before; of a model that fills masks the word may be [MASK].",
     controls={
         "model": ModelControl(default="stories-masked"),
         "word": TextControl(title="Word", default="bark", longest=40),
@@ -400,10 +396,8 @@ CONTEXT = Screen(
 )
 TEXTS = Screen(
     title="A map of sentences",
-    lesson=(
-        "The mean of a sentence's last vectors is a vector for the whole sentence. Sentences about the same things "
-        "come to lie near each other, so such vectors can search and cluster texts. Paste your own lines."
-    ),
+    lesson="The mean of a sentence's last vectors is a vector for the whole sentence. Sentences about the same things "
+    "come to lie near each other, so such vectors can search and cluster texts. Paste your own lines.",
     controls={
         "model": ModelControl(default="stories-masked"),
         "texts": TextControl(

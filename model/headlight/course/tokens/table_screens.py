@@ -143,11 +143,9 @@ def show_lookup(ids: str, rows: int, width: int, seed: int) -> Answer:
 
 LOOK_UP = Screen(
     title="From ids to rows of a table",
-    lesson=(
-        "The embedding layer is a table with a row of numbers for every entry of the vocabulary. An id picks its row, "
-        "so a batch of texts of equal length becomes one array of texts × positions × channels. The numbers are drawn "
-        "at random here, as before any training."
-    ),
+    lesson="The embedding layer is a table with a row of numbers for every entry of the vocabulary. An id picks its "
+    "row, so a batch of texts of equal length becomes one array of texts × positions × channels. The numbers are "
+    "drawn at random here, as before any training.",
     controls={
         "ids": TextControl(title="Ids: a line for each text", default="1, 5, 2, 99, 3\n10, 11, 12, 13, 14", lines=3),
         "rows": NumberControl(

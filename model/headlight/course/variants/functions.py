@@ -268,11 +268,9 @@ def _weights(name: str, head: HeadValues) -> MatrixPicture:
 
 FUNCTIONS = Screen(
     title="Three functions on the same head",
-    lesson=(
-        "Softmax gives every key a share, and larger scores far more of it; argmax gives all to the best key. Linear "
-        "attention leaves out the exponential: queries and keys are made positive, and their products are the "
-        "shares. In all three a row adds up to 1; what a model loses with each, a trained head shows."
-    ),
+    lesson="Softmax gives every key a share, and larger scores far more of it; argmax gives all to the best key. "
+    "Linear attention leaves out the exponential: queries and keys are made positive, and their products are the "
+    "shares. In all three a row adds up to 1; what a model loses with each, a trained head shows.",
     controls={"on": ON, **only_when("on=numbers", TYPED_HEAD), **only_when("on=model", MODEL_CONTROLS)},
     compute=functions,
     formulas=tuple(function.formula for function in ATTENTION_FUNCTIONS.values()),
@@ -346,10 +344,8 @@ def _limits(output: Tensor, best: Tensor, uniform: Tensor) -> Verdict:
 
 TEMPERATURE = Screen(
     title="Temperature: from argmax to the plain mean",
-    lesson=(
-        "Scores are divided by a temperature before the softmax. The colder, the more goes to the best key; the "
-        "hotter, the more alike all keys become. The factor 1/√d_k of attention is a temperature of √d_k."
-    ),
+    lesson="Scores are divided by a temperature before the softmax. The colder, the more goes to the best key; the "
+    "hotter, the more alike all keys become. The factor 1/√d_k of attention is a temperature of √d_k.",
     controls={
         "on": ON,
         **only_when(

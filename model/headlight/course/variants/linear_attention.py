@@ -139,11 +139,9 @@ def _kept_row(head_dim: int) -> Row:
 MASKS = {"none": "None: all tokens at once", "causal": "Causal: token after token"}
 LINEAR = Screen(
     title="Linear attention: multiply in another order",
-    lesson=(
-        "Without an exponential between them, the products can be taken in another order: keys times values first. The "
-        "result is the same, and the matrix of all pairs of tokens is never made. Under a causal mask the sum grows "
-        "token by token: a decoder carries one state of fixed size on, as a recurrent network does."
-    ),
+    lesson="Without an exponential between them, the products can be taken in another order: keys times values first. "
+    "The result is the same, and the matrix of all pairs of tokens is never made. Under a causal mask the sum grows "
+    "token by token: a decoder carries one state of fixed size on, as a recurrent network does.",
     controls={
         "mask": ChoiceControl(title="Mask", default="none", options=MASKS),
         "length": NumberControl(title="Tokens", default="8", low=1, high=16, whole=True),
@@ -241,10 +239,8 @@ def _lines(title: str, unit: str, lengths: list[int], series: dict[str, list[flo
 
 COST = Screen(
     title="What length costs",
-    lesson=(
-        "Softmax attention compares all pairs of tokens: twice the length takes four times the memory, and in the "
-        "end four times the time. Linear attention in its other order takes twice. Both are computed here and now."
-    ),
+    lesson="Softmax attention compares all pairs of tokens: twice the length takes four times the memory, and in the "
+    "end four times the time. Linear attention in its other order takes twice. Both are computed here and now.",
     controls={
         "longest": ChoiceControl(
             title="Longest text",

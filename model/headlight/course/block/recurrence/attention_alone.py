@@ -306,11 +306,9 @@ def _text(ids: Tensor) -> str:
 
 ATTENTION_ALONE = Screen(
     title="Is attention all one needs?",
-    lesson=(
-        "Before 2017, most networks that read one sequence and wrote another were recurrent (some were convolutional, "
-        "as ByteNet, 2016): one state carried all that was read, or attention helped it to look back. The Transformer "
-        "left the recurrence out. Here three networks of one size learn to rewrite rows of letters."
-    ),
+    lesson="Before 2017, most networks that read one sequence and wrote another were recurrent (some were "
+    "convolutional, as ByteNet, 2016): one state carried all that was read, or attention helped it to look back. The "
+    "Transformer left the recurrence out. Here three networks of one size learn to rewrite rows of letters.",
     controls={
         "task": ChoiceControl(
             title="Task", default="reverse", options={name: told for name, (told, _) in TASKS.items()}
