@@ -29,7 +29,7 @@ from headlight.course.block import (
     residual,
     switch_off,
 )
-from headlight.course.block.recurrence import attention_alone, path_length, sequential_steps
+from headlight.course.block.recurrence import attention_alone, by_hand, path_length, sequential_steps
 from headlight.course.code import screens as code
 from headlight.course.errors import (
     channels,
@@ -146,6 +146,7 @@ CHAPTERS: Registry[Chapter] = Registry(
                 "last-steps": last_steps.LAST_STEPS,
                 "switch-off": switch_off.SWITCH_OFF,
                 "gradients": gradients.GRADIENTS,
+                "recurrence": by_hand.RECURRENCE,
                 "path-length": path_length.PATH_LENGTH,
                 "attention-alone": attention_alone.ATTENTION_ALONE,
                 "sequential-steps": sequential_steps.SEQUENTIAL_STEPS,

@@ -13,7 +13,8 @@ from headlight.course.block.averages import AVERAGES, in_hull, spread_by_layer
 from headlight.course.block.feed_forward import FEED_FORWARD, apply_feed_forward
 from headlight.course.block.layer_norm import LAYER_NORM, normalize
 from headlight.course.block.norm_placement import NORM_PLACEMENT, through_blocks
-from headlight.course.pictures import Equations, TablePicture
+from headlight.course.block.recurrence.by_hand import RECURRENCE, run_states, unrolled
+from headlight.course.pictures import BarsPicture, Equations, TablePicture
 from headlight.course.screen import Screen
 from headlight.errors import InputError
 from tests.model.course.shown import compute, pictures, verdict
@@ -114,3 +115,25 @@ def test_averaging_again_and_again_makes_tokens_alike() -> None:
 def test_matrices_that_do_not_fit_get_a_sentence(screen: Screen, inputs: dict[str, str]) -> None:
     with pytest.raises(InputError, match="must fit"):
         compute(screen, **inputs)
+
+
+@given(st.integers(1, 3), st.integers(1, 3), st.integers(2, 6), st.integers(0, 99))
+def test_states_and_their_gradient_are_those_of_torch(inputs: int, width: int, tokens: int, seed: int) -> None:
+    torch.manual_seed(seed)
+    x, network = torch.randn(tokens, inputs), torch.nn.RNN(inputs, width, bias=False)
+    u, w = (each.detach().T for each in network.parameters())
+    states = run_states(x, u, w, "tanh")
+    torch.testing.assert_close(torch.stack(states[1:]), network(x)[0])
+    start = states[1].clone().requires_grad_()
+    run_states(x[1:], u, w, "tanh", start)[-1].sum().backward()  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(unrolled(states, w, "tanh")[0].sum(1), start.grad)
+
+
+def test_a_larger_matrix_keeps_more_of_the_first_token() -> None:
+    left = {}
+    for w in ("0.1,0;0,0.1", "4,0;0,4"):
+        answer = compute(RECURRENCE, w=w, x="0,0;0,0;0,0;0,0", activation="tanh")
+        (bars,) = pictures(answer, BarsPicture)
+        left[w] = float(bars.series[""][0])
+        assert verdict(answer).good is True
+    assert left["0.1,0;0,0.1"] == pytest.approx(sqrt(2) / 1_000) and left["4,0;0,4"] == pytest.approx(sqrt(2) * 64)
