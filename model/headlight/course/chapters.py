@@ -24,7 +24,6 @@ from headlight.course.block import (
     gradients,
     last_steps,
     layer_norm,
-    neurons,
     norm_placement,
     residual,
     switch_off,
@@ -36,7 +35,6 @@ from headlight.course.errors import (
     claims,
     decoders,
     missing_names,
-    rows_or_columns,
 )
 from headlight.course.heads import screens as heads
 from headlight.course.language_modeling import ladder, masking, next_token, pretraining
@@ -139,7 +137,6 @@ CHAPTERS: Registry[Chapter] = Registry(
                 "diagram": diagram.DIAGRAM,
                 "averages": averages.AVERAGES,
                 "feed-forward": feed_forward.FEED_FORWARD,
-                "neurons": neurons.NEURONS,
                 "residual": residual.RESIDUAL,
                 "layer-norm": layer_norm.LAYER_NORM,
                 "norm-placement": norm_placement.NORM_PLACEMENT,
@@ -217,7 +214,6 @@ CHAPTERS: Registry[Chapter] = Registry(
             {
                 "claims": claims.OVERVIEW,
                 "pairs": channels.PAIRS,
-                "rows-or-columns": rows_or_columns.ROWS_OR_COLUMNS,
                 "decoders": decoders.DECODERS,
                 "missing-names": missing_names.MISSING_NAMES,
             },

@@ -32,6 +32,7 @@ MOVED = {
     "attention/repeated": Move("attention/content"),
     "beyond-text/permutation": Move("beyond-text/graph"),
     "block/averages-in-a-model": Move("block/averages", inputs=ON_MODEL),
+    "block/neurons": Move("block/feed-forward", inputs=ON_MODEL),
     "code/mistakes": Move("code/write", {"name": "mistake"}, {"shown": "mistake"}),
     "errors/divisor": Move("attention/scale", {"tokens": "keys", "d_model": ""}),
     "errors/fast-channels": Move("errors/pairs"),
@@ -40,6 +41,9 @@ MOVED = {
     "errors/mask-shape": Move("masks/broadcast", {"tokens": "keys"}, {"way": "channels"}),
     "errors/reading": Move("errors/claims"),
     "errors/recurrence": Move("block/path-length"),
+    "errors/rows-or-columns": Move(
+        "attention/projections", {"x": "target", "q": "w_q", "k": "w_k"}, {"w_q": "1,2;0,1", "w_k": "1,0;1,1"}
+    ),
     "errors/zero-score": Move("masks/before-after", inputs={"way": "scores"}),
     "heads/two-stacks": Move("heads/widths", {"decoder_heads": "heads"}),
     "masks/drawn": Move("masks/added", inputs={"mask": "drawn"}),

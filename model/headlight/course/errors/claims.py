@@ -179,7 +179,6 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         _claim(
             "q = Q x, and the weights are softmax(X Q Kᵀ Xᵀ).",
             "One takes tokens as columns, the other as rows: between them lies a transpose. Values come last.",
-            "errors/rows-or-columns",
             "attention/projections",
         ),
         _claim(

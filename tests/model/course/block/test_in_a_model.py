@@ -9,8 +9,8 @@ from torch.nn.functional import cross_entropy
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.block.averages import averages_in_model
 from headlight.course.block.diagram import diagram, parameters_by_part
+from headlight.course.block.feed_forward import FEED_FORWARD, apply_alone, needed, neurons
 from headlight.course.block.last_steps import LAST_STEPS, last_steps
-from headlight.course.block.neurons import NEURONS, apply_alone, needed, neurons
 from headlight.course.block.residual import residual, sublayer_steps
 from headlight.course.block.switch_off import (
     SWITCH_OFF,
@@ -72,7 +72,7 @@ def test_few_neurons_hold_most_of_the_length() -> None:
 
 def test_a_model_without_feed_forward_has_no_neurons() -> None:
     with pytest.raises(InputError, match=r"needs a model that .* has a feed-forward network"):
-        NEURONS.model_controls["model"].require(toys.decoder(feed_forward="none").config)
+        FEED_FORWARD.model_controls["model"].require(toys.decoder(feed_forward="none").config)
 
 
 @pytest.mark.parametrize("choices", [{}, {"key_value_heads": 2}, {"attention_function": "linear"}])

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from headlight.course.attention_by_hand.projections import PROJECTIONS
 from headlight.course.attention_by_hand.scaling import ROOT, SCALING
 from headlight.course.errors.channels import PAIRS, read_as_channels, sign_changes
 from headlight.course.errors.missing_names import CALLS, MISSING_NAMES, needed_names
-from headlight.course.errors.rows_or_columns import ROWS_OR_COLUMNS
 from headlight.course.masks.broadcasting import BROADCAST
 from headlight.course.masks.matrices import BEFORE_AFTER
 from headlight.course.pictures import BarsPicture, MatrixPicture, Question, TablePicture, Verdict
@@ -118,15 +118,17 @@ def test_only_the_root_of_the_width_of_a_head_keeps_the_spread() -> None:
 
 
 def test_rows_and_columns_need_a_transpose() -> None:
-    answer = compute(ROWS_OR_COLUMNS, x="1,2;3,4", q="1,2;0,1", k="0,1;1,0")
-    columns, mixed, rows = matrices(answer)[:3]
+    answer = compute(PROJECTIONS, target="1,2;3,4", w_q="1,2;0,1", w_k="0,1;1,0")
+    columns, mixed, rows = matrices(answer)[-3:]
     # Q x = (5, 2), (11, 4); K x = (2, 1), (4, 3)
     assert columns.tolist() == [[12, 26], [26, 56]] and rows.tolist() == columns.tolist()
     # x Q = (1, 4), (3, 10); x K = (2, 1), (4, 3)
     assert mixed.tolist() == [[6, 16], [16, 42]]
-    assert "differ by up to 14" in pictures(answer, Verdict)[0].text and pictures(answer, Verdict)[0].good is False
-    same = compute(ROWS_OR_COLUMNS, q="1,2;2,1", k="3,0;0,1")
-    assert pictures(same, Verdict)[0].good and "agree" in pictures(same, Verdict)[0].text
+    said = pictures(answer, Verdict)[1]
+    assert "differ by up to 14" in said.text and said.good is False
+    same = pictures(compute(PROJECTIONS, w_q="1,2;2,1", w_k="3,0;0,1"), Verdict)[1]
+    assert same.good and "agree" in same.text
+    assert len(pictures(compute(PROJECTIONS, w_q="1,2,3;2,1,3", w_k="3,0,1;0,1,1"), Verdict)) == 2, "not square"
 
 
 @pytest.mark.parametrize("function", CALLS)
