@@ -45,7 +45,9 @@ def mask_cells(mask: str, tokens: int, width: int) -> Bool[Tensor, "query key"]:
     return combine_masks(masks, positions)[0, 0]
 
 
-def chosen_cells(mask: str, tokens: int, width: int, cells: Float[Tensor, "query key"]) -> Bool[Tensor, "query key"]:
+def chosen_cells(
+    mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_query drawn_key"]
+) -> Bool[Tensor, "query key"]:
     """The cells that a mask by name allows, or the learner's own. Raises InputError where those are no square."""
     if mask != "drawn":
         return mask_cells(mask, tokens, width)
@@ -56,7 +58,7 @@ def chosen_cells(mask: str, tokens: int, width: int, cells: Float[Tensor, "query
     return cells.bool()
 
 
-def added_mask(mask: str, tokens: int, width: int, cells: Float[Tensor, "query key"], seed: int) -> Answer:
+def added_mask(mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_query drawn_key"], seed: int) -> Answer:
     """Scores, M, their sum, and the weights: of this program, and of a plain softmax, which may divide 0 by 0."""
     allowed = chosen_cells(mask, tokens, width, cells)
     tokens = len(allowed)
@@ -122,7 +124,9 @@ def _ask_of_empty(allowed: Tensor, empty: list[str]) -> Question:
     )
 
 
-def explore_mask(mask: str, tokens: int, width: int, cells: Float[Tensor, "query key"], seed: int) -> StateFields:
+def explore_mask(
+    mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_query drawn_key"], seed: int
+) -> StateFields:
     """The same mask on a trained model."""
     names = {"none": "none", "causal": "causal", "window": f"window:{width}"}
     allowed = chosen_cells(mask, tokens, width, cells)
@@ -139,7 +143,7 @@ def painted_mask(allowed: Bool[Tensor, "query key"]) -> str:
 
 ADDED = Screen(
     title="A mask is a matrix that is added",
-    lesson="M has 0 where a query may look and −∞ where it may not. Added to the scores before the softmax, it makes "
+    lesson="M has 0 where a query may look and −∞ where it may not; added to the scores before the softmax, it makes "
     "the forbidden weights exactly 0. Each row is what one token may see: with the causal mask itself and all before "
     "it. Draw your own: a row with no tick has nothing to divide by, as with padding at the start of a text.",
     controls={

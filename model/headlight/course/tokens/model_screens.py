@@ -343,10 +343,10 @@ ONE_HOT = Screen(
     "far apart. A learned vector has far fewer channels. This model was never told what words mean; its table was "
     "learned by predicting words, yet the nearest rows of a word are words like it.",
     controls={
-        "words": TextControl(title="Words", default="king queen prince river lake red blue"),
+        "words": TextControl(title="Words", default="king queen river lake red blue"),
         "model": ModelControl(default="stories-causal", needs="text"),
         "count": NumberControl(
-            title="Neighbours of each", default="6", low=2.0, high=float(SHOWN_NEIGHBOURS), whole=True
+            title="Neighbours of each", default="4", low=2.0, high=float(SHOWN_NEIGHBOURS), whole=True
         ),
     },
     compute=show_vectors,

@@ -1,5 +1,6 @@
 """Norms, feed-forward and averages on typed numbers, against sums done another way."""
 
+from inspect import signature
 from itertools import pairwise
 from math import erf, sqrt
 
@@ -67,7 +68,7 @@ def test_placements_are_the_formulas_of_the_papers() -> None:
 @pytest.mark.parametrize(("activation", "xor"), [("relu", [0.0, 1.0, 1.0, 0.0]), ("linear", [2.0, 1.0, 1.0, 0.0])])
 def test_the_example_is_xor_only_with_an_activation(activation: str, xor: list[float]) -> None:
     values = FEED_FORWARD.parse({"activation": activation})
-    _, output = apply_feed_forward(**values)
+    _, output = apply_feed_forward(*(values[name] for name in signature(apply_feed_forward).parameters))
     assert output[:, 0].tolist() == pytest.approx(xor)
 
 
