@@ -106,12 +106,11 @@ def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(visit: Visit) -> 
 
 def test_cells_are_ticked_choices_made_and_long_work_is_started(visitor: Visitor) -> None:
     page = course(visitor, chapter="masks")
-    drawn = screen(page, "drawn")
-    weights = drawn.get_by_test_id("picture-matrix").nth(1)
-    expect(weights).to_contain_text("NaN")  # a row that may look at nothing, in a plain softmax
-    drawn.get_by_label("Mask: a row for each query, row sat, column the").check()
-    expect(weights).not_to_contain_text("NaN")
     added = screen(page, "added")
+    added.get_by_test_id("input-mask").select_option("drawn")
+    expect(added).to_contain_text("NaN")  # a row that may look at nothing, in a plain softmax
+    added.get_by_label("Mask: a row for each query, row sat, column the").check()
+    expect(added).not_to_contain_text("NaN")
     added.get_by_test_id("input-mask").select_option("none")
     expect(added.get_by_test_id("picture-verdict")).to_contain_text("0 of 25 cells")
     expect(added.get_by_role("link", name="Continue in Explore")).to_have_attribute("href", re.compile("masks=none"))

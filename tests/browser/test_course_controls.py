@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from headlight.course.chapters import CHAPTERS
 from tests.browser.test_course import course
 from tests.browser.visitor import Visitor
-from tests.model.course.test_screens import BEFORE, CONTROLS, ends, has_another_value, others
+from tests.model.course.test_screens import CONTROLS, before, ends, has_another_value, others
 
 # Within the page, since each step from here would take longer than a screen's answer.
 CHANGE_CONTROLS = """async (screens, [name, changes]) => {
@@ -62,7 +62,7 @@ def changes(path: str) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
         draws_question_alone = control.title.startswith("Ask of another")
         if place == f"{path}.{name}" and has_another_value(control) and not draws_question_alone:
             texts = [text for text in (*others(place, control), *ends(control)) if text != control.default]
-            found.setdefault(type(control), (name, [BEFORE[place]] if place in BEFORE else [], texts))
+            found.setdefault(type(control), (name, list(before(place)), texts))
     return list(found.values())
 
 

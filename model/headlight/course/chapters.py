@@ -1,37 +1,223 @@
-"""The chapters of the course, in the order in which they are read."""
+"""The chapters of the course and their screens, in the order in which they are read."""
 
 from __future__ import annotations
 
-from headlight.course.architectures.chapter import ARCHITECTURES
-from headlight.course.attention_by_hand.chapter import ATTENTION
-from headlight.course.block.chapter import BLOCK
-from headlight.course.code.chapter import CODE
-from headlight.course.errors.chapter import ERRORS
-from headlight.course.heads.chapter import HEADS
-from headlight.course.language_modeling.chapter import LANGUAGE_MODELING
-from headlight.course.masks.chapter import MASKS
-from headlight.course.modalities.chapter import MODALITIES
-from headlight.course.positions.chapter import POSITIONS
+from headlight.course.architectures import (
+    changed_word,
+    configurations,
+    cross_attention,
+    earlier_tools,
+    no_assistant,
+    output_heads,
+    question_answering,
+    same_gap,
+    summary,
+    three_shapes,
+    which_task,
+)
+from headlight.course.attention_by_hand import batches, content, design, look_up, moving, projections, scaling, steps
+from headlight.course.block import (
+    averages,
+    calculator,
+    diagram,
+    feed_forward,
+    gradients,
+    last_steps,
+    layer_norm,
+    norm_placement,
+    residual,
+    switch_off,
+)
+from headlight.course.block.recurrence import attention_alone, by_hand, path_length, sequential_steps
+from headlight.course.code import screens as code
+from headlight.course.errors import (
+    channels,
+    claims,
+    decoders,
+    missing_names,
+)
+from headlight.course.heads import screens as heads
+from headlight.course.language_modeling import ladder, masking, next_token, pretraining
+from headlight.course.masks import broadcasting, look_ahead, matrices
+from headlight.course.modalities import (
+    graph_screens,
+    melody_screen,
+    patches,
+    protein_screen,
+    sequences,
+    sound_screen,
+    vision_models,
+)
+from headlight.course.positions import measured, order_screens, scheme_screens, wave_screens
 from headlight.course.screen import Chapter, Screen
-from headlight.course.tokens.chapter import TOKENS
-from headlight.course.variants.chapter import VARIANTS
+from headlight.course.tokens import learning_screens, model_screens, split_screens, table_screens
+from headlight.course.variants import functions, linear_attention
 from headlight.registry import Registry
+
+
+def _chapter(title: str, summary: str, screens: dict[str, Screen]) -> Chapter:
+    return Chapter(title=title, summary=summary, screens=Registry("screen", screens))
+
 
 CHAPTERS: Registry[Chapter] = Registry(
     "chapter",
     {
-        "tokens": TOKENS,
-        "positions": POSITIONS,
-        "attention": ATTENTION,
-        "heads": HEADS,
-        "masks": MASKS,
-        "block": BLOCK,
-        "architectures": ARCHITECTURES,
-        "variants": VARIANTS,
-        "training": LANGUAGE_MODELING,
-        "beyond-text": MODALITIES,
-        "code": CODE,
-        "errors": ERRORS,
+        "tokens": _chapter(
+            "Tokens and embeddings",
+            "How a text becomes numbers, and how numbers come to mean something.",
+            {
+                "tokenizers": split_screens.TOKENIZERS,
+                "merges": split_screens.MERGES,
+                "lookup": table_screens.LOOK_UP,
+                "one-hot": model_screens.ONE_HOT,
+                "neighbours-in-text": learning_screens.PAIRS,
+                "ngrams": learning_screens.NGRAMS,
+                "next-word": learning_screens.NEXT_WORD,
+                "sum": model_screens.SUM,
+                "context": model_screens.CONTEXT,
+                "sentences": model_screens.TEXTS,
+            },
+        ),
+        "positions": _chapter(
+            "Positions",
+            "Why order has to be told to attention, and the ways of telling it.",
+            {
+                "order": order_screens.ORDER,
+                "waves": wave_screens.WAVES,
+                "rotation": wave_screens.ROTATION,
+                "bands": wave_screens.BANDS,
+                "learned": scheme_screens.LEARNED,
+                "rope": scheme_screens.ROPE,
+                "alibi": scheme_screens.ALIBI,
+                "buckets": scheme_screens.BUCKETS,
+                "measured": measured.MEASURED,
+            },
+        ),
+        "attention": _chapter(
+            "Attention by hand",
+            "Queries, keys and values small enough for a pencil, computed by the code that every model runs.",
+            {
+                "look-up": look_up.LOOK_UP,
+                "steps": steps.STEPS,
+                "projections": projections.PROJECTIONS,
+                "moving": moving.MOVING,
+                "content": content.CONTENT,
+                "position": content.POSITION,
+                "design": design.DESIGN,
+                "scale": scaling.SCALING,
+                "batch": batches.BATCH,
+                "dropout": batches.DROPOUT,
+            },
+        ),
+        "heads": _chapter(
+            "Heads",
+            "Attention in several parts: how they are cut, joined and paid for.",
+            {
+                "cut": heads.CUTTING,
+                "join": heads.JOINING,
+                "cost": heads.COSTS,
+                "widths": heads.WIDTHS,
+            },
+        ),
+        "masks": _chapter(
+            "Masks",
+            "Who may look at whom: causal, padding, window or drawn by hand, and what goes wrong with them.",
+            {
+                "added": matrices.ADDED,
+                "before-after": matrices.BEFORE_AFTER,
+                "broadcast": broadcasting.BROADCAST,
+                "lifted": look_ahead.LIFTED,
+                "cheating": look_ahead.CHEATING,
+            },
+        ),
+        "block": _chapter(
+            "The block",
+            "Attention averages. What a block has besides it, what each part is for, and what it all costs.",
+            {
+                "diagram": diagram.DIAGRAM,
+                "averages": averages.AVERAGES,
+                "feed-forward": feed_forward.FEED_FORWARD,
+                "residual": residual.RESIDUAL,
+                "layer-norm": layer_norm.LAYER_NORM,
+                "norm-placement": norm_placement.NORM_PLACEMENT,
+                "last-steps": last_steps.LAST_STEPS,
+                "switch-off": switch_off.SWITCH_OFF,
+                "gradients": gradients.GRADIENTS,
+                "recurrence": by_hand.RECURRENCE,
+                "path-length": path_length.PATH_LENGTH,
+                "attention-alone": attention_alone.ATTENTION_ALONE,
+                "sequential-steps": sequential_steps.SEQUENTIAL_STEPS,
+                "calculator": calculator.CALCULATOR,
+            },
+        ),
+        "architectures": _chapter(
+            "Architectures",
+            "Encoder, decoder, or both: the same block joined in three ways, and which task needs which.",
+            {
+                "three-shapes": three_shapes.THREE_SHAPES,
+                "cross-attention": cross_attention.CROSS_ATTENTION,
+                "same-gap": same_gap.SAME_GAP,
+                "changed-word": changed_word.CHANGED_WORD,
+                "earlier-tools": earlier_tools.EARLIER_TOOLS,
+                "which-task": which_task.WHICH_TASK,
+                "output-heads": output_heads.OUTPUT_HEADS,
+                "question-answering": question_answering.QUESTION_ANSWERING,
+                "summary": summary.SUMMARY,
+                "configurations": configurations.CONFIGURATIONS,
+                "no-assistant": no_assistant.NO_ASSISTANT,
+            },
+        ),
+        "variants": _chapter(
+            "Variants",
+            "Softmax is one way from scores to weights. Others are harder, softer or cheaper.",
+            {
+                "functions": functions.FUNCTIONS,
+                "temperature": functions.TEMPERATURE,
+                "linear": linear_attention.LINEAR,
+                "cost": linear_attention.COST,
+            },
+        ),
+        "training": _chapter(
+            "Masked and next-token training",
+            "What models are asked while they learn, on your own sentence.",
+            {
+                "shifted-targets": next_token.SHIFTED_TARGETS,
+                "masking": masking.MASKING,
+                "ladder": ladder.LADDER,
+                "pretraining": pretraining.PRETRAINING,
+            },
+        ),
+        "beyond-text": _chapter(
+            "Beyond text",
+            "Images, molecules, sounds and proteins are sequences of vectors, too.",
+            {
+                "sequences": sequences.SEQUENCES,
+                "patches": patches.PATCHES,
+                "vision-model": vision_models.VISION_MODEL,
+                "caption": vision_models.CAPTION,
+                "graph": graph_screens.GRAPH,
+                "sound": sound_screen.SOUND,
+                "melody": melody_screen.MELODY,
+                "protein": protein_screen.PROTEIN,
+            },
+        ),
+        "code": _chapter(
+            "Exercises in code",
+            "Four functions to write, and a check that tells which mistake a wrong number comes from.",
+            {
+                "write": code.WRITE,
+            },
+        ),
+        "errors": _chapter(
+            "Common mistakes about attention",
+            "Claims that one reads often and that do not hold, each with its number; and where to read on.",
+            {
+                "claims": claims.OVERVIEW,
+                "pairs": channels.PAIRS,
+                "decoders": decoders.DECODERS,
+                "missing-names": missing_names.MISSING_NAMES,
+            },
+        ),
     },
 )
 

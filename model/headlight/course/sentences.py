@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import inf, log
+
 import torch
 from torch import Tensor
 
@@ -9,7 +12,7 @@ from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import NumberControl, PartControl
 from headlight.course.requirements import require_part
-from headlight.errors import InputError, numbered
+from headlight.errors import InputError, numbered, shortened
 from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.transformer import Transformer
 from headlight.tasks import require_token_task, task_of
@@ -61,6 +64,40 @@ def target_loss(model: Transformer, batch: Batch, hook: Hook = no_hook) -> float
     logits = model(batch.ids, hook=hook)
     chosen = batch.targets != IGNORE_INDEX
     return float(cross_entropy(logits[chosen], batch.targets[chosen])) / batch.target_count
+
+
+@dataclass(frozen=True)
+class WordRank:
+    """How a word fares as a prediction: its place among all tokens, the likeliest being number 1, and its probability.
+
+    Of a word of several tokens `name` is the first, and `is_part` is True.
+    """
+
+    name: str
+    is_part: bool
+    rank: int
+    probability: float
+
+    @property
+    def loss(self) -> float:
+        """What it would cost in nats, were it the next word."""
+        return -log(self.probability) if self.probability else inf
+
+
+def rank_word(checkpoint: Checkpoint, word: str, probabilities: Float[Tensor, " token"]) -> WordRank:
+    """The rank of any word. Raises InputError where the tokenizer makes nothing of it."""
+    first, *others = word_pieces(checkpoint, word)
+    probability = probabilities[first]
+    rank = int((probabilities > probability).sum()) + 1
+    return WordRank(checkpoint.tokenizer.stripped_token_text(first), bool(others), rank, float(probability))
+
+
+def word_pieces(checkpoint: Checkpoint, word: str) -> tuple[int, ...]:
+    """The tokens of a word as it stands within a text: with a space in front, where the tokenizer keeps it."""
+    ids = checkpoint.tokenizer.encode(f" {word.strip()}", add_special_tokens=False).ids
+    if not ids:
+        raise InputError(f"The tokenizer makes nothing of {shortened(word, 30)!r}. Type another word.")
+    return ids
 
 
 def value(trace: Trace, path: str) -> Float[Tensor, ...]:

@@ -1,38 +1,28 @@
 """Sentences and formulas of the course that once said what is not so, each held against what is computed."""
 
 import re
-from typing import Any
 
 import pytest
 import torch
 
 from headlight.checkpoints.load import Checkpoint
 from headlight.course import timing
-from headlight.course.architectures.configurations import CHOICES
-from headlight.course.architectures.families import well_known_configs
+from headlight.course.architectures.configurations import CHOICES, well_known_configs
 from headlight.course.architectures.which_task import which_task
 from headlight.course.block.recurrence.path_length import PATH_LENGTH, accuracy, train
 from headlight.course.block.recurrence.recall_models import NETWORKS
 from headlight.course.block.residual import residual
 from headlight.course.chapters import CHAPTERS
-from headlight.course.pictures import MatrixPicture, Picture, TablePicture, Verdict, plain
+from headlight.course.pictures import MatrixPicture, TablePicture, Verdict, plain
 from headlight.course.questions import ask_best, right_answer
-from headlight.course.screen import Answer, Screen
 from headlight.course.tokens.learning_screens import NEXT_WORD
-from headlight.course.variants.in_a_model import temperature_in_model
+from headlight.course.variants.functions import temperature_in_model
 from headlight.nn.positional_encodings import Alibi
 from headlight.tracing.run import run
 from tests.model import toys
+from tests.model.course.shown import compute, pictures
 
 ALL = {f"{chapter}/{name}": screen for chapter, row in CHAPTERS.items() for name, screen in row.screens.items()}
-
-
-def shown(screen: Screen, **inputs: str) -> Answer:
-    return screen.compute(**screen.parse(inputs))
-
-
-def pictures(answer: Answer, kind: type[Picture]) -> list[Any]:
-    return [picture for row in answer for picture in row.pictures if isinstance(picture, kind)]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +49,7 @@ def test_a_letter_of_the_sinusoid_has_one_meaning() -> None:
     for chapter in ("positions", "errors"):
         for screen in CHAPTERS[chapter].screens.values():
             if not screen.model_controls:
-                said = [*screen.formulas, screen.lesson, str(plain(shown(screen)))]
+                said = [*screen.formulas, screen.lesson, str(plain(compute(screen)))]
                 assert not [text for text in said if re.search(r"2i|\bi (counts|taken)", text)]
 
 
@@ -73,32 +63,32 @@ def test_models_are_said_to_do_what_they_do() -> None:
 
 
 def test_a_decoder_without_a_mask_is_not_listed_under_those_that_see_only_what_was_written() -> None:
-    listed = [row[-1] for table in pictures(which_task(1), TablePicture) for row in table.rows]
+    listed = [str(row[-1]) for table in pictures(which_task(1), TablePicture) for row in table.rows]
     assert "ladder-5-mask" in listed and not [name for name in listed if name.startswith(("ladder-1", "ladder-4"))]
 
 
 def test_alibi_says_which_slopes_the_formula_does_not_give() -> None:
     screen = ALL["positions/alibi"]
-    (said,) = pictures(shown(screen, heads="6"), Verdict)
+    (said,) = pictures(compute(screen, heads="6"), Verdict)
     assert "first 4 heads have the slopes of 4" in said.text and "other 2 every second slope of 8" in said.text
     slopes = Alibi(toys.decoder(heads=6, d_model=24).config).slopes()
     assert slopes.tolist() == pytest.approx([2 ** (-2 * head) for head in (1, 2, 3, 4)] + [2**-1, 2**-3])
-    assert not pictures(shown(screen, heads="8"), Verdict)
+    assert not pictures(compute(screen, heads="8"), Verdict)
 
 
 def test_a_difference_within_the_noise_decides_nothing() -> None:
     losses = {"a": 3.702, "b": 3.698, "c": 4.2}
     assert ask_best("?", losses, 0.017).answer == 3 and ask_best("?", losses, 0.001).answer == 1
-    question = next(row.question for row in shown(ALL["positions/measured"]) if row.question)
+    question = next(row.question for row in compute(ALL["positions/measured"]) if row.question)
     assert "noise" in right_answer(question)
 
 
 def test_one_head_becomes_as_many_as_there_are_examples() -> None:
-    answer = shown(ALL["masks/broadcast"], batch="3", heads="1")
+    answer = compute(ALL["masks/broadcast"], batch="3", heads="1")
     assert len(pictures(answer, MatrixPicture)[1].values) == 3
     (said,) = pictures(answer, Verdict)
     assert "The 1 head has become 3" in said.text and said.good is False
-    assert "RuntimeError" not in pictures(shown(ALL["masks/broadcast"], batch="1", heads="4"), Verdict)[0].text
+    assert "RuntimeError" not in pictures(compute(ALL["masks/broadcast"], batch="1", heads="4"), Verdict)[0].text
 
 
 @pytest.mark.parametrize("path", ["attention/content", "attention/position",
@@ -109,7 +99,7 @@ def test_scores_that_are_not_scaled_are_said_to_be_so(path: str) -> None:
 
 @pytest.mark.parametrize(("dim", "times"), [("512", "98.2"), ("16", "56.2")])
 def test_how_much_shorter_the_slowest_wave_is_depends_on_the_width(dim: str, times: str) -> None:
-    assert f"{times} times shorter" in pictures(shown(ALL["positions/waves"], dim=dim), Verdict)[0].text
+    assert f"{times} times shorter" in pictures(compute(ALL["positions/waves"], dim=dim), Verdict)[0].text
 
 
 def test_byte_pairs_begin_with_characters_or_bytes() -> None:
@@ -148,13 +138,13 @@ def test_a_busy_moment_does_not_change_a_measured_time(monkeypatch: pytest.Monke
 
 
 def test_the_word_nearest_to_cat_is_an_animal() -> None:
-    nearest = pictures(shown(NEXT_WORD), TablePicture)[0]
-    assert {row[0]: row[2].split()[0] for row in nearest.rows}["cat"] in ("dog", "horse", "mouse", "bird")
+    nearest = pictures(compute(NEXT_WORD), TablePicture)[0]
+    assert {row[0]: str(row[2]).split()[0] for row in nearest.rows}["cat"] in ("dog", "horse", "mouse", "bird")
 
 
 def test_one_thing_is_not_called_several() -> None:
     for path, inputs in {"heads/cut": {"tokens": "1", "d_model": "4", "heads": "1"}}.items():
-        titles = str(plain(shown(ALL[path], **inputs)))
+        titles = str(plain(compute(ALL[path], **inputs)))
         assert not re.search(r"\b1 (tokens|heads)\b", titles)
 
 

@@ -4,12 +4,11 @@ import pytest
 
 from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
-from headlight.course.heads.chapter import HEADS
-from headlight.course.pictures import Verdict, plain
-from headlight.course.positions.chapter import POSITIONS
-from headlight.course.screen import Answer, Chapter
-from headlight.course.tokens.chapter import TOKENS
+from headlight.course.chapters import CHAPTERS
+from headlight.course.pictures import plain
+from headlight.course.screen import Answer
 from headlight.errors import HeadlightError
+from tests.model.course.shown import sentences
 
 MODELS = (
     "stories-causal",
@@ -19,7 +18,6 @@ MODELS = (
     "positions-encoder-learned",
     "positions-decoder-none",
 )
-CHAPTERS: dict[str, Chapter] = {"tokens": TOKENS, "positions": POSITIONS, "heads": HEADS}
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +33,6 @@ def answer(opened: dict[str, Checkpoint], chapter: str, screen: str, **inputs: s
     for name in row.model_controls:
         values[name] = opened[values[name]]
     return row.compute(**values)
-
-
-def words(rows: Answer) -> str:
-    """The sentences of a screen."""
-    return " ".join(picture.text for row in rows for picture in row.pictures if isinstance(picture, Verdict))
 
 
 @pytest.mark.parametrize(
@@ -77,18 +70,18 @@ def test_what_cannot_be_gets_a_sentence(
 
 @pytest.mark.parametrize("model", ["stories-causal", "stories-masked", "positions-decoder-none"])
 def test_order_is_told_by_positions_or_by_a_mask(opened: dict[str, Checkpoint], model: str) -> None:
-    said = words(answer(opened, "positions", "order", model=model))
+    said = sentences(answer(opened, "positions", "order", model=model))
     assert "equivariant" in said and "With a causal mask and still no positions the order is noticed" in said
 
 
 def test_a_model_that_rotates_adds_nothing(opened: dict[str, Checkpoint]) -> None:
-    assert "Nothing is added here" in words(answer(opened, "tokens", "sum", model="stories-causal", text="a cat"))
-    assert "adds no vectors" in words(answer(opened, "positions", "learned", model="stories-causal"))
-    assert "computed and not learned" in words(answer(opened, "positions", "learned", model="dates"))
+    assert "Nothing is added here" in sentences(answer(opened, "tokens", "sum", model="stories-causal", text="a cat"))
+    assert "adds no vectors" in sentences(answer(opened, "positions", "learned", model="stories-causal"))
+    assert "computed and not learned" in sentences(answer(opened, "positions", "learned", model="dates"))
 
 
 def test_two_channels_do_not_tell_positions_apart_for_long(opened: dict[str, Checkpoint]) -> None:
-    said = words(answer(opened, "positions", "unique", dim="2", length="1024"))
+    said = sentences(answer(opened, "positions", "bands", dim="2", share="0", length="1024"))
     assert "15 and 725 are the nearest" in said
 
 

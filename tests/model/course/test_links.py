@@ -9,7 +9,7 @@ import torch
 from headlight import find_checkpoint, load
 from headlight.course.chapters import CHAPTERS, find_screen
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.masks.matrices import ADDED, DRAWN, mask_cells
+from headlight.course.masks.matrices import ADDED, mask_cells
 from headlight.course.screen import Screen
 from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
 
@@ -33,7 +33,7 @@ LEFT_OUT = {
     "architectures/output-heads.examples": TRAINED_HERE,
     "architectures/question-answering.questions": "one of them stands behind the passage",
     "architectures/no-assistant.answer": WORD_OF_THE_TEXT,
-    "training/any-word.word": WORD_OF_THE_TEXT,
+    "block/last-steps.word": WORD_OF_THE_TEXT,
     "training/ladder.text": TRAINED_HERE,
     "training/pretraining.lines": TRAINED_HERE,
     "beyond-text/graph.edges": NO_TEXT,
@@ -84,13 +84,11 @@ def test_a_screen_that_goes_on_from_another_exists(path: str) -> None:
 
 @pytest.mark.parametrize("mask", ["drawn", "padding"])
 def test_a_trained_model_reads_the_words_under_the_very_same_mask(mask: str) -> None:
-    drawn = mask == "drawn"
-    screen, cells = (DRAWN, "1,0,0;0,0,0;1,1,1") if drawn else (ADDED, "")
-    values = screen.parse({"cells": cells} if drawn else {"mask": mask, "tokens": "4", "width": "2"})
-    link = screen.links(values)["explore"]
+    values = ADDED.parse({"mask": mask, "tokens": "4", "width": "2", "cells": "1,0,0;0,0,0;1,1,1"})
+    link = ADDED.links(values)["explore"]
     tokens = load(find_checkpoint(link["model"])).tokenizer.encode(link["text"]).tokens
     assert len(tokens) == 1 + len(link["text"].split()), "a token of the model's own, and one for each word"
     places = torch.arange(len(tokens))
     allowed = combine_masks(parse_masks(link["masks"]), QueryKeyPositions(places, places))[0, 0]
-    asked = values["cells"].bool() if drawn else mask_cells(mask, 4, 2)
+    asked = values["cells"].bool() if mask == "drawn" else mask_cells(mask, 4, 2)
     assert torch.equal(allowed[1:, 1:], asked) and not allowed[1:, 0].any()

@@ -4,24 +4,25 @@ import pytest
 import torch
 
 from headlight.cancellation import Cancelled, cancellable
-from headlight.course.modalities import melodies
-from headlight.course.modalities.melodies import (
+from headlight.course.modalities import melody_screen
+from headlight.course.modalities.melody_screen import (
     BANDS,
     HEADS,
     LABELS,
+    accuracies,
+    answer,
     band_filters,
     draw_melodies,
     melody_frames,
     train_encoder,
 )
-from headlight.course.modalities.melody_screen import accuracies, answer
 from headlight.course.modalities.sound import SOUND_SAMPLES, parse_sounds, synthesize
 
 
 @pytest.fixture(autouse=True)
 def few_melodies(monkeypatch: pytest.MonkeyPatch) -> None:
     """A training that takes less than a second."""
-    monkeypatch.setattr(melodies, "MELODIES", 60)
+    monkeypatch.setattr(melody_screen, "MELODIES", 60)
 
 
 def sign(difference: torch.Tensor) -> int:

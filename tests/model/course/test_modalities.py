@@ -15,13 +15,18 @@ from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
 from headlight.code_exercises.exercises import CODE_EXERCISES, starter
 from headlight.config_groups import ImageConfig
-from headlight.course.code.chapter import EXERCISE
-from headlight.course.modalities.graph import Graph, count_hops, lay_out, parse_graph
-from headlight.course.modalities.graph_screens import ACETIC_ACID, attend_in_layers, count_different
-from headlight.course.modalities.image_files import PICTURE
-from headlight.course.modalities.patches import IMAGE_SIDE, cut_into_patches, join_patches, read_pixels
-from headlight.course.modalities.protein import AMINO_ACIDS, embed_protein, parse_protein
-from headlight.course.modalities.protein_screen import HEADS, attend_along
+from headlight.course.code.screens import show_exercise
+from headlight.course.modalities.graph_screens import (
+    ACETIC_ACID,
+    Graph,
+    attend_in_layers,
+    count_different,
+    count_hops,
+    lay_out,
+    parse_graph,
+)
+from headlight.course.modalities.patches import IMAGE_SIDE, PICTURE, cut_into_patches, join_patches, read_pixels
+from headlight.course.modalities.protein_screen import AMINO_ACIDS, HEADS, attend_along, embed_protein, parse_protein
 from headlight.course.modalities.similarity import attend_by_similarity
 from headlight.course.modalities.sound import (
     FRAME_SAMPLES,
@@ -41,6 +46,7 @@ from headlight.course.pictures import FilePicture, ImagePicture, TokensPicture, 
 from headlight.errors import InputError
 from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
+from tests.model.course.shown import pictures
 
 NAMES = ("C1", "C2", "O1", "H1", "H2", "N")
 POSSIBLE_EDGES = list(combinations(range(len(NAMES)), 2))
@@ -127,7 +133,7 @@ def test_an_opened_vision_transformer_is_shown_like_the_shipped_model(channels: 
     reads = ImageConfig(channels=channels, height=13, width=18, patch_height=6, patch_width=9)
     opened = Checkpoint(toys.seer(image=reads, context_length=5), class_token_tokenizer(), "")
     rows = VISION_MODEL.compute(model=opened, picture="cat", layer=0, patch=3)
-    looks = [picture for row in rows for picture in row.pictures if isinstance(picture, ImagePicture)][-1]
+    looks = pictures(rows, ImagePicture)[-1]
     assert (looks.rows, looks.columns, looks.marked) == (2, 2, (3,))
     assert len(looks.shades) == opened.model.config.heads
     verdict = next(picture for row in rows for picture in row.pictures if isinstance(picture, Verdict))
@@ -205,8 +211,8 @@ def test_a_protein_is_its_letters_and_their_properties() -> None:
 
 @pytest.mark.parametrize("name", CODE_EXERCISES)
 def test_the_exercises_are_there_to_download(name: str) -> None:
-    rows = EXERCISE.compute(name=name, tokens=3, seed=1)
-    notebook, python = (picture for row in rows for picture in row.pictures if isinstance(picture, FilePicture))
+    rows = show_exercise(name, 3, 1)
+    notebook, python = pictures(rows, FilePicture)
     cells = ["".join(cell["source"]) for cell in json.loads(notebook.text)["cells"]]
     assert starter(CODE_EXERCISES[name]) in cells and f"check({name})" in cells
     assert starter(CODE_EXERCISES[name]) in python.text and compile(python.text, python.file_name, "exec")

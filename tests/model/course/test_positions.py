@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from headlight.checkpoints import Checkpoint
 from headlight.course.pictures import BarsPicture, TablePicture, Verdict
 from headlight.course.positions import measured
-from headlight.course.positions.order import compare_orders, shuffled
-from headlight.course.positions.rotary import turn
+from headlight.course.positions.order_screens import compare_orders, shuffled
+from headlight.course.positions.scheme_screens import turn
 from headlight.course.positions.waves import nearest_positions, rotate, similarity_without_band, wavelengths, waves
 from headlight.errors import InputError
 from headlight.evaluation.length_extrapolation import Loss, shipped_extrapolations

@@ -10,8 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight.course.modalities.melodies import train_encoder
-from headlight.course.modalities.melody_screen import answer
+from headlight.course.modalities.melody_screen import answer, train_encoder
 from headlight.course.modalities.recording import LONGEST, decode_recording, pieces_of
 from headlight.course.modalities.sound import LOUDNESS, SAMPLE_RATE, SOUND_SAMPLES
 from headlight.course.modalities.sound_screen import SOUND, show_sound

@@ -56,9 +56,9 @@ CONTROLS = {
     for name, control in screen.controls.items()
 }
 SHIPPED = ("ladder-7-depth", "positions-decoder-none", "positions-encoder-none", "translate", "stories-masked")
-# Inputs with which a control changes what is shown, and what is chosen before where it has no meaning otherwise.
+# Inputs with which a control changes what is shown, and what is chosen before where it is shown without a meaning.
 SENSIBLE = {
-    "training/any-word.word": "bed",
+    "block/last-steps.word": "bed",
     "tokens/context.word": "the",
     "positions/order.one": "dog chased cat",
     "positions/order.other": "chased cat dog",
@@ -67,25 +67,14 @@ SENSIBLE = {
     "beyond-text/sound.sounds": "C4, E4, G4, C4, A4",
     "beyond-text/melody.sounds": "C4, E4, G4",
 }
-BEFORE = {
-    "masks/added.width": ("mask", "window"),
-    "positions/order.seed": ("order", "drawn"),
-    "attention/projections.source": ("memory", "cross"),
-    **{
-        f"{path}.{name}": ("on", "model")
-        for path in ("block/averages", "variants/functions", "variants/temperature")
-        for name in ("model", "text", "layer", "head")
-    },
-    **{f"training/ladder.{name}": ("on", "shipped") for name in ("sentence", "beginning", "temperature", "rung")},
-}
+BEFORE = {"masks/added.width": ("mask", "window")}
 SEEING = ("image", "image-to-text")
 SMALL = ("ladder-1-attention", "entities")  # few layers and heads, or labels in place of tokens
 # Screens whose answer is a law, or the same in every shipped model and for each value that is tried.
 STEADY = {
-    *(f"positions/{name}" for name in ("order", "unique", "bands", "rope")),
+    *(f"positions/{name}" for name in ("order", "rope")),
     *(f"block/{name}" for name in ("diagram", "averages", "residual")),
     *(f"beyond-text/{name}" for name in ("vision-model", "graph")),
-    *(f"errors/{name}" for name in ("zero-score", "independent-tokens")),
     "heads/cost",
     "architectures/configurations",
 }
@@ -257,7 +246,11 @@ def shown(path: str, *changed: tuple[str, str]) -> tuple[str, tuple[str, ...]]:
 
 
 def before(path: str) -> tuple[tuple[str, str], ...]:
-    """What is chosen before a control is changed."""
+    """What is chosen before a control is changed: that with which alone it is shown."""
+    screen, _, control = CONTROLS[path]
+    other, _, value = control.when.partition("=")
+    if other and screen.controls[other].default != value:
+        return ((other, value),)
     return (BEFORE[path],) if path in BEFORE else ()
 
 
@@ -366,7 +359,7 @@ def test_a_screen_that_has_moved_is_found_with_what_it_showed(path: str) -> None
     moved = follow(chapter, name, "")
     screen = find_screen(*moved[:2])
     assert screen.parse({key.partition(".")[2]: text for key, text in parse_qsl(moved[2])})
-    assert set(MOVED[path].renamed.values()) <= set(screen.controls)
+    assert set(MOVED[path].renamed.values()) - {""} <= set(screen.controls)
 
 
 def test_what_a_moved_link_says_is_kept() -> None:
@@ -375,6 +368,8 @@ def test_what_a_moved_link_says_is_kept() -> None:
         "positions", "order", "order.one=a+b&order.seed=3&order.order=drawn"
     )  # fmt: skip
     assert follow("positions", "order", inputs) == ("positions", "order", inputs)
+    inputs = "random.draw=normal&random.examples=2&random.tokens=5"
+    assert follow("attention", "random", inputs)[2] == "scale.draw=normal&scale.keys=5", "what has no place is dropped"
 
 
 def test_what_no_screen_has_is_said() -> None:

@@ -1,6 +1,7 @@
 """Chapter 1: what its screens compute, held against calculations of another kind."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ from torch.nn import functional
 
 from headlight.cancellation import Cancelled, cancellable
 from headlight.checkpoints import Checkpoint
-from headlight.course.tokens.embedding_table import look_up
+from headlight.course.tokens.learning_screens import partners_found
 from headlight.course.tokens.model_vectors import (
     BATCH_SIZE,
     embedding_sum,
@@ -21,13 +22,20 @@ from headlight.course.tokens.model_vectors import (
     word_ids,
     word_in_context,
 )
-from headlight.course.tokens.next_word_net import UNKNOWN, train_next_word
-from headlight.course.tokens.splits import learned_merges, merge_steps, small_text, split_all, train_on
-from headlight.course.tokens.word_pairs import (
+from headlight.course.tokens.split_screens import learned_merges, merge_steps, small_text, split_all, train_on
+from headlight.course.tokens.table_screens import look_up
+from headlight.course.tokens.word_vectors import (
+    METHODS,
+    UNKNOWN,
     cbow_questions,
     character_ngrams,
     co_occurrences,
+    count_loss,
+    features_of,
+    questions_of,
     skip_gram_pairs,
+    train_on_numbers,
+    train_word_vectors,
     words_of,
 )
 from headlight.errors import InputError
@@ -122,7 +130,7 @@ def test_the_ngrams_of_the_paper() -> None:
 
 def test_a_step_of_the_tiny_net_is_gradient_descent() -> None:
     words = words_of("The cat drinks milk. The dog drinks water.")
-    run = train_next_word(words, context=2, dim=3, steps=1, learning_rate=0.5)
+    run = train_word_vectors(words, context=2, dim=3, steps=1, learning_rate=0.5)
     before, after = run.frames
     assert before.loss == pytest.approx(np.log(len(run.words)), abs=0.5)  # it knows nothing yet
     torch.testing.assert_close(after.embedding, before.embedding - 0.5 * before.gradient)
@@ -133,20 +141,64 @@ def test_a_step_of_the_tiny_net_is_gradient_descent() -> None:
 
 def test_the_tiny_net_learns_the_same_from_the_same_seed() -> None:
     words = words_of(small_text())
-    one, again, other = (train_next_word(words, steps=60, seed=seed) for seed in (0, 0, 1))
+    one, again, other = (train_word_vectors(words, steps=60, seed=seed) for seed in (0, 0, 1))
     assert one.frames[-1].loss < 0.7 * one.frames[0].loss
     assert torch.equal(one.frames[-1].embedding, again.frames[-1].embedding)
     assert not torch.equal(one.frames[-1].embedding, other.frames[-1].embedding)
     assert sum(share for _, share in one.predict(["the"], len(one.words))) == pytest.approx(1, abs=1e-4)
 
 
+def test_each_method_asks_what_its_paper_says() -> None:
+    words = ["a", "b", "c"]
+    asked = {method: [(each.context, each.target) for each in questions_of(words, method, 1)] for method in METHODS}
+    assert asked["next"] == [(("a",), "b"), (("b",), "c")]
+    assert asked["cbow"] == [(("b",), "a"), (("a", "c"), "b"), (("b",), "c")]
+    assert (
+        asked["skip-gram"]
+        == asked["fasttext"]
+        == asked["glove"]
+        == [(("a",), "b"), (("b",), "a"), (("b",), "c"), (("c",), "b")]
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_partners_come_to_lie_together(method: str) -> None:
+    words = words_of(small_text())
+    run = train_word_vectors(words, context=2, dim=16, steps=300, method=method)
+    chosen = run.ids(
+        ["cat", "dog", "king", "queen", "tea", "coffee", "red", "blue", "monday", "tuesday", "slow", "fast"]
+    )
+    assert run.frames[-1].loss < 0.75 * run.frames[0].loss
+    begins, ends = (partners_found(replace(run, frames=(frame,)), chosen) for frame in (run.frames[0], run.frames[-1]))
+    assert ends >= 3 and ends > begins + 2 if method != "fasttext" else ends >= begins, "n-grams begin alike"
+
+
+def test_words_of_the_same_ngrams_begin_alike_and_counts_are_told_by_products() -> None:
+    shares = features_of(("walk", "walks", "blue"))
+    torch.testing.assert_close(shares.sum(1), torch.ones(3))
+    assert float(shares[0] @ shares[1]) > 0 == float(shares[0] @ shares[2])
+    counts = torch.tensor([[20.0, 5.0], [5.0, 0.0]])
+    exact = count_loss(counts.clamp(min=1).log(), counts)
+    off = count_loss(counts.clamp(min=1).log() + torch.tensor([[1.0, 0.0], [0.0, 9.0]]), counts)
+    assert float(exact) == 0 and float(off) == pytest.approx(1 / (1 + 2 * 0.5**0.75))
+
+
+def test_a_number_for_each_word_needs_a_larger_network() -> None:
+    words = words_of(small_text())
+    learned = train_word_vectors(words, context=2, dim=16, steps=200)
+    small, large = (train_on_numbers(words, 2, hidden, 200, 0) for hidden in (16, 256))
+    size = sum(each.numel() for each in learned.net.parameters())
+    assert large.parameters > size > small.parameters == 16 * 3 + 17 * len(set(words))
+    assert large.loss < small.loss and small.loss > learned.frames[-1].loss
+
+
 def test_a_run_that_cannot_be_or_is_not_wanted() -> None:
     with pytest.raises(InputError, match="3 or more"):
-        train_next_word(["one", "word"], context=2)
+        train_word_vectors(["one", "word"], context=2)
     with pytest.raises(InputError, match="Lower it"):
-        train_next_word(["a", "b", "c", "a", "d"], context=1, steps=500, learning_rate=1e6)
+        train_word_vectors(["a", "b", "c", "a", "d"], context=1, steps=500, learning_rate=1e6)
     with cancellable(lambda: True), pytest.raises(Cancelled):
-        train_next_word(["a", "b", "c"], context=1)
+        train_word_vectors(["a", "b", "c"], context=1)
 
 
 def checkpoint() -> Checkpoint:

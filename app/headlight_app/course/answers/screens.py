@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
-from headlight.course.chapters import CHAPTERS, CORE_PATH
+from headlight.course.chapters import CHAPTERS, CORE_PATH, find_screen
 from headlight.course.controls import Control, ModelControl, RecordingControl
 from headlight.course.modalities.recording import decode_recording
 from headlight.course.pictures import Row, plain
@@ -50,7 +50,7 @@ def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
 
     The screen's own row says whether it is long work, not the route by which a client asks it.
     """
-    screen = CHAPTERS[request.chapter].screens[request.screen]
+    screen = find_screen(request.chapter, request.screen)
     if screen.is_long and not isinstance(request, RunRequest):
         raise InputError(f"The screen {request.screen!r} works for seconds. Press Run, or ask the route course_run.")
     values = screen.parse(request.inputs)
@@ -79,7 +79,7 @@ def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
 @lru_cache(maxsize=4)
 def _kept_rows(chapter: str, name: str, inputs: tuple[tuple[str, str], ...]) -> tuple[Row, ...]:
     """What a screen that runs for seconds has shown: another try at its question must not run it again."""
-    screen = CHAPTERS[chapter].screens[name]
+    screen = find_screen(chapter, name)
     return tuple(screen.compute(**screen.parse(dict(inputs))))
 
 

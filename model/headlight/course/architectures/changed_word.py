@@ -97,11 +97,9 @@ def _words(one: str, other: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
 
 CHANGED_WORD = Screen(
     title="Exchange a word: whose vectors move?",
-    lesson=(
-        "An encoder makes each vector from the whole text, so a word at the end changes what the first words mean. A "
-        "decoder's vectors depend only on their own token and those before it: good for writing on, but they know less "
-        "of a text that is already complete. Both sentences are run under both models."
-    ),
+    lesson="An encoder makes each vector from the whole text, so a word at the end changes what the first words mean. "
+    "A decoder's vectors depend only on their own token and those before it: good for writing on, but they know less "
+    "of a text that is already complete. Both sentences are run under both models.",
     controls={
         "encoder": ModelControl(title="Encoder", default="stories-masked", needs="encoder"),
         "decoder": ModelControl(title="Decoder", default="stories-causal", needs="decoder"),

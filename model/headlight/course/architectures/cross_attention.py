@@ -136,11 +136,9 @@ def _link_row(model: Checkpoint, source: str, answer: str) -> Row:
 
 CROSS_ATTENTION = Screen(
     title="Cross-attention in a trained model",
-    lesson=(
-        "The encoder reads the source once. The decoder writes token by token, and in every layer each token that it "
-        "has written asks the encoder's output what to write next. Type a source of your own: the answer usually has "
-        "another length, so the weights are a rectangle."
-    ),
+    lesson="The encoder reads the source once. The decoder writes token by token, and in every layer each token that "
+    "it has written asks the encoder's output what to write next. Type a source of your own: the answer usually has "
+    "another length, so the weights are a rectangle.",
     controls={
         "model": ModelControl(default="dates", needs="encoder-decoder"),
         "source": TextControl(title="Source", default="the third day of March in 2021", longest=160),

@@ -189,11 +189,9 @@ TAGGERS: dict[str, Tagger] = {
 
 EARLIER_TOOLS = Screen(
     title="What came before: SVM, HMM, CRF",
-    lesson=(
-        "A support vector machine labels a token by what it is shown, here one more token on each side. A hidden "
-        "Markov model and a conditional random field weigh which label follows which. Attention looks wherever the "
-        "answer is; all four learn from the same sequences, here and now."
-    ),
+    lesson="A support vector machine labels a token by what it is shown, here one more token on each side. A hidden "
+    "Markov model and a conditional random field weigh which label follows which. Attention looks wherever the answer "
+    "is; all four learn from the same sequences, here and now.",
     controls={
         "task": ChoiceControl(title="Label of each token", default="first", options=TASKS),
         "seed": SeedControl(),

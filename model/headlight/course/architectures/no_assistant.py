@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import torch
 
 from headlight.checkpoints.load import Checkpoint
+from headlight.course.block.last_steps import ask_rank
 from headlight.course.cards import bits_per_token, card_section, card_table
 from headlight.course.controls import ModelControl, SeedControl, TextControl
-from headlight.course.language_modeling.next_token import word_pieces
-from headlight.course.pictures import BarsPicture, Question, Row, TablePicture, Verdict, row, verdict_row
+from headlight.course.pictures import BarsPicture, Row, TablePicture, Verdict, row, verdict_row
 from headlight.course.screen import Answer, Screen, link
-from headlight.course.sentences import sentence_batch, target_loss, value
+from headlight.course.sentences import rank_word, sentence_batch, target_loss, value
 from headlight.generation.generate import generate
 from headlight.tracing.run import run
 
@@ -46,23 +46,16 @@ def continuation(model: Checkpoint, prompt: str, *, temperature: float, seed: in
 def _fact_row(model: Checkpoint, prompt: str, answer: str) -> Row:
     trace = run(model.model, model.tokenizer, prompt, keep=("logits",))
     probabilities = value(trace, "logits")[-1].softmax(-1)
-    pieces = word_pieces(model, answer)
-    chance = probabilities[pieces[0]]
-    rank = int((probabilities > chance).sum()) + 1
+    ranked = rank_word(model, answer, probabilities)
     best = model.tokenizer.stripped_token_text(int(probabilities.argmax()))
-    part = f", or rather its first token “{model.tokenizer.stripped_token_text(pieces[0])}”," if len(pieces) > 1 else ""
+    part = f", or rather its first token “{ranked.name}”," if ranked.is_part else ""
     return row(
         Verdict(
-            text=f"As the next word “{answer.strip()}”{part} is number {rank:,} of {len(probabilities):,}, with a "
-            f"probability of {float(chance):.2g}; the first is “{best or 'a new line'}”."
+            text=f"As the next word “{answer.strip()}”{part} is number {ranked.rank:,} of {len(probabilities):,}, with "
+            f"a probability of {ranked.probability:.2g}; the first is “{best or 'a new line'}”."
         ),
         title="The answer that you know",
-        question=Question(
-            f"How many words does this model find likelier after your prompt than “{answer.strip()}”?",
-            ("none", "1 to 9", "10 to 99", "100 or more"),
-            0 if rank == 1 else 1 if rank <= 10 else 2 if rank <= 100 else 3,
-            (("none", "It has read stories for children, in which no such fact stands."),),
-        ),
+        question=ask_rank(ranked),
     )
 
 
@@ -102,11 +95,9 @@ def _held_out_row(model: Checkpoint, prompt: str, measured: dict[str, float]) ->
 
 NO_ASSISTANT = Screen(
     title="What these small models are not",
-    lesson=(
-        "A decoder continues texts: that is all it is trained for. Assistants are decoders, too, but a thousand times "
-        "as large, trained on far more text, and then taught on questions with good answers to follow. Ask this one "
-        "something that you know, and read what it has learned from."
-    ),
+    lesson="A decoder continues texts: that is all it is trained for. Assistants are decoders, too, but a thousand "
+    "times as large, trained on far more text, and then taught on questions with good answers to follow. Ask this one "
+    "something that you know, and read what it has learned from.",
     controls={
         "model": ModelControl(default="stories-causal", needs="continues-texts"),
         "prompt": TextControl(title="Prompt", default="The capital of France is"),

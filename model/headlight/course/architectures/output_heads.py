@@ -197,11 +197,9 @@ def _own_answers(model: Checkpoint, asked: Read) -> BarsPicture | TokensPicture:
 
 OUTPUT_HEADS = Screen(
     title="One network, many output heads",
-    lesson=(
-        "All that a network knows of a text is in the vectors after its last layer. One more matrix decides "
-        "what it is used for. Label some lines of your own and mark words in them with asterisks: two small heads are "
-        "fitted to them on the spot, and the network itself does not change."
-    ),
+    lesson="All that a network knows of a text is in the vectors after its last layer. One more matrix decides what "
+    "it is used for. Label some lines of your own and mark words in them with asterisks: two small heads are fitted "
+    "to them on the spot, and the network itself does not change.",
     controls={
         "model": ModelControl(default="stories-causal", needs="predicts-tokens"),
         "examples": TextControl(

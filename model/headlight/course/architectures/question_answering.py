@@ -11,11 +11,10 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, NumberControl, TextControl
-from headlight.course.language_modeling.next_token import word_pieces
 from headlight.course.pictures import BarsPicture, HeatMapPicture, Row, TablePicture, TokensPicture, Verdict, row
 from headlight.course.questions import ask_direction
 from headlight.course.screen import Answer, Screen, StateFields
-from headlight.course.sentences import token_labels, value
+from headlight.course.sentences import token_labels, value, word_pieces
 from headlight.errors import InputError
 from headlight.tracing.run import candidates, encode_input, run, token_tensor
 from headlight.tracing.trace import Trace
@@ -213,11 +212,9 @@ def _explore(model: str, passage: str, questions: str, shown: int) -> StateField
 
 QUESTION_ANSWERING = Screen(
     title="Answering questions about a text",
-    lesson=(
-        "A downstream task is what a pretrained model is used for afterwards, often with a new output head and some "
-        "training on examples. BERT learns so to mark the words of a passage that answer a question. A decoder can be "
-        "asked without any training: let the answer complete a sentence, and keep to the words of the passage."
-    ),
+    lesson="A downstream task is what a pretrained model is used for afterwards, often with a new output head and "
+    "some training on examples. BERT learns so to mark the words of a passage that answer a question. A decoder can "
+    "be asked without any training: let the answer complete a sentence, and keep to the words of the passage.",
     controls={
         "model": ModelControl(default="stories-causal", needs="continues-texts"),
         "passage": TextControl(title="Passage", default=PASSAGE, longest=600, lines=3),

@@ -10,13 +10,12 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.language_modeling.next_token import word_pieces
 from headlight.course.pictures import BarsPicture, Question, Row, TablePicture, TokensPicture, Verdict, row
 from headlight.course.screen import Answer, Screen, StateFields, compared, link
-from headlight.course.sentences import token_labels, value
+from headlight.course.sentences import WordRank, rank_word, token_labels, value
 from headlight.errors import InputError
 from headlight.tasks import task_of
-from headlight.tracing.run import encode_input, run, token_tensor
+from headlight.tracing.run import candidates, encode_input, run, token_tensor
 from headlight.tracing.trace import Trace
 
 GAP = "[MASK]"
@@ -34,22 +33,20 @@ class Guess:
 
     def best(self) -> tuple[tuple[str, ...], list[float]]:
         """The likeliest words and their probabilities."""
-        found = self.probabilities.topk(min(GUESSES, len(self.probabilities)))
-        tokenizer = self.model.tokenizer
-        return tuple(tokenizer.stripped_token_text(token) for token in found.indices.tolist()), found.values.tolist()
+        found = candidates(self.trace, self.model.tokenizer, self.position, GUESSES)
+        return tuple(each.token for each in found), [each.probability for each in found]
 
-    def fate(self, word: str) -> tuple[float, int]:
-        """The probability and the rank of a word, by its first token."""
-        chance = self.probabilities[word_pieces(self.model, word)[0]]
-        return float(chance), int((self.probabilities > chance).sum()) + 1
+    def fate(self, word: str) -> WordRank:
+        """How a word fares there."""
+        return rank_word(self.model, word, self.probabilities)
 
 
 def same_gap(encoder: Checkpoint, decoder: Checkpoint, text: str, word: str) -> Answer:
     """What both see from the gap, what both say, and what the decoder says of the whole sentence with each word."""
     before, after = _split(text)
     asked = {"Encoder": ask_encoder(encoder, before, after), "Decoder": ask_decoder(decoder, before)}
-    candidates = tuple(dict.fromkeys((word.strip(), *(each for one in asked.values() for each in one.best()[0][:4]))))
-    scores = sentence_scores(decoder, before, after, candidates)
+    words = tuple(dict.fromkeys((word.strip(), *(each for one in asked.values() for each in one.best()[0][:4]))))
+    scores = sentence_scores(decoder, before, after, words)
     return (
         row(*(_seen(name, guess, after) for name, guess in asked.items()), title="What can be seen from the gap"),
         row(
@@ -60,7 +57,7 @@ def same_gap(encoder: Checkpoint, decoder: Checkpoint, text: str, word: str) -> 
             question=_question(word.strip(), asked),
         ),
         row(_verdict(word.strip(), asked)),
-        _whole_sentences(candidates, scores),
+        _whole_sentences(words, scores),
     )
 
 
@@ -112,16 +109,17 @@ def _seen(name: str, guess: Guess, after: str) -> TokensPicture:
 
 
 def _question(word: str, asked: dict[str, Guess]) -> Question:
-    chances = [guess.fate(word)[0] for guess in asked.values()]
+    chances = [guess.fate(word).probability for guess in asked.values()]
     options = tuple(f"the {name.lower()}" for name in asked)
     return Question(f"Which of the two finds “{word}” likelier?", options, chances.index(max(chances)))
 
 
 def _verdict(word: str, asked: dict[str, Guess]) -> Verdict:
-    (sure, rank), (guessed, other_rank) = (guess.fate(word) for guess in asked.values())
+    sure, guessed = (guess.fate(word) for guess in asked.values())
     return Verdict(
-        text=f"“{word}” has a probability of {sure:.1%} (number {rank:,}) under the encoder, which reads on, and of "
-        f"{guessed:.1%} (number {other_rank:,}) under the decoder, which has to say it before the rest is there."
+        text=f"“{word}” has a probability of {sure.probability:.1%} (number {sure.rank:,}) under the encoder, which "
+        f"reads on, and of {guessed.probability:.1%} (number {guessed.rank:,}) under the decoder, which has to say it "
+        "before the rest is there."
     )
 
 
@@ -142,11 +140,9 @@ def _compare(encoder: str, decoder: str, text: str, word: str) -> StateFields:
 
 SAME_GAP = Screen(
     title="One gap, asked of an encoder and a decoder",
-    lesson=(
-        "To label, search or fill in, the whole text is there, and one wants to look both ways: that is what encoders "
-        "are for. To write, the rest is not there yet, and a decoder is made for that. Ask both for the same missing "
-        "word, where what decides it stands behind the gap."
-    ),
+    lesson="To label, search or fill in, the whole text is there, and one wants to look both ways: that is what "
+    "encoders are for. To write, the rest is not there yet, and a decoder is made for that. Ask both for the same "
+    "missing word, where what decides it stands behind the gap.",
     controls={
         "encoder": ModelControl(title="Encoder", default="stories-masked", needs="fills-masks"),
         "decoder": ModelControl(title="Decoder", default="stories-causal", needs="continues-texts"),

@@ -152,11 +152,9 @@ def _compare(model: str, decoder: str, text: str, sentences: int, vectors: str) 
 
 SUMMARY = Screen(
     title="A summary made of the text's own sentences",
-    lesson=(
-        "An encoder turns each sentence into a vector: the mean of its tokens' last vectors. What most of the text is "
-        "about lies near the mean of all sentences, so those nearest to it make a summary. Nothing was trained for "
-        "this, and nothing is understood: a sentence is chosen because it resembles the others."
-    ),
+    lesson="An encoder turns each sentence into a vector: the mean of its tokens' last vectors. What most of the text "
+    "is about lies near the mean of all sentences, so those nearest to it make a summary. Nothing was trained for "
+    "this, and nothing is understood: a sentence is chosen because it resembles the others.",
     controls={
         "model": ModelControl(title="Encoder", default="stories-masked", needs="encoder"),
         "decoder": ModelControl(

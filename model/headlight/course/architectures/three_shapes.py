@@ -180,11 +180,9 @@ def _kind(path: str) -> str:
 
 THREE_SHAPES = Screen(
     title="One block, three shapes",
-    lesson=(
-        "In an encoder, which reads, every token looks at every other; in a decoder, which writes, each token sees "
-        "only itself and what stands before it. An encoder-decoder has both, and its decoder looks into what the "
-        "encoder has read by cross-attention. Below are the sizes of the model that you choose, in all three shapes."
-    ),
+    lesson="In an encoder, which reads, every token looks at every other; in a decoder, which writes, each token sees "
+    "only itself and what stands before it. An encoder-decoder has both, and its decoder looks into what the encoder "
+    "has read by cross-attention. Below are the sizes of the model that you choose, in all three shapes.",
     controls={
         "model": ModelControl(default="dates", needs="text"),
         "source": TextControl(title="What is read", default="third of March 2021", longest=120),

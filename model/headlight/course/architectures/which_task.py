@@ -80,11 +80,9 @@ def reads(config: Config) -> str:
 
 WHICH_TASK = Screen(
     title="Which task needs which shape?",
-    lesson=(
-        "Ask what can be seen when an answer is given: to label, tag, sort or fill in, all of the text; to continue, "
-        "what was written; to translate, rewrite or describe, all of a source and the beginning of the answer. The "
-        "models that come with this page stand under the shape that their task needs."
-    ),
+    lesson="Ask what can be seen when an answer is given: to label, tag, sort or fill in, all of the text; to "
+    "continue, what was written; to translate, rewrite or describe, all of a source and the beginning of the answer. "
+    "The models that come with this page stand under the shape that their task needs.",
     controls={"seed": SeedControl(title="Ask of another task")},
     compute=which_task,
     code=(which_task, reads),

@@ -1,4 +1,4 @@
-"""Several texts at once: the batch axis, its padding, random numbers of any shape, and dropout on weights."""
+"""Several texts at once, the batch axis and its padding; and dropout on weights."""
 
 from __future__ import annotations
 
@@ -115,11 +115,9 @@ def _verdicts(split: list[list[str]], heads: list[HeadValues]) -> tuple[Verdict,
 
 BATCH = Screen(
     title="Two sentences at once",
-    lesson=(
-        "Models read many sentences in one tensor, so the shorter ones are filled up with padding. No token may look "
-        "at padding, or the answer for a sentence would depend on its neighbours. Each word has a random vector of its "
-        "own here, which is query, key and value alike."
-    ),
+    lesson="Models read many sentences in one tensor, so the shorter ones are filled up with padding. No token may "
+    "look at padding, or the answer for a sentence would depend on its neighbours. Each word has a random vector of "
+    "its own here, which is query, key and value alike.",
     controls={
         "first": TextControl(title="Sentence 1", default="the cat sat on the mat"),
         "second": TextControl(title="Sentence 2", default="the dog slept"),
@@ -130,69 +128,6 @@ BATCH = Screen(
     code=(padding, two_sentences, Attention.weighted_sum),
     explore=link(text="first"),
     elsewhere={"compare": compare_link(link(text="first"), link(text="second"))},
-)
-
-
-def random_batch(examples: int, tokens: int, width: int, draw: str, seed: int) -> Answer:
-    """Attention on random tensors: their shapes, and how far weights are from even."""
-    generator = torch.Generator().manual_seed(seed)
-    make = torch.randn if draw == "normal" else torch.rand
-    q, k, v = (make(examples, tokens, width, generator=generator) for _ in range(3))
-    heads = [attend(*each) for each in zip(q, k, v, strict=True)]
-    weights = torch.stack([head.weights for head in heads])
-    low, high = float(weights.min()), float(weights.max())
-    shown = tuple(
-        weights_matrix(f"weights[{index}]", head.weights, row_axis="query", column_axis="key")
-        for index, head in enumerate(heads)
-    )
-    output = torch.stack([head.output for head in heads])
-    named = (("Q, K, V", q), ("weights", weights), ("output", output))
-    shapes = tuple((name, str(tuple(tensor.shape))) for name, tensor in named)
-    stands_out = high > 2 / tokens
-    return (
-        row(TablePicture(columns=("tensor", "shape"), rows=shapes)),
-        row(
-            *shown,
-            question=ask_whether(
-                f"Does any weight reach twice an even share, {2 / tokens:.2f}?",
-                stands_out,
-                "Numbers of torch.rand are all positive, so all keys fit about as well."
-                if draw == "uniform"
-                else "Numbers of both signs make some keys fit and others not.",
-            ),
-        ),
-        verdict_row(
-            f"Weights lie between {low:.2f} and {high:.2f}; even ones would be {1 / tokens:.2f}. "
-            + (
-                "All entries of torch.rand are positive, so all scores are alike: a poor example of attention. "
-                "Choose torch.randn."
-                if draw == "uniform"
-                else "With entries of both signs some keys fit and others do not."
-            )
-        ),
-    )
-
-
-RANDOM = Screen(
-    title="Random tensors, and what their weights look like",
-    lesson=(
-        "Code is often tried on random tensors of shape (batch, tokens, channels). The shapes come out right with any "
-        "numbers. Whether the weights choose depends on how the numbers were drawn."
-    ),
-    controls={
-        "examples": NumberControl(title="Batch", default="2", low=1, high=3, whole=True),
-        "tokens": NumberControl(title="Tokens", default="5", low=2, high=6, whole=True),
-        "width": NumberControl(title="Channels", default="16", low=1, high=64, whole=True),
-        "draw": ChoiceControl(
-            title="Drawn with",
-            default="uniform",
-            options={"uniform": "torch.rand (0 to 1)", "normal": "torch.randn (normal)"},
-        ),
-        "seed": SeedControl(),
-    },
-    compute=random_batch,
-    formulas=(r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right) V",),
-    code=(random_batch, attend, Attention.weighted_sum),
 )
 
 
@@ -233,11 +168,9 @@ def dropped_weights(rate: float, tokens: int, seed: int) -> Answer:
 
 DROPOUT = Screen(
     title="Dropout on the weights",
-    lesson=(
-        "In training some weights are set to 0 at random, so that no token relies on a single other one. Those that "
-        "stay grow by 1 / (1 − p), so that the mean of the output stays as it was. It happens after the softmax: rows "
-        "do not add up to 1 any more."
-    ),
+    lesson="In training some weights are set to 0 at random, so that no token relies on a single other one. Those "
+    "that stay grow by 1 / (1 − p), so that the mean of the output stays as it was. It happens after the softmax: "
+    "rows do not add up to 1 any more.",
     controls={
         "rate": NumberControl(title="Dropout p", default="0.3", low=0, high=0.9, step=0.05),
         "tokens": NumberControl(title="Tokens", default="5", low=2, high=6, whole=True),

@@ -86,11 +86,9 @@ def _turned(keys: Tensor, degrees: float) -> Tensor:
 
 CONTENT = Screen(
     title="Attention by content",
-    lesson=(
-        "To pick one token, its score has to stand far above the others. Two rules are enough: keys that are "
-        "orthogonal do not answer for one another, and a long query makes the difference count. Turn the second key, "
-        "and see when the first is picked cleanly."
-    ),
+    lesson="To pick one token, its score has to stand far above the others. Two rules are enough: keys that are "
+    "orthogonal do not answer for one another, and a long query makes the difference count. Turn the second key, and "
+    "see when the first is picked cleanly.",
     controls={
         "angle": NumberControl(title="Angle between key 1 and key 2", default="30", low=0, high=180, step=5),
         "strength": NumberControl(title="Length of the query", default="4", low=0, high=12, step=0.5),
@@ -177,10 +175,8 @@ def attention_by_position(values: Float[Tensor, "pos value_channel"], offset: in
 
 POSITION = Screen(
     title="Attention by position",
-    lesson=(
-        "Give each place a key of its own, and queries can ask for places: “the token before me”, whatever it says. "
-        "Trained models have such heads; Explore sorts its heads by Previous token and Next token."
-    ),
+    lesson="Give each place a key of its own, and queries can ask for places: “the token before me”, whatever it "
+    "says. Trained models have such heads; Explore sorts its heads by Previous token and Next token.",
     controls={
         "values": MatrixControl(title="V", default="1;2;3;4", rows=TOKENS, columns=Axis("value channels", 1, 3)),
         "offset": NumberControl(title="Look at the token at", default="-1", low=-3, high=3, whole=True),

@@ -172,10 +172,8 @@ def _learned_rows(goal: str, own: HeadValues, steps: int, seed: int) -> Answer:
 
 DESIGN = Screen(
     title="Your turn: design Q, K and V",
-    lesson=(
-        "Choose a goal and write queries, keys and values that reach it. A way that always works: keys that are "
-        "orthogonal, and queries that are large where they want to look. Below, gradient descent gets the same goal."
-    ),
+    lesson="Choose a goal and write queries, keys and values that reach it. A way that always works: keys that are "
+    "orthogonal, and queries that are large where they want to look. Below, gradient descent gets the same goal.",
     controls={
         "goal": ChoiceControl(title="Goal", default="reversed", options=GOAL_OPTIONS),
         "q": MatrixControl(title="Q", default="0,0,1;0,1,0;1,0,0", rows=TOKENS, columns=CHANNELS),

@@ -75,11 +75,9 @@ def _question(query: Tensor, keys: Tensor, names: tuple[str, ...], best: int) ->
 
 LOOK_UP = Screen(
     title="A look-up that became soft",
-    lesson=(
-        "A dictionary compares a query with its keys and returns the value of the key that fits. Attention does the "
-        "same, but softly: every key that fits a little gives a little of its value. Because nothing jumps, it can be "
-        "learned by gradient."
-    ),
+    lesson="A dictionary compares a query with its keys and returns the value of the key that fits. Attention does "
+    "the same, but softly: every key that fits a little gives a little of its value. Because nothing jumps, it can be "
+    "learned by gradient.",
     controls={
         "query": MatrixControl(title="Query", default="1,0.5", rows=Axis("query", 1, 1, ("q",)), columns=CHANNELS),
         "keys": MatrixControl(title="Keys", default="1,0;0,1;-1,0", rows=ENTRIES, columns=CHANNELS),

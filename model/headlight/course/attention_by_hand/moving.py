@@ -78,11 +78,9 @@ def _frame_names() -> tuple[str, ...]:
 
 MOVING = Screen(
     title="Self-attention, moving",
-    lesson=(
-        "Every token begins as one point. Three matrices move it to three places: to its query, its key and its value. "
-        "Then the output leaves the value of the token that asks, and goes to the mean of all values, weighted by how "
-        "well their keys fit the query."
-    ),
+    lesson="Every token begins as one point. Three matrices move it to three places: to its query, its key and its "
+    "value. Then the output leaves the value of the token that asks, and goes to the mean of all values, weighted by "
+    "how well their keys fit the query.",
     controls={
         "x": MatrixControl(title="X: the tokens", default="2,0.4;0.5,2;-1.6,1", rows=TOKENS, columns=PLANE),
         "w_q": MatrixControl(title="W_Q", default="0,0.6;0.6,-0.2", rows=PLANE, columns=PLANE),

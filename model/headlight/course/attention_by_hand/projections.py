@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -44,6 +46,7 @@ def project(
         *_head_rows(values, queries, keys, _question(target, w_q, w_k, values["q"])),
         row(Equations(lines=(_equation(values, queries[-1]),))),
         *_product_rows(target, read, w_q @ w_k.T, values, (queries, keys)),
+        *_columns_rows(target, read, w_q, w_k, (queries, keys)),
         verdict_row(_told_of_order(target, read, (w_q, w_k, w_v), values["weighted_values"])),
     )
 
@@ -104,12 +107,50 @@ def _product_rows(
             MatrixPicture(title="X (W_Q W_Kᵀ) Yᵀ", before="→", values=product, rows=queries, columns=keys),
             MatrixPicture(title="Q Kᵀ", before="=", values=by_parts, rows=queries, columns=keys),
             title="Scores know W_Q and W_K only by their product",
-            text="Two matrices that look different give the same attention, as long as their product is the same. "
-            "Books that write tokens as columns have q = W x instead: their matrices are the transposes of these.",
+            text="Two matrices that look different give the same attention, as long as their product is the same.",
         ),
         verdict_row(
             f"The largest difference between the two is {difference:.1g}.",
             good=difference <= 1e-4 * max(1.0, float(by_parts.abs().max())),
+        ),
+    )
+
+
+def scores_by_columns(
+    x: Float[Tensor, "query channel"],
+    y: Float[Tensor, "key channel"],
+    q: Float[Tensor, "channel channel"],
+    k: Float[Tensor, "channel channel"],
+) -> Float[Tensor, "query key"]:
+    """q_i = Q x_i and k_j = K y_j, tokens taken as columns; each score is the product of one pair."""
+    return torch.stack([torch.stack([(q @ x_i) @ (k @ y_j) for y_j in y]) for x_i in x])
+
+
+def _columns_rows(target: Tensor, read: Tensor, w_q: Tensor, w_k: Tensor, names: tuple[tuple[str, ...], ...]) -> Answer:
+    """The same matrices where tokens are columns; nothing where they are not square and so have one reading alone."""
+    if w_q.shape[0] != w_q.shape[1]:
+        return ()
+    columns, transposed = scores_by_columns(target, read, w_q, w_k), (target @ w_q.T) @ (read @ w_k.T).T
+    rows = (target @ w_q) @ (read @ w_k).T
+    difference, mended = (float((columns - each).abs().max()) for each in (rows, transposed))
+    same = difference <= 1e-4 * max(1.0, float(columns.abs().max()))
+    queries, keys = names
+    scores = partial(MatrixPicture, rows=queries, columns=keys)
+    return (
+        row(
+            scores(title="(W_Q xᵢ) · (W_K yⱼ): tokens as columns", values=columns),
+            scores(title="X W_Q W_Kᵀ Yᵀ: tokens as rows", values=rows),
+            scores(title="X W_Qᵀ W_K Yᵀ: rows, and transposed", values=transposed),
+            title="Rows or columns?",
+            text="Some notes begin with q = W x, which takes tokens as columns, and end with softmax(X W_Q W_Kᵀ Xᵀ), "
+            "which takes them as rows, and leave out the values. Code has tokens as rows.",
+        ),
+        verdict_row(
+            "Both conventions agree on these numbers: try matrices that are not their own transposes."
+            if same
+            else f"With the same matrices the scores differ by up to {difference:.4g}. With the transposes of W_Q and "
+            f"W_K they differ by {mended:.1g}: a note may use either convention, but not both.",
+            good=same,
         ),
     )
 
@@ -127,11 +168,9 @@ def _told_of_order(target: Tensor, read: Tensor, weights: tuple[Tensor, Tensor, 
 
 PROJECTIONS = Screen(
     title="From X to Q, K and V",
-    lesson=(
-        "A model does not choose Q, K and V freely: each is the tokens' vectors times a matrix that was learned, the "
-        "same for all tokens. Queries come from the tokens X that ask, keys and values from Y: X itself, or another "
-        "sequence (cross-attention), whose length may differ and which is not masked, because all of it is there."
-    ),
+    lesson="A model does not choose Q, K and V freely: each is the tokens' vectors times a matrix that was learned, "
+    "the same for all tokens. Queries come from the tokens X that ask, keys and values from Y: X itself, or another "
+    "sequence (cross-attention), whose length may differ and which is not masked, because all of it is there.",
     controls={
         "target": MatrixControl(title="X: the tokens that ask", default="1,0;0,1;1,1", rows=ASKING, columns=CHANNELS),
         "memory": ChoiceControl(title="Y", default="self", options=MEMORIES),
@@ -147,6 +186,7 @@ PROJECTIONS = Screen(
         r"Q = X W_Q,\quad K = Y W_K,\quad V = Y W_V",
         r"\mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V",
         r"Q K^\top = X\, (W_Q W_K^\top)\, Y^\top",
+        r"(W_Q x_i)^\top (W_K y_j) = x_i^\top W_Q^\top W_K y_j",
     ),
-    code=(Attention.project, Attention.forward, attend_with_weights),
+    code=(Attention.project, Attention.forward, attend_with_weights, scores_by_columns),
 )

@@ -7,9 +7,19 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from headlight.array_types import Float
 from headlight.course.attention import attend
 from headlight.course.controls import ChoiceControl, NumberControl, SeedControl
-from headlight.course.pictures import BarsPicture, LinesPicture, TablePicture, row, verdict_row
+from headlight.course.pictures import (
+    BarsPicture,
+    LinesPicture,
+    Question,
+    Row,
+    TablePicture,
+    row,
+    verdict_row,
+    weights_map,
+)
 from headlight.course.questions import ask_nearest
 from headlight.course.screen import Answer, Screen, compare_link, link
 from headlight.nn.attention import Attention
@@ -17,20 +27,23 @@ from headlight.nn.attention_functions import AttentionFunction
 
 WIDTHS = tuple(2**power for power in range(10))
 PAIRS = 4_000  # queries and keys of which each variance is taken
-KEYS, ROWS = 8, 200  # of the rows of weights whose largest is taken
+ROWS = 200  # of weights, whose largest is taken
+ROOT = "√d_k, the width of one head"
 EXPLORE_UNSCALED = link(fixed={"model": "stories-causal", "scale": "off"})
 COMPARE_UNSCALED = compare_link(link(fixed={"model": "stories-causal"}), link(fixed={"scale": "off"}))
-DRAWS = {"normal": "Normal: mean 0, variance 1", "uniform": "torch.rand: from 0 to 1"}
+DRAWS = {"normal": "torch.randn: mean 0, variance 1", "uniform": "torch.rand: from 0 to 1"}
 
 
-def variance_of_scores(width: int, draw: str, seed: int) -> Answer:
-    """The variance of q · k over d, and how far the softmax is saturated with and without the scale."""
+def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) -> Answer:
+    """The variance of q · k over d, how far the softmax is saturated, and what becomes of both by each divisor."""
     generator = torch.Generator().manual_seed(seed)
     products = {d: (_draw(draw, generator, PAIRS, d) * _draw(draw, generator, PAIRS, d)).sum(1) for d in WIDTHS}
     measured = torch.stack([products[d].var() for d in WIDTHS])
     widths = torch.tensor(WIDTHS, dtype=torch.float32)
     chosen = (_draw(draw, generator, PAIRS, width) * _draw(draw, generator, PAIRS, width)).sum(1)
-    scaled, unscaled = (torch.stack([_largest_weight(draw, d, seed, scale) for d in WIDTHS]) for scale in (True, False))
+    scaled, unscaled = (
+        torch.stack([largest_weight(draw, d, keys, d**power, seed) for d in WIDTHS]) for power in (0.5, 0.0)
+    )
     predicted = widths if draw == "normal" else widths * 7 / 144
     return (
         row(
@@ -45,39 +58,76 @@ def variance_of_scores(width: int, draw: str, seed: int) -> Answer:
                 log_y=True,
             ),
             LinesPicture(
-                title=f"The largest of {KEYS} weights, mean of {ROWS} rows",
+                title=f"The largest of {keys} weights, mean of {ROWS} rows",
                 x=widths,
                 series={"scores divided by √d": scaled, "as they are": unscaled},
                 x_title="d",
                 y_title="largest weight",
                 log_x=True,
             ),
-            question=ask_nearest(
-                f"Add up the products of {width} pairs of random numbers. What is the variance of the sum nearest to?",
-                {"1": 1, f"√{width}": width**0.5, str(width): width, f"{width}²": width**2},
-                float(chosen.var()),
-                {
-                    "1": "Each product has the variance 1; variances of independent terms add up.",
-                    f"√{width}": "That is its standard deviation, the root of the variance.",
-                    f"{width}²": "The variance of a sum is the sum of the variances, not their product.",
-                }
-                if draw == "normal"
-                else {str(width): "The variance of one product is 7/144 here, since the numbers lie between 0 and 1."},
-            ),
+            question=_ask_of_variance(width, draw, float(chosen.var())),
         ),
         row(
             _histogram(f"q · k for d = {width}", chosen),
             _histogram(f"q · k / √{width}", chosen / width**0.5),
-            title="The scores themselves",
+            weights_map(
+                f"Weights of {keys} random queries", random_weights(draw, width, keys, width**0.5, seed)[:keys]
+            ),
+            title="The scores themselves, and one head's weights",
         ),
-        row(_facts(width, chosen)),
+        _divisors_row(width, heads, keys, draw, seed, chosen),
         verdict_row(
-            f"At d = {WIDTHS[-1]} the largest of {KEYS} weights is {unscaled[-1]:.2f} without the scale and "
+            f"At d = {WIDTHS[-1]} the largest of {keys} weights is {unscaled[-1]:.2f} without the scale and "
             f"{scaled[-1]:.2f} with it. A weight near 1 leaves almost no gradient: its slope is a (1 − a)."
             if draw == "normal"
-            else "Numbers from 0 to 1 have a mean of ½, so all scores are large and alike: even without the scale "
-            "no key stands out. The proof needs a mean of 0."
+            else "All numbers of torch.rand are positive, with a mean of ½, so all scores are large and alike: even "
+            "without the scale no key stands out. The proof needs a mean of 0; torch.randn has it."
         ),
+    )
+
+
+def _ask_of_variance(width: int, draw: str, variance: float) -> Question:
+    return ask_nearest(
+        f"Add up the products of {width} pairs of random numbers. What is the variance of the sum nearest to?",
+        {"1": 1, f"√{width}": width**0.5, str(width): width, f"{width}²": width**2},
+        variance,
+        {
+            "1": "Each product has the variance 1; variances of independent terms add up.",
+            f"√{width}": "That is its standard deviation, the root of the variance.",
+            f"{width}²": "The variance of a sum is the sum of the variances, not their product.",
+        }
+        if draw == "normal"
+        else {str(width): "The variance of one product is 7/144 here, since the numbers lie between 0 and 1."},
+    )
+
+
+def _divisors_row(width: int, heads: int, keys: int, draw: str, seed: int, products: Tensor) -> Row:
+    """The spread of scores, and the largest weight, for each number that is said to divide them."""
+    said = {
+        "nothing": 1.0,
+        ROOT: width**0.5,
+        "√d_model, the width of all heads": (heads * width) ** 0.5,
+        "d_k itself": float(width),
+        "√n, the number of keys": keys**0.5,
+    }
+    found = {name: float(largest_weight(draw, width, keys, divisor, seed)) for name, divisor in said.items()}
+    rows = (
+        (name, divisor, float(products.mean() / divisor), float(products.std() / divisor), found[name])
+        for name, divisor in said.items()
+    )
+    columns = ("scores are divided by", "number", "their mean", "their standard deviation", "largest weight")
+    return row(
+        BarsPicture(
+            title=f"The largest of {keys} weights, mean of {ROWS} rows",
+            labels=tuple(found),
+            series={"": list(found.values())},
+            high=1.0,
+            note=f"Even weights would be {1 / keys:.3g}.",
+        ),
+        TablePicture(columns=columns, rows=tuple(rows), digits=3),
+        title="Divided by what?",
+        text="Notes leave the scale out, call d_k itself the factor, take the width of the whole model, or speak of "
+        "the “dimension of the key matrix”, which has two. It is the root of d_k, the width of a query of one head.",
     )
 
 
@@ -86,11 +136,16 @@ def _draw(draw: str, generator: torch.Generator, count: int, width: int) -> Tens
     return make(count, width, generator=generator)
 
 
-def _largest_weight(draw: str, width: int, seed: int, scale: bool) -> Tensor:
-    """The mean over rows of the largest weight that a head of this width gives."""
+def random_weights(draw: str, width: int, keys: int, divisor: float, seed: int) -> Float[Tensor, "query key"]:
+    """The weights of a head of this width whose queries and keys are drawn, its scores divided by a number."""
     generator = torch.Generator().manual_seed(seed)
-    queries, keys = _draw(draw, generator, ROWS, width), _draw(draw, generator, KEYS, width)
-    return attend(queries, keys, torch.zeros(KEYS, 1), scale=scale).weights.amax(-1).mean()
+    queries, others = _draw(draw, generator, ROWS, width), _draw(draw, generator, keys, width)
+    return attend(queries / divisor, others, torch.zeros(keys, 1), scale=False).weights
+
+
+def largest_weight(draw: str, width: int, keys: int, divisor: float, seed: int) -> Tensor:
+    """The mean over rows of the largest weight."""
+    return random_weights(draw, width, keys, divisor, seed).amax(-1).mean()
 
 
 def _histogram(title: str, numbers: Tensor) -> BarsPicture:
@@ -101,30 +156,15 @@ def _histogram(title: str, numbers: Tensor) -> BarsPicture:
     return BarsPicture(title=title, labels=labels, series={"share": counted}, note="Share of all pairs")
 
 
-def _facts(width: int, products: Tensor) -> TablePicture:
-    return TablePicture(
-        columns=("", "mean", "variance", "largest"),
-        rows=(
-            ("q · k", float(products.mean()), float(products.var()), float(products.abs().max())),
-            (
-                f"q · k / √{width}",
-                float(products.mean()) / width**0.5,
-                float(products.var()) / width,
-                float(products.abs().max()) / width**0.5,
-            ),
-        ),
-    )
-
-
 SCALING = Screen(
     title="Why the square root of d",
-    lesson=(
-        "A dot product of d random channels is a sum of d terms, and its variance grows with d. Large scores make the "
-        "softmax choose one key outright, where it has almost no slope left to learn from. Dividing by √d brings the "
-        "variance back to 1 for every width."
-    ),
+    lesson="A dot product of d random channels is a sum of d terms, and its variance grows with d. Large scores make "
+    "the softmax choose one key outright, where it has almost no slope left to learn from. Dividing by √d brings the "
+    "variance back to 1 for every width.",
     controls={
-        "width": NumberControl(title="d, for the scores below", default="64", low=1, high=512, whole=True),
+        "width": NumberControl(title="d_k, the width of a head", default="64", low=1, high=512, whole=True),
+        "heads": NumberControl(title="Heads of the model", default="4", low=1, high=16, whole=True),
+        "keys": NumberControl(title="Keys n", default="8", low=2, high=32, whole=True),
         "draw": ChoiceControl(title="Channels", default="normal", options=DRAWS),
         "seed": SeedControl(),
     },
@@ -134,8 +174,9 @@ SCALING = Screen(
         r"\mathrm{Var}(q_c k_c) = \mathrm{E}[q_c^2]\, \mathrm{E}[k_c^2] = 1",
         r"\mathrm{Var}(q \cdot k) = \sum_{c=1}^{d} \mathrm{Var}(q_c k_c) = d",
         r"\mathrm{Var}\left(\frac{q \cdot k}{\sqrt{d}}\right) = 1",
+        r"d_k = \frac{d_\mathrm{model}}{h}",
     ),
-    code=(variance_of_scores, Attention.score_scales, AttentionFunction.score, attend),
+    code=(variance_of_scores, random_weights, Attention.score_scales, AttentionFunction.score, attend),
     explore=EXPLORE_UNSCALED,
     elsewhere={"compare": COMPARE_UNSCALED},
 )

@@ -124,11 +124,9 @@ def scores_formula() -> str:
 
 STEPS = Screen(
     title="Attention, number by number",
-    lesson=(
-        "Each token asks with its query, answers with its key, and gives its value. A score is a dot product; the "
-        "softmax turns the scores of one query into weights that add up to 1; the output is the weighted sum of the "
-        "values. Change any number and check it with a pencil."
-    ),
+    lesson="Each token asks with its query, answers with its key, and gives its value. A score is a dot product; the "
+    "softmax turns the scores of one query into weights that add up to 1; the output is the weighted sum of the "
+    "values. Change any number and check it with a pencil.",
     controls={
         "q": MatrixControl(title="Q", default="1,0;0,2;2,1", rows=TOKENS, columns=CHANNELS),
         "k": MatrixControl(title="K", default="1,1;0,1;2,0", rows=TOKENS, columns=CHANNELS),

@@ -149,11 +149,9 @@ def _check_layer(trace: Trace, path: str) -> tuple[float, float, float, float, f
 
 AVERAGES = Screen(
     title="Attention alone only averages",
-    lesson=(
-        "The weights of a row are positive and add up to 1, so an output is an average of the values: it lies among "
-        "them. Averaged again and again with the same weights, as here, all tokens become alike. In a model each layer "
-        "has weights of its own, and residual connections and feed-forward networks keep the tokens apart."
-    ),
+    lesson="The weights of a row are positive and add up to 1, so an output is an average of the values: it lies "
+    "among them. Averaged again and again with the same weights, as here, all tokens become alike. In a model each "
+    "layer has weights of its own, and residual connections and feed-forward networks keep the tokens apart.",
     controls={
         "on": ON,
         **only_when(

@@ -148,11 +148,9 @@ def _bytes(count: int) -> str:
 
 CALCULATOR = Screen(
     title="What size costs",
-    lesson=(
-        "Depth and width decide how many numbers a model has to learn and how much it computes. Double the width, and "
-        "its layers have four times as many parameters; double the length, and the scores take four times as much. "
-        "The number of heads changes neither."
-    ),
+    lesson="Depth and width decide how many numbers a model has to learn and how much it computes. Double the width, "
+    "and its layers have four times as many parameters; double the length, and the scores take four times as much. "
+    "The number of heads changes neither.",
     controls={
         "layers": NumberControl(title="Layers L", default="12", low=1, high=48, whole=True),
         "d_model": ChoiceControl(title="Width d", default="512", options=WIDTH_CHOICES),

@@ -63,11 +63,9 @@ def _count(module: Module) -> int:
 
 DIAGRAM = Screen(
     title="A layer, drawn",
-    lesson=(
-        "Every layer has two parts: attention, which moves information between tokens, and a feed-forward network, "
-        "which works on each token by itself. Both add what they compute to the residual stream on the left. The "
-        "screens of this chapter take the parts one by one; this is how the model that you choose joins them."
-    ),
+    lesson="Every layer has two parts: attention, which moves information between tokens, and a feed-forward network, "
+    "which works on each token by itself. Both add what they compute to the residual stream on the left. The screens "
+    "of this chapter take the parts one by one; this is how the model that you choose joins them.",
     controls={
         "model": ModelControl(default="stories-causal"),
         "text": TextControl(title="Sentence", default="Once upon a time there was a little girl"),

@@ -1,4 +1,4 @@
-"""The feed-forward network on typed numbers: XOR, which no linear map can do."""
+"""The feed-forward network: XOR on typed numbers, which no linear map can do, and the neurons of a model."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import torch
 from torch import Tensor
 
 from headlight.array_types import Float
+from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
-from headlight.course.controls import Axis, ChoiceControl, MatrixControl
-from headlight.course.pictures import MatrixPicture, Verdict, row
-from headlight.course.questions import ask_number
-from headlight.course.screen import Answer, Screen
-from headlight.course.sentences import require_width
-from headlight.nn.layers import FEED_FORWARDS, MLP
+from headlight.course.controls import ON, Axis, ChoiceControl, MatrixControl, ModelControl, TextControl, only_when
+from headlight.course.pictures import BarsPicture, MatrixPicture, Verdict, row
+from headlight.course.questions import ask_nearest, ask_number
+from headlight.course.screen import Answer, Screen, link
+from headlight.course.sentences import LAYER, TOKEN, require_layer, require_token, require_width, token_labels, value
+from headlight.nn.hooks import no_hook
+from headlight.nn.layers import FEED_FORWARDS, MLP, GatedMLP
+from headlight.nn.transformer import Transformer
+from headlight.tracing.run import run
 
 TOKENS, CHANNELS, NEURONS, ONE = Axis("tokens", 1, 5), Axis("channels", 1, 4), Axis("neurons", 1, 6), Axis("row", 1, 1)
+SHOWN = 10
+MOST_OF_IT = 0.9  # of the squared length of the neurons
 ACTIVATIONS = ("relu", "gelu", "silu", "tanh", "linear")
 
 
@@ -101,24 +107,130 @@ def _verdict(neurons: Tensor, up: Tensor, down: Tensor, activation: str) -> Verd
     )
 
 
-FEED_FORWARD = Screen(
-    title="The feed-forward network, by hand",
-    lesson=(
-        "A linear map, an activation function on each number, and a second linear map, for each token by itself. The "
-        "example computes XOR: channel 0 of the output is 1 where just one of the two channels is 1. Try it with the "
-        "linear activation."
-    ),
-    controls={
-        "x": MatrixControl(title="x", default="0,0;0,1;1,0;1,1", rows=TOKENS, columns=CHANNELS),
-        "activation": ChoiceControl(
-            title="Activation", default="relu", options={name: FEED_FORWARDS[name].title for name in ACTIVATIONS}
+def neurons(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
+    """The strongest neurons of a token, the same neurons at all tokens, and a check that no token sees another."""
+    network = model.model
+    path = f"{require_layer(network, layer)}.feed_forward"
+    trace = run(network, model.tokenizer, text, keep=(f"{path}.*",))
+    at, labels = require_token(trace.text, token), token_labels(trace.text)
+    activity, inputs, outputs = (value(trace, f"{path}.{name}") for name in ("neurons", "input", "output"))
+    strongest = activity[at].abs().topk(min(SHOWN, activity.shape[1])).indices
+    names = tuple(str(neuron) for neuron in strongest.tolist())
+    return (
+        row(
+            BarsPicture(
+                title=f"Strongest neurons at “{labels[at]}”", labels=names, series={"": activity[at, strongest]}
+            ),
+            BarsPicture(
+                title=f"Neurons that hold {MOST_OF_IT:.0%} of the squared length",
+                labels=labels,
+                series={"": [float(count) for count in needed(activity)]},
+                digits=0,
+                note=f"of {activity.shape[1]}; {FEED_FORWARDS[network.config.feed_forward].title}",
+            ),
+            question=ask_nearest(
+                f"What part of the {activity.shape[1]} neurons holds {MOST_OF_IT:.0%} of the squared length at this "
+                "token?",
+                {f"{share:.0%}": share for share in (0.05, 0.2, 0.5, 0.9)},
+                needed(activity)[at] / activity.shape[1],
+            ),
         ),
-        "up": MatrixControl(title="W₁", default="1,1;1,1", rows=CHANNELS, columns=NEURONS),
-        "up_bias": MatrixControl(title="b₁", default="0,-1", rows=ONE, columns=NEURONS),
-        "down": MatrixControl(title="W₂", default="1,0;-2,0", rows=NEURONS, columns=CHANNELS),
-        "down_bias": MatrixControl(title="b₂", default="0,0", rows=ONE, columns=CHANNELS),
+        row(
+            MatrixPicture(
+                title="The same neurons at every token",
+                values=activity[:, strongest],
+                rows=labels,
+                columns=names,
+                column_axis="neuron",
+            )
+        ),
+        row(_same_network(network, path, inputs, outputs)),
+    )
+
+
+def needed(activity: Float[Tensor, "token neuron"]) -> list[int]:
+    """How few neurons of each token hold MOST_OF_IT of their squared length."""
+    squares = activity.square().sort(dim=1, descending=True).values
+    shares = squares.cumsum(1) / squares.sum(1, keepdim=True)
+    return [int((each < MOST_OF_IT).sum()) + 1 for each in shares]
+
+
+@torch.inference_mode()
+def apply_alone(
+    model: Transformer, path: str, inputs: Float[Tensor, "token d_model"]
+) -> Float[Tensor, "token d_model"]:
+    """The feed-forward network at `path` on one token at a time, the last token first."""
+    stack, layer, _ = path.split(".")
+    network = model.get_submodule(f"{stack}.blocks.{layer}.feed_forward")
+    alone = [network(each[None, None].to(model.device), no_hook)[0, 0].cpu() for each in inputs.flip(0)]
+    return torch.stack(alone).flip(0)
+
+
+def _same_network(model: Transformer, path: str, inputs: Tensor, outputs: Tensor) -> Verdict:
+    error = float((apply_alone(model, path, inputs) - outputs).abs().max())
+    return Verdict(
+        text=f"Checked: given one token at a time, in reverse order, the network answers the same (largest difference "
+        f"{error:.1g}). So words are mixed by attention alone.",
+        good=error < 1e-3 * max(1.0, float(outputs.abs().max())),
+    )
+
+
+def feed_forward(
+    on: str,
+    x: Tensor,
+    activation: str,
+    up: Tensor,
+    up_bias: Tensor,
+    down: Tensor,
+    down_bias: Tensor,
+    model: Checkpoint,
+    text: str,
+    layer: int,
+    token: int,
+) -> Answer:
+    """The network on typed numbers, or in a model."""
+    if on == "model":
+        return neurons(model, text, layer, token)
+    return feed_forward_by_hand(x, activation, up, up_bias, down, down_bias)
+
+
+FEED_FORWARD = Screen(
+    title="The feed-forward network: the same on every token",
+    lesson="A linear map, an activation function on each number, and a second linear map, for each token by itself. "
+    "The example computes XOR: channel 0 of the output is 1 where just one of the two channels is 1; try it with the "
+    "linear activation. In a model it has hundreds of neurons, of which each token uses a few strongly.",
+    controls={
+        "on": ON,
+        **only_when(
+            "on=numbers",
+            {
+                "x": MatrixControl(title="x", default="0,0;0,1;1,0;1,1", rows=TOKENS, columns=CHANNELS),
+                "activation": ChoiceControl(
+                    title="Activation",
+                    default="relu",
+                    options={name: FEED_FORWARDS[name].title for name in ACTIVATIONS},
+                ),
+                "up": MatrixControl(title="W₁", default="1,1;1,1", rows=CHANNELS, columns=NEURONS),
+                "up_bias": MatrixControl(title="b₁", default="0,-1", rows=ONE, columns=NEURONS),
+                "down": MatrixControl(title="W₂", default="1,0;-2,0", rows=NEURONS, columns=CHANNELS),
+                "down_bias": MatrixControl(title="b₂", default="0,0", rows=ONE, columns=CHANNELS),
+            },
+        ),
+        **only_when(
+            "on=model",
+            {
+                "model": ModelControl(default="stories-causal", needs="feed-forward"),
+                "text": TextControl(title="Sentence", default="The cat saw a dog and the dog saw the cat"),
+                "layer": LAYER,
+                "token": TOKEN,
+            },
+        ),
     },
-    compute=feed_forward_by_hand,
-    formulas=(r"\mathrm{FFN}(x) = \max(0, x W_1 + b_1) W_2 + b_2",),
-    code=(apply_feed_forward, MLP),
+    compute=feed_forward,
+    formulas=(
+        r"\mathrm{FFN}(x) = \max(0, x W_1 + b_1) W_2 + b_2",
+        r"\mathrm{SwiGLU}(x) = (\mathrm{silu}(x W_g) \odot x W_1) W_2",
+    ),
+    code=(apply_feed_forward, MLP, GatedMLP),
+    explore=link("model", "text", "layer", query="token", fixed={"tab": "model"}),
 )

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from headlight.array_types import Int
 from headlight.config import Config
-from headlight.course.block.sublayer_switches import SublayerSwitches
+from headlight.course.block.switch_off import SublayerSwitches
 from headlight.course.controls import NumberControl, SeedControl, TextControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import LinesPicture, row, verdict_row
@@ -133,11 +133,9 @@ def _told(runs: dict[str, Training]) -> str:
 
 GRADIENTS = Screen(
     title="Why residuals and norms: the gradient by layer",
-    lesson=(
-        "Four small models begin with the same weights and learn your text, character by character, here and now: with "
-        "residual connections and norms, without one of them, and without both. See how much of the gradient reaches "
-        "the first layer, and which of them learn."
-    ),
+    lesson="Four small models begin with the same weights and learn your text, character by character, here and now: "
+    "with residual connections and norms, without one of them, and without both. See how much of the gradient reaches "
+    "the first layer, and which of them learn.",
     controls={
         "text": TextControl(title="Text to learn", default="The cat chased the dog, and the dog chased the cat."),
         "depth": NumberControl(title="Layers", default="6", low=2, high=16, whole=True),

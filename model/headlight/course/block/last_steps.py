@@ -1,4 +1,4 @@
-"""From the last layer to a probability: final norm, the matrix to the vocabulary, softmax."""
+"""From the last layer to the probability of each word: final norm, the matrix to the vocabulary, softmax."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from headlight.analysis.walkthrough.prediction import PredictionWalkthrough, pat
 from headlight.analysis.walkthrough.steps import WalkthroughStep
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.pictures import BarsPicture, MatrixPicture, TablePicture, Verdict, row
-from headlight.course.questions import ask_largest
+from headlight.course.pictures import BarsPicture, MatrixPicture, Question, TablePicture, Verdict, row, verdict_row
+from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen, link
-from headlight.course.sentences import token_labels
+from headlight.course.sentences import WordRank, rank_word, token_labels, value
 from headlight.errors import InputError
 from headlight.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead, PredictionHead
 from headlight.nn.transformer import Transformer
@@ -21,10 +21,10 @@ SHOWN_CHANNELS, CANDIDATES = 8, 8
 OF_VECTORS = ("last-layer", "final-norm", "project-out", "transform")  # steps that end with a vector
 
 
-def last_steps(model: Checkpoint, text: str) -> Answer:
+def last_steps(model: Checkpoint, text: str, word: str) -> Answer:
     """The steps at the token whose prediction a person wants: the last one, or the first mask."""
     network = model.model
-    trace = run(network, model.tokenizer, text, keep=paths_to_keep(network.config))
+    trace = run(network, model.tokenizer, text, keep=(*paths_to_keep(network.config), "logits"))
     places = prediction_positions(network, model.tokenizer, trace.text)
     if not places:
         raise InputError("This model fills masks, and the sentence has none. Write [MASK] for a word.")
@@ -34,19 +34,35 @@ def last_steps(model: Checkpoint, text: str) -> Answer:
     vectors = tuple(_channels(step) for step in walkthrough.steps if step.name in OF_VECTORS)
     label = token_labels(trace.text)[places[0]]
     width, vocabulary = walkthrough.steps[0].values[0].array.size, network.config.vocabulary_size
-    probabilities = _numbers(walkthrough, "probabilities")
+    ranked = rank_word(model, word, value(trace, "logits")[places[0]].softmax(-1))
+    bars = dict(zip(names, _numbers(walkthrough, "probabilities")[-1].tolist(), strict=True))
+    if ranked.rank > len(names):
+        bars[f"{ranked.name} (number {ranked.rank:,})"] = ranked.probability
     return (
         row(*vectors, title=f"At “{label}”: {width} channels, of which the first {SHOWN_CHANNELS}"),
         row(
             _table(walkthrough, names, vocabulary),
-            BarsPicture(title="Probability", labels=names, series={"": probabilities[-1]}, high=1.0),
+            BarsPicture(title="Probability", labels=tuple(bars), series={"": list(bars.values())}, digits=4),
             title=f"Times the matrix to the vocabulary: {vocabulary:,} logits, of which the {CANDIDATES} largest",
-            question=ask_largest(
-                "Which of these does the model find likeliest?",
-                dict(sorted(zip(names, probabilities[-1].tolist(), strict=True))),
-            ),
+            question=ask_rank(ranked),
+        ),
+        verdict_row(
+            f"“{ranked.name}”{' (the first token of your word)' if ranked.is_part else ''} is number {ranked.rank:,} "
+            f"of {vocabulary:,}, with a probability of {ranked.probability:.2%}. Its loss would be "
+            f"{ranked.loss:.2f} nats."
         ),
         row(_verdict(network, walkthrough)),
+    )
+
+
+def ask_rank(ranked: WordRank) -> Question:
+    """How many words the model finds likelier; it need not be what people expect."""
+    options = ("none", "1 to 9", "10 to 99", "100 or more")
+    return choose(
+        f"How many words does this model find likelier than “{ranked.name}”?",
+        options,
+        min(3, len(str(ranked.rank - 1))) if ranked.rank > 1 else 0,
+        {"none": "It has read stories for children, and says what is likely there."},
     )
 
 
@@ -95,16 +111,19 @@ def _verdict(model: Transformer, walkthrough: PredictionWalkthrough) -> Verdict:
 
 LAST_STEPS = Screen(
     title="The last steps: from a vector to a word",
-    lesson=(
-        "After the last layer a token's vector is normed once more and compared with the vector of every token of the "
-        "vocabulary: a dot product each, the logits. Softmax makes probabilities of them."
-    ),
+    lesson="After the last layer a token's vector is normed once more and compared with the vector of every token of "
+    "the vocabulary: a dot product each, the logits. Softmax makes probabilities of them, of every word and not only "
+    "of the best: name one, and see its rank.",
     controls={
         "model": ModelControl(default="stories-causal", needs="predicts-tokens"),
-        "text": TextControl(title="Sentence", default="The little dog ran to the"),
+        "text": TextControl(title="Sentence", default="The cat sat on the"),
+        "word": TextControl(title="Any word", default="mat", longest=40),
     },
     compute=last_steps,
-    formulas=(r"p = \mathrm{softmax}(W\, \mathrm{norm}(x) + b)",),
-    code=(LanguageModelHead, MaskedLanguageModelHead),
+    formulas=(
+        r"p = \mathrm{softmax}(W\, \mathrm{norm}(x) + b)",
+        r"\mathrm{rank} = 1 + \sum_t [\,p_t > p_{\mathrm{word}}\,]",
+    ),
+    code=(LanguageModelHead, MaskedLanguageModelHead, rank_word),
     explore=link("model", "text", fixed={"tab": "walkthrough", "step": "last-layer"}),
 )

@@ -126,11 +126,9 @@ def _verdict(x: Tensor, normed: Tensor, norm: str) -> Verdict:
 
 LAYER_NORM = Screen(
     title="Layer norm",
-    lesson=(
-        "Each token's vector is brought to mean 0 and variance 1, whatever its size was; then each channel is "
-        "multiplied by a gain and gets a shift, both learned. So a layer always reads numbers of about the same "
-        "size. RMSNorm leaves out the mean and the shift."
-    ),
+    lesson="Each token's vector is brought to mean 0 and variance 1, whatever its size was; then each channel is "
+    "multiplied by a gain and gets a shift, both learned. So a layer always reads numbers of about the same size. "
+    "RMSNorm leaves out the mean and the shift.",
     controls={
         "x": MatrixControl(title="x", default="1,2,3,6;10,20,30,60;-1,0,0,1", rows=TOKENS, columns=CHANNELS),
         "norm": ChoiceControl(title="Norm", default="layernorm", options={name: NORMS[name].title for name in KINDS}),

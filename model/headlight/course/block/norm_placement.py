@@ -92,11 +92,9 @@ def _verdict(streams: dict[str, Tensor], depth: int) -> Verdict:
 
 NORM_PLACEMENT = Screen(
     title="Post-norm and pre-norm",
-    lesson=(
-        "The Transformer of 2017 has its norms after each residual connection (post-norm). Most later models norm "
-        "what a sublayer reads and leave the stream itself alone (pre-norm): then no norm stands in the gradient's "
-        "way back, and deep models train without a warm-up."
-    ),
+    lesson="The Transformer of 2017 has its norms after each residual connection (post-norm). Most later models norm "
+    "what a sublayer reads and leave the stream itself alone (pre-norm): then no norm stands in the gradient's way "
+    "back, and deep models train without a warm-up.",
     controls={
         "x": MatrixControl(title="x", default="3,-1,2", rows=ONE, columns=CHANNELS),
         "matrix": MatrixControl(

@@ -139,11 +139,9 @@ def _table(steps: list[Step]) -> TablePicture:
 
 RESIDUAL = Screen(
     title="Residual connections: a stream that each sublayer adds to",
-    lesson=(
-        "Attention and feed-forward do not replace a token's vector: what each computes from it is added to it. With "
-        "the norms inside the sublayers (pre-norm), what one layer has written is still there for all later ones, and "
-        "the gradient has a straight way back. With post-norm each sum is normed anew: LN(x + f(x))."
-    ),
+    lesson="Attention and feed-forward do not replace a token's vector: what each computes from it is added to it. "
+    "With the norms inside the sublayers (pre-norm), what one layer has written is still there for all later ones, "
+    "and the gradient has a straight way back. With post-norm each sum is normed anew: LN(x + f(x)).",
     controls={
         "model": ModelControl(default="stories-causal"),
         "text": TextControl(title="Sentence", default="Once upon a time there was a little girl"),

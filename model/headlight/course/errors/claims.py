@@ -1,20 +1,145 @@
-"""What notes often say, what is right, and the screen of the course that shows it."""
+"""What notes often say, what is right, the screen of the course that shows it, and where to read on."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from random import Random
 
 from headlight.course.controls import ChoiceControl, SeedControl
-from headlight.course.errors.reading import reading
-from headlight.course.pictures import Claim, ClaimsPicture, Question, ScreenLink, row
+from headlight.course.moved import IN_MASKS
+from headlight.course.pictures import Claim, ClaimsPicture, Question, Row, ScreenLink, TablePicture, row
 from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen
 
 
-def _claim(said: str, right: str, *paths: str) -> Claim:
-    """A claim; each path is `chapter/screen`."""
+@dataclass(frozen=True)
+class Source:
+    """What one may read: what it is about, by whom, its title, and its address."""
+
+    subject: str
+    authors: str
+    title: str
+    address: str
+
+    @property
+    def place(self) -> str:
+        """Where it is found without a link: its number, or the site."""
+        site, _, path = self.address.removeprefix("https://").partition("/")
+        return f"arXiv {path.removeprefix('abs/')}" if site == "arxiv.org" else site.removeprefix("www.")
+
+
+def _arxiv(subject: str, authors: str, title: str, number: str) -> Source:
+    return Source(subject, authors, title, f"https://arxiv.org/abs/{number}")
+
+
+PAPERS = (
+    _arxiv("Transformer", "Vaswani et al. 2017", "Attention Is All You Need", "1706.03762"),
+    _arxiv(
+        "attention before it",
+        "Bahdanau et al. 2015",
+        "Neural Machine Translation by Jointly Learning to Align and Translate",
+        "1409.0473",
+    ),
+    _arxiv("BPE", "Sennrich et al. 2016", "Neural Machine Translation of Rare Words with Subword Units", "1508.07909"),
+    _arxiv("CBOW", "Mikolov et al. 2013", "Efficient Estimation of Word Representations in Vector Space", "1301.3781"),
+    Source(
+        "GloVe",
+        "Pennington et al. 2014",
+        "GloVe: Global Vectors for Word Representation",
+        "https://aclanthology.org/D14-1162/",
+    ),
+    _arxiv("FastText", "Bojanowski et al. 2017", "Enriching Word Vectors with Subword Information", "1607.04606"),
+    Source(
+        "GPT",
+        "Radford et al. 2018",
+        "Improving Language Understanding by Generative Pre-Training",
+        "https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf",
+    ),
+    Source(
+        "GPT-2",
+        "Radford et al. 2019",
+        "Language Models are Unsupervised Multitask Learners",
+        "https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf",
+    ),
+    _arxiv("BERT", "Devlin et al. 2019", "BERT: Pre-training of Deep Bidirectional Transformers", "1810.04805"),
+    _arxiv("T5", "Raffel et al. 2020", "Exploring the Limits of Transfer Learning", "1910.10683"),
+    _arxiv("ViT", "Dosovitskiy et al. 2021", "An Image is Worth 16x16 Words", "2010.11929"),
+    _arxiv("RoPE", "Su et al. 2021", "RoFormer: Enhanced Transformer with Rotary Position Embedding", "2104.09864"),
+    _arxiv("ALiBi", "Press et al. 2022", "Train Short, Test Long", "2108.12409"),
+    _arxiv("linear attention", "Katharopoulos et al. 2020", "Transformers are RNNs", "2006.16236"),
+    _arxiv("layer norm", "Ba et al. 2016", "Layer Normalization", "1607.06450"),
+    _arxiv("pre-norm", "Xiong et al. 2020", "On Layer Normalization in the Transformer Architecture", "2002.04745"),
+    _arxiv("induction heads", "Olsson et al. 2022", "In-context Learning and Induction Heads", "2209.11895"),
+)
+EXPLANATIONS = (
+    Source(
+        "in pictures",
+        "Alammar 2018",
+        "The Illustrated Transformer",
+        "https://jalammar.github.io/illustrated-transformer/",
+    ),
+    Source(
+        "in code",
+        "Rush 2018",
+        "The Annotated Transformer",
+        "https://nlp.seas.harvard.edu/annotated-transformer/",
+    ),
+    Source(
+        "as a film",
+        "Sanderson 2024",
+        "Attention in transformers (3Blue1Brown)",
+        "https://www.3blue1brown.com/lessons/attention",
+    ),
+    Source(
+        "as a film",
+        "Karpathy 2023",
+        "Let's build GPT: from scratch, in code",
+        "https://karpathy.ai/zero-to-hero.html",
+    ),
+    Source(
+        "as an essay",
+        "Wolfe 2023",
+        "Decoder-Only Transformers: The Workhorse of Generative LLMs",
+        "https://cameronrwolfe.substack.com/p/decoder-only-transformers-the-workhorse",
+    ),
+    Source(
+        "sinusoids as rotations",
+        "Denk 2019",
+        "Linear Relationships in the Transformer's Positional Encoding",
+        "https://blog.timodenk.com/linear-relationships-in-the-transformers-positional-encoding/",
+    ),
+    Source(
+        "as a course",
+        "Manning and others",
+        "CS224N: Natural Language Processing with Deep Learning",
+        "https://web.stanford.edu/class/cs224n/",
+    ),
+    Source(
+        "as a book",
+        "Jurafsky and Martin",
+        "Speech and Language Processing",
+        "https://web.stanford.edu/~jurafsky/slp3/",
+    ),
+)
+
+
+def reading() -> Answer:
+    """Papers and explanations, with what one needs to find them without a network, too."""
+    return (
+        _listed("Papers", ("on", "paper", "where"), PAPERS),
+        _listed("Explanations", ("how", "by whom", "where"), EXPLANATIONS),
+    )
+
+
+def _listed(title: str, columns: tuple[str, ...], sources: tuple[Source, ...]) -> Row:
+    rows = tuple((each.subject, f"{each.authors}: {each.title}", each.place) for each in sources)
+    return row(TablePicture(title=title, columns=columns, rows=rows, addresses=tuple(each.address for each in sources)))
+
+
+def _claim(said: str, right: str, *paths: str, **inputs: str) -> Claim:
+    """A claim; each path is `chapter/screen`, and `inputs` are those of the screens."""
     names = (path.split("/") for path in paths)
-    return Claim(said, right, tuple(ScreenLink(chapter, screen) for chapter, screen in names))
+    return Claim(said, right, tuple(ScreenLink(chapter, screen, inputs) for chapter, screen in names))
 
 
 CLAIMS: dict[str, tuple[Claim, ...]] = {
@@ -49,19 +174,18 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         _claim(
             "Scores are not scaled, or divided by d_k, or by the root of the model's width.",
             "They are divided by √d_k, and d_k is the width of one head's queries.",
-            "errors/divisor",
             "attention/scale",
         ),
         _claim(
             "q = Q x, and the weights are softmax(X Q Kᵀ Xᵀ).",
             "One takes tokens as columns, the other as rows: between them lies a transpose. Values come last.",
-            "errors/rows-or-columns",
             "attention/projections",
         ),
         _claim(
             "torch.rand makes a good example.",
             "Its numbers are never negative, so all keys fit alike and nothing is chosen. torch.randn chooses.",
-            "attention/random",
+            "attention/scale",
+            draw="uniform",
         ),
     ),
     "Masks": (
@@ -73,12 +197,14 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         _claim(
             "Forbidden products of query and key become 0.",
             "A score of 0 still gets weight. Writing into the scores themselves also loses them.",
-            "errors/zero-score",
+            "masks/before-after",
+            way="scores",
         ),
         _claim(
             "A token sees only those before it.",
             "And itself: j ≤ i.",
-            "errors/itself",
+            "masks/lifted",
+            mask="itself",
         ),
         _claim(
             "mask.unsqueeze(1) makes a padding mask fit.",
@@ -88,12 +214,14 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         _claim(
             "Minus infinity is always safe.",
             "A row in which all is forbidden becomes NaN.",
-            "masks/drawn",
+            "masks/added",
+            mask="drawn",
         ),
         _claim(
             "The padding mask has the shape (batch, d_model).",
             "It has a cell for each token: (batch, tokens).",
-            "errors/mask-shape",
+            "masks/broadcast",
+            way="channels",
         ),
     ),
     "Heads": (
@@ -136,10 +264,12 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
             "In 2017. Most later models have it before (pre-norm).",
             "block/norm-placement",
         ),
-        Claim(
+        _claim(
             "A layer norm is (h − μ) / σ.",
             "With an ε, or equal channels give 0 / 0; and with a learned gain and shift.",
-            (ScreenLink("block", "layer-norm", {"x": "1,2,3,6;2,2,2,2", "epsilon": "0"}),),
+            "block/layer-norm",
+            x="1,2,3,6;2,2,2,2",
+            epsilon="0",
         ),
         _claim(
             "A decoder is an encoder with cross-attention.",
@@ -172,7 +302,8 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         _claim(
             "In masked training each token is processed independently.",
             "By the classifier. All layers below it mix the tokens.",
-            "errors/independent-tokens",
+            "tokens/context",
+            **IN_MASKS,
         ),
         _claim(
             "The code runs as it is printed.",

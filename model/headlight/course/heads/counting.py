@@ -1,9 +1,10 @@
-"""Attention modules run on random numbers, and what they cost: weights, multiply-adds, shapes."""
+"""Heads that are run and looked into: what they cost, how they are joined, and two stacks with other heads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import lcm
 from typing import Any
 
 import torch
@@ -11,10 +12,81 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+from headlight.array_types import Float
+from headlight.checkpoints import Checkpoint
 from headlight.config import Config
-from headlight.nn.attention import Attention, AttentionContext
+from headlight.course.sentences import require_layer
+from headlight.nn.attention import Attention, AttentionContext, merge_heads
 from headlight.nn.masks import QueryKeyPositions
 from headlight.nn.positional_encodings import PositionalEncoding
+from headlight.nn.transformer import Transformer, attention_at
+from headlight.text.tokenizer import Encoded
+from headlight.tracing.run import run
+
+VOCABULARY, CHANNELS_AT_LEAST = 32, 48
+
+
+def run_two_stacks(
+    encoder_heads: int, decoder_heads: int, source_length: int, length: int, seed: int = 0
+) -> dict[str, Float[Tensor, "head query key"]]:
+    """The attention weights of an encoder-decoder of random weights, by the name of each attention."""
+    heads = lcm(encoder_heads, decoder_heads)
+    config = Config(
+        architecture="encoder-decoder", vocabulary_size=VOCABULARY, context_length=max(source_length, length),
+        d_model=heads * -(-CHANNELS_AT_LEAST // heads), layers=1, heads=decoder_heads, encoder_heads=encoder_heads,
+        positional_encoding="sinusoidal",
+    )  # fmt: skip
+    values: dict[str, Tensor] = {}
+
+    def record(path: str, value: Tensor) -> Tensor:
+        if path.endswith(".weights"):
+            values[path] = value[0]
+        return value
+
+    with torch.random.fork_rng(devices=()), torch.inference_mode():
+        torch.manual_seed(seed)
+        model = Transformer(config).eval()
+        source, target = (torch.randint(VOCABULARY, (1, size)) for size in (source_length, length))
+        model(target, source=source, hook=record)
+    return {
+        "Self-attention of the encoder": values["encoder.0.self.weights"],
+        "Self-attention of the decoder": values["decoder.0.self.weights"],
+        "Cross-attention of the decoder": values["decoder.0.cross.weights"],
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedHeads:
+    """One layer's self-attention of a text, from its heads to its output.
+
+    `by_head` is what each head adds to the output by its own rows of W_O; their sum, with the bias of the projection,
+    is the output up to `error`.
+    """
+
+    text: Encoded
+    head_outputs: Float[Tensor, "head pos value_head_dim"]
+    concatenated: Float[Tensor, "pos heads_times_value_head_dim"]
+    projection: Float[Tensor, "heads_times_value_head_dim d_model"]
+    output: Float[Tensor, "pos d_model"]
+    by_head: Float[Tensor, "head pos d_model"]
+    error: float
+
+
+@torch.inference_mode()
+def join_heads(checkpoint: Checkpoint, text: str, layer: int) -> JoinedHeads:
+    """Run a text and follow the heads of a layer (from 0) to the output. Raises InputError for a layer there is not."""
+    model = checkpoint.model
+    path = f"{require_layer(model, layer)}.self"
+    trace = run(model, checkpoint.tokenizer, text, keep=(f"{path}.weighted_values", f"{path}.output"))
+    head_outputs, output = (torch.tensor(trace[f"{path}.{name}"]) for name in ("weighted_values", "output"))
+    linear = attention_at(model, path)[0].output
+    projection = linear.weight.detach().float().cpu().T
+    rows = projection.view(len(head_outputs), -1, projection.shape[1])  # those of each head
+    by_head = head_outputs @ rows
+    summed = by_head.sum(0) if linear.bias is None else by_head.sum(0) + linear.bias.float().cpu()
+    error = float((summed - output).abs().max())
+    return JoinedHeads(trace.text, head_outputs, merge_heads(head_outputs[None])[0], projection, output, by_head, error)
+
 
 _MATRIX_PRODUCTS = (torch.matmul, Tensor.matmul, Tensor.__matmul__, functional.linear)
 

@@ -11,9 +11,7 @@ from headlight.checkpoints import Checkpoint
 from headlight.config import Config
 from headlight.course.attention import require_equal_heads
 from headlight.course.controls import ModelControl, NumberControl, TextControl
-from headlight.course.heads.counting import AttentionRun, MultiplyAdds, run_attention
-from headlight.course.heads.joining import join_heads
-from headlight.course.heads.two_stacks import run_two_stacks
+from headlight.course.heads.counting import AttentionRun, MultiplyAdds, join_heads, run_attention, run_two_stacks
 from headlight.course.pictures import (
     BarsPicture,
     HeatMapPicture,
@@ -271,11 +269,9 @@ LENGTH = NumberControl(title="Tokens", default="16", low=2.0, high=64.0, whole=T
 
 CUTTING = Screen(
     title="Cut into heads",
-    lesson=(
-        "Several heads do not need several networks. One matrix makes all queries at once, and the channels are then "
-        "cut into heads: a view and a transpose that move no number to another token. After attention the heads are "
-        "put side by side again."
-    ),
+    lesson="Several heads do not need several networks. One matrix makes all queries at once, and the channels are "
+    "then cut into heads: a view and a transpose that move no number to another token. After attention the heads are "
+    "put side by side again.",
     controls={
         "tokens": NumberControl(title="Tokens", default="3", low=1.0, high=6.0, whole=True),
         "d_model": NumberControl(title="Channels d", default="8", low=2.0, high=12.0, step=1.0, whole=True),
@@ -287,11 +283,9 @@ CUTTING = Screen(
 )
 JOINING = Screen(
     title="Joined and projected",
-    lesson=(
-        "Each head gives a short vector for every token. They are put side by side, and W_O turns the long vector into "
-        "the change of the residual stream. Because W_O has rows of its own for every head, the output is also a sum "
-        "of what each head writes."
-    ),
+    lesson="Each head gives a short vector for every token. They are put side by side, and W_O turns the long vector "
+    "into the change of the residual stream. Because W_O has rows of its own for every head, the output is also a sum "
+    "of what each head writes.",
     controls={
         "model": ModelControl(default="stories-causal"),
         "text": TextControl(title="Text", default="The cat sat on the mat."),
@@ -305,11 +299,9 @@ JOINING = Screen(
 )
 COSTS = Screen(
     title="More heads at no more cost?",
-    lesson=(
-        "The three attentions below are really run, and each matrix product is counted. Heads that share the channels "
-        "among them cost what one wide head costs and give several patterns in place of one. Heads of full width cost "
-        "about h times as much."
-    ),
+    lesson="The three attentions below are really run, and each matrix product is counted. Heads that share the "
+    "channels among them cost what one wide head costs and give several patterns in place of one. Heads of full width "
+    "cost about h times as much.",
     controls={
         "d_model": D_MODEL,
         "heads": NumberControl(title="Heads h", default="8", low=2.0, high=16.0, whole=True),
@@ -324,11 +316,9 @@ COSTS = Screen(
 )
 WIDTHS = Screen(
     title="Heads of any width",
-    lesson=(
-        "Nothing forces a head to be d / h wide. Heads of full width make h · d channels, which W_O brings back to d; "
-        "or the values get a width of their own, d_v. An encoder may have another number of heads than its decoder: "
-        "they meet in cross-attention alone, and what passes there are vectors of d channels."
-    ),
+    lesson="Nothing forces a head to be d / h wide. Heads of full width make h · d channels, which W_O brings back to "
+    "d; or the values get a width of their own, d_v. An encoder may have another number of heads than its decoder: "
+    "they meet in cross-attention alone, and what passes there are vectors of d channels.",
     controls={
         "d_model": D_MODEL,
         "heads": HEADS,

@@ -1,10 +1,12 @@
-"""One improvement after another: small models that learn the same text, each with one part more than the one before."""
+"""One improvement after another: models with one part more each, trained here on a text, or those that ship."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import log, sqrt
+from functools import lru_cache
+from itertools import pairwise
+from math import log, nan, sqrt
 from statistics import mean
 from typing import Any
 
@@ -12,39 +14,172 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from headlight.array_types import Int
+from headlight.array_types import Float, Int
+from headlight.cancellation import check_cancelled
+from headlight.checkpoints.load import Checkpoint, load
 from headlight.config import Config
 from headlight.config_groups import EmbeddingConfig
+from headlight.course.cards import bits_per_token
 from headlight.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
 from headlight.course.fitting import fit
-from headlight.course.language_modeling.trained_ladder import RUNGS as SHIPPED
-from headlight.course.language_modeling.trained_ladder import (
-    SENTENCE,
-    ask_rung,
-    ask_rung_question,
-    trained_ladder,
-    whole_losses,
-)
-from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, row, verdict_row
+from headlight.course.pictures import BarsPicture, LinesPicture, Question, ScreenLink, TablePicture, row, verdict_row
+from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, link
-from headlight.course.tokens.splits import MAX_TRAINING_CHARACTERS, small_text
+from headlight.course.sentences import sentence_batch, target_loss, token_labels
+from headlight.course.tokens.split_screens import MAX_TRAINING_CHARACTERS, small_text
 from headlight.errors import InputError
+from headlight.generation.generate import generate
 from headlight.nn.transformer import Transformer
+from headlight.paths import assets_dir
 
 WINDOW, ROWS, D_MODEL = 24, 16, 32
 LEARNING_RATE = 1e-2
 BEGINNING, WRITTEN = 4, 48  # characters
 MODELS = {"here": "Trained here and now", "shipped": "The shipped ones"}
+MASK = "+ causal mask"
+ORDERS = {"notes": "The mask fifth, as in many notes", "mask-first": "The mask first, so that each gain shows"}
 LAST = 20  # steps, whose mean loss is told
 RUNGS: dict[str, dict[str, Any]] = {
     "one head of self-attention": {},
     "+ positions": {"positional_encoding": "sinusoidal"},
     "+ four heads": {"heads": 4},
     "+ feed-forward with ReLU": {"feed_forward": "relu"},
-    "+ causal mask": {"masks": ("causal",)},
+    MASK: {"masks": ("causal",)},
     "+ residuals and norms": {"norm_placement": "pre", "final_norm": True},
     "+ three layers": {"layers": 3},
 }  # what each adds to all before it
+SHIPPED = {
+    "ladder-1-attention": "one head of self-attention",
+    "ladder-2-positions": "+ positions",
+    "ladder-3-heads": "+ four heads",
+    "ladder-4-feed-forward": "+ feed-forward with ReLU",
+    "ladder-5-mask": "+ causal mask",
+    "ladder-6-residual": "+ residuals and norms",
+    "ladder-7-depth": "+ four layers",
+}
+SENTENCE = (
+    "One day, a girl named Mia found a red ball in the garden. She was very happy and ran to her mother. "
+    "They played with it until it was dark."
+)
+WRITTEN_TOKENS, SHOWN_TOKENS = 16, 12
+ENDS = "nothing: it ends the text at once"
+CHEAT = 2.0  # nats between the two losses, from which a model is said to look ahead
+
+
+@dataclass(frozen=True)
+class RungAnswer:
+    """What a rung makes of a sentence, with losses in nats for each token.
+
+    `held_out_loss` is that of the stories which its card was measured on, `whole_loss` that of the sentence read at
+    once, `writing_loss` that of the sentence token by token, with nothing behind.
+    """
+
+    held_out_loss: float
+    whole_loss: float
+    writing_loss: float
+    written: str
+
+
+def trained_ladder(text: str, beginning: str, temperature: float, seed: int, rung: str) -> Answer:
+    """What each shipped rung makes of the sentence, and one of them of each token."""
+    answers = {SHIPPED[name]: ask_rung(shipped_rung(name), text, beginning, temperature, seed) for name in SHIPPED}
+    cheats = [name for name, answer in answers.items() if answer.writing_loss - answer.whole_loss > CHEAT]
+    honest = min(answers, key=lambda name: answers[name].writing_loss)
+    told = f"The lowest loss in writing, {answers[honest].writing_loss:.2f} nats, has “{honest}”."
+    if cheats:
+        told += f" Those that are much better when they see the whole sentence look ahead: {', '.join(cheats)}."
+    return (
+        row(
+            BarsPicture(
+                title="Loss of the sentence (nats for each token)",
+                labels=tuple(answers),
+                series={
+                    "training": [one.whole_loss for one in answers.values()],
+                    "writing": [one.writing_loss for one in answers.values()],
+                },
+                note="As in training the whole sentence is in view; in writing nothing stands behind the token that is "
+                "asked for.",
+            ),
+            question=ask_rung_question({name: answer.writing_loss for name, answer in answers.items()}),
+        ),
+        row(_token_losses(shipped_rung(rung), SHIPPED[rung], text)),
+        row(
+            TablePicture(
+                title=f"What they write after “{beginning}”",
+                columns=("model", f"up to {WRITTEN_TOKENS} tokens", "loss of held-out stories, as in training"),
+                rows=tuple((name, answer.written or ENDS, answer.held_out_loss) for name, answer in answers.items()),
+            )
+        ),
+        verdict_row(told),
+    )
+
+
+def ask_rung_question(writing: Mapping[str, float], *, masked: bool = False) -> Question:
+    """Which part lowers the loss in writing most; `writing` has the losses of the rungs in their order.
+
+    Where all but the first are `masked`, each gain is what the part itself does.
+    """
+    gains = {name: writing[before] - writing[name] for before, name in pairwise(writing)}
+    told = ", ".join(f"{name} {gain:+.2f}" for name, gain in gains.items())
+    mistake = "Positions and heads help to look ahead, too: without the mask the loss in writing says nothing of them."
+    return ask_largest(
+        "Which addition lowers the loss in writing most?",
+        gains,
+        {} if masked else {name: mistake for name in ("+ positions", "+ four heads")},
+        f"What each takes off the loss, in nats: {told}.",
+    )
+
+
+@lru_cache(maxsize=len(SHIPPED))
+def shipped_rung(name: str) -> Checkpoint:
+    """One of the seven, of some hundred kilobytes."""
+    return load(assets_dir() / "models" / name)
+
+
+def ask_rung(rung: Checkpoint, text: str, beginning: str, temperature: float, seed: int) -> RungAnswer:
+    """Both losses of a sentence, and a continuation."""
+    check_cancelled()
+    batch = sentence_batch(rung, text)[1]
+    steps = generate(
+        rung.model, rung.tokenizer, beginning, steps=WRITTEN_TOKENS, temperature=temperature, seed=seed, keep=()
+    )
+    written = rung.tokenizer.decode([step.chosen_token for step in steps])
+    writing = float(writing_losses(rung, text).mean())
+    return RungAnswer(held_out_loss(rung.card), target_loss(rung.model, batch), writing, written)
+
+
+def held_out_loss(card: str) -> float:
+    """The nats for each token that a card states, in bits."""
+    return bits_per_token(card).get("tinystories", nan) * log(2)
+
+
+@torch.inference_mode()
+def writing_losses(rung: Checkpoint, text: str) -> Float[Tensor, " target"]:
+    """The loss of each token after what stands before it, and nothing behind: a forward for each beginning."""
+    batch = sentence_batch(rung, text)[1]
+    losses = [
+        functional.cross_entropy(rung.model(batch.ids[:, :length])[:, -1].float(), batch.targets[:, length - 1])
+        for length in range(1, batch.ids.shape[1])
+    ]
+    return torch.stack(losses)
+
+
+@torch.inference_mode()
+def whole_losses(rung: Checkpoint, text: str) -> Float[Tensor, " target"]:
+    """The loss of each token where the whole sentence is read at once, as in training."""
+    batch = sentence_batch(rung, text)[1]
+    return functional.cross_entropy(rung.model(batch.ids)[0, :-1].float(), batch.targets[0, :-1], reduction="none")
+
+
+def _token_losses(rung: Checkpoint, name: str, text: str) -> BarsPicture:
+    encoded, _ = sentence_batch(rung, text)
+    losses = {"training": whole_losses(rung, text), "writing": writing_losses(rung, text)}
+    return BarsPicture(
+        title=f"“{name}”: loss of each token",
+        labels=token_labels(encoded)[1 : SHOWN_TOKENS + 1],
+        series={way: each[:SHOWN_TOKENS] for way, each in losses.items()},
+        note="0 is certain. The first token has nothing before it and is not predicted.",
+    )
 
 
 @dataclass(frozen=True)
@@ -58,29 +193,29 @@ class Rung:
 
 
 def ladder(
-    on: str, text: str, steps: int, seed: int, sentence: str, beginning: str, temperature: float, rung: str
+    on: str, text: str, order: str, steps: int, seed: int, sentence: str, beginning: str, temperature: float, rung: str
 ) -> Answer:
     """The rungs trained here and now on a text, or those that ship, on a sentence."""
     if on == "shipped":
         return trained_ladder(sentence, beginning, temperature, seed, rung)
-    return trained_here(text, steps, seed)
+    return trained_here(text, order, steps, seed)
 
 
-def trained_here(text: str, steps: int, seed: int) -> Answer:
+def trained_here(text: str, order: str, steps: int, seed: int) -> Answer:
     """Every rung from the same seed, on the same batches of the learner's text."""
-    rungs = {name: climb(text, config, steps, seed) for name, config in rung_configs(text).items()}
+    rungs = {name: climb(text, config, steps, seed) for name, config in rung_configs(text, order).items()}
     learned = {name: mean(rung.losses[-LAST:]) for name, rung in rungs.items()}
     writing = {name: rung.writing_loss for name, rung in rungs.items()}
     return (
         row(
             BarsPicture(
                 title="Loss (nats for each character)",
-                labels=tuple(RUNGS),
+                labels=tuple(rungs),
                 series={"training": list(learned.values()), "writing": list(writing.values())},
                 note=f"Guessing at random costs {log(len(set(text))):.2f}. In training, models without the mask see "
                 "the character that they are to predict.",
             ),
-            question=ask_rung_question(writing),
+            question=ask_rung_question(writing, masked=order == "mask-first"),
         ),
         row(
             TablePicture(
@@ -105,16 +240,17 @@ def trained_here(text: str, steps: int, seed: int) -> Answer:
     )
 
 
-def rung_configs(text: str) -> dict[str, Config]:
-    """The config of each rung: that of the one before it, and what is added."""
+def rung_configs(text: str, order: str = "notes") -> dict[str, Config]:
+    """The config of each rung: that of the one before it, and what is added, by a name of ORDERS."""
     options: dict[str, Any] = {
         "vocabulary_size": len(characters(text)), "context_length": WINDOW, "d_model": D_MODEL, "layers": 1,
         "heads": 1, "masks": (), "positional_encoding": "none", "feed_forward": "none", "norm_placement": "none",
         "norm": "layernorm", "final_norm": False, "bias": True, "embedding": EmbeddingConfig(scale=sqrt(D_MODEL)),
     }  # fmt: skip
     configs = {}
-    for name, added in RUNGS.items():
-        options |= added
+    first, *others = RUNGS
+    for name in (first, *sorted(others, key=lambda name: name != MASK)) if order == "mask-first" else RUNGS:
+        options |= RUNGS[name]
         configs[name] = Config(**options)
     return configs
 
@@ -173,9 +309,9 @@ def characters(text: str) -> list[str]:
 
 
 def _told(learned: dict[str, float], writing: dict[str, float]) -> str:
-    gaps = {name: writing[name] - learned[name] for name in RUNGS}
+    gaps = {name: writing[name] - learned[name] for name in writing}
     cheat = max(gaps, key=lambda name: gaps[name])
-    first, *_, last = RUNGS
+    first, *_, last = writing
     return (
         f"From “{first}” to “{last}” the loss in writing goes from {writing[first]:.2f} to {writing[last]:.2f}. The "
         f"largest gap between the two losses, {gaps[cheat]:.2f} nats, has “{cheat}”. A model without a mask may look "
@@ -185,16 +321,15 @@ def _told(learned: dict[str, float], writing: dict[str, float]) -> str:
 
 LADDER = Screen(
     title="One improvement after another",
-    lesson=(
-        "Begin with one head of self-attention and add what a Transformer has besides, one part at a time. The seven "
-        "models are trained here and now on your text, or they are those that ship, trained on 4 million tokens of "
-        "stories. Compare what they lose in training with what they lose in writing, when nothing stands behind."
-    ),
+    lesson="Begin with one head of self-attention and add what a Transformer has besides, one part at a time. The "
+    "seven models are trained here and now on your text, or they are those that ship, trained on 4 million tokens of "
+    "stories. Compare what they lose in training with what they lose in writing, when nothing stands behind.",
     controls={
         "on": ChoiceControl(title="Models", default="here", options=MODELS),
         "text": TextControl(
             title="Text to learn", when="on=here", default=small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6
         ),
+        "order": ChoiceControl(title="Order", when="on=here", default="notes", options=ORDERS),
         "steps": NumberControl(title="Steps", when="on=here", default="200", low=LAST, high=600, step=20, whole=True),
         "seed": SeedControl(default="2"),  # by which the models without a mask learn to look ahead early
         "sentence": TextControl(title="Sentence", when="on=shipped", default=SENTENCE),

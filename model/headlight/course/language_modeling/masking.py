@@ -111,10 +111,8 @@ def _shares(ids: np.ndarray, hidden: np.ndarray, targets: np.ndarray, tokenizer:
 
 MASKING = Screen(
     title="Masked training: hide some words, and ask for them",
-    lesson=(
-        "Some tokens are drawn as targets. Most of them are replaced by [MASK], a few by a random token, and a few "
-        "stay, so that the model must have an opinion on every word. The loss counts the targets alone."
-    ),
+    lesson="Some tokens are drawn as targets. Most of them are replaced by [MASK], a few by a random token, and a few "
+    "stay, so that the model must have an opinion on every word. The loss counts the targets alone.",
     controls={
         "model": ModelControl(default="stories-masked", needs="fills-masks"),
         "text": TextControl(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from random import Random
 
 import torch
 from torch import Tensor
@@ -14,7 +15,7 @@ from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.cards import Table, card_section, card_table
 from headlight.course.controls import ModelControl, SeedControl, TextControl
-from headlight.course.pictures import Row, TablePicture, Verdict, row
+from headlight.course.pictures import LinesPicture, Row, TablePicture, Verdict, row, verdict_row
 from headlight.course.questions import ask_whether
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.tokens.model_vectors import text_vectors
@@ -29,6 +30,8 @@ from headlight.paths import assets_dir
 
 LEAST_LINES, MOST_LINES = 4, 60  # labelled lines
 RIDGE = 1.0
+DRAWS = 12  # of some of the lines
+PRETRAINED, RANDOM = "pretrained network", "the same network, random weights"
 LINE = re.compile(r"([+-])\s*(\S.*)")
 LINES = """+ a lovely, clever film
 - a dull and stupid film
@@ -65,16 +68,21 @@ class Classifier:
         return (vectors - self.mean) / self.deviation @ self.weights
 
 
+@dataclass(frozen=True, eq=False)
+class LabelCurve:
+    """The share of right answers of each start, by the number of labelled lines, in each draw of these."""
+
+    counts: list[int]
+    right: dict[str, Float[Tensor, "count draw"]]
+
+
 def pretraining(model: Checkpoint, lines: str, sentence: str, seed: int) -> Answer:
     """How many of the hand-written reviews each start gets right after the learner's lines, and the own sentence."""
     examples, tests = parse_lines(lines), reviews()
-    starts = {
-        "pretrained network": model,
-        "the same network, random weights": untrained(model, seed),
-    }
-    answers = {name: classify(start, examples, [*tests, sentence]) for name, start in starts.items()}
+    asked = [*tests, sentence]
+    answers = {name: classify(start, examples, asked) for name, start in starts(model, seed).items()}
     bayes = NaiveBayes(examples)
-    answers["no network: words counted (Naive Bayes)"] = [bayes.answer(text) for text in [*tests, sentence]]
+    answers["no network: words counted (Naive Bayes)"] = [bayes.answer(text) for text in asked]
     scored = {
         name: Accuracy(sum(map(str.__eq__, given, tests.values())), len(tests)) for name, given in answers.items()
     }
@@ -86,11 +94,73 @@ def pretraining(model: Checkpoint, lines: str, sentence: str, seed: int) -> Answ
             title=f"{len(examples)} labelled lines",
             question=ask_whether(
                 "Does the pretrained network classify more of the reviews than the one with random weights?",
-                scored["pretrained network"].right > scored["the same network, random weights"].right,
+                scored[PRETRAINED].right > scored[RANDOM].right,
             ),
         ),
+        *_fewer_rows(accuracy_by_count(model, examples, seed)),
         row(_verdict(scored)),
         _shipped_row(),
+    )
+
+
+def starts(model: Checkpoint, seed: int) -> dict[str, Checkpoint]:
+    """The pretrained network, and the same one with random weights."""
+    return {PRETRAINED: model, RANDOM: untrained(model, seed)}
+
+
+def accuracy_by_count(model: Checkpoint, examples: Sequence[Example], seed: int) -> LabelCurve:
+    """The share of reviews that each start gets right after few lines and more, drawn again and again.
+
+    Both learn from the same lines of each draw, half of them positive, so that their difference is of the start alone.
+    """
+    tests, right = reviews(), dict[str, Tensor]()
+    places = [[at for at, one in enumerate(examples) if one.answer == label] for label in SENTIMENT_LABELS]
+    most, draws = min(map(len, places)), Random(seed)
+    counts = [2**power for power in range(most.bit_length()) if 2**power < most] or [1]
+    chosen = [[[at for each in places for at in draws.sample(each, n)] for _ in range(DRAWS)] for n in counts]
+    targets, answers = (_targets(each) for each in ([one.answer for one in examples], [*tests.values()]))
+    for name, start in starts(model, seed).items():
+        vectors = torch.tensor(text_vectors(start, [one.text for one in examples]))
+        new = torch.tensor(text_vectors(start, [*tests]))
+        found = [[fit(vectors[lines], targets[lines]).scores(new) for lines in each] for each in chosen]
+        right[name] = torch.stack([(torch.stack(each).sign() == answers).float().mean(1) for each in found])
+    return LabelCurve([2 * count for count in counts], right)
+
+
+def _targets(answers: Sequence[str]) -> Float[Tensor, " text"]:
+    return torch.tensor([1.0 if answer == SENTIMENT_LABELS[1] else -1.0 for answer in answers])
+
+
+def _fewer_rows(curve: LabelCurve) -> tuple[Row, Row]:
+    """How much pretraining buys at each number of labels, and how much of it may be chance."""
+    gains = curve.right[PRETRAINED] - curve.right[RANDOM]
+    means, errors = gains.mean(1).tolist(), (gains.std(1) / DRAWS**0.5).tolist()
+    sure = [n for n, gain, error in zip(curve.counts, means, errors, strict=True) if gain > 2 * error]
+    told = f"With {' and '.join(map(str, sure))} lines" if sure else "With no number of lines"
+    return (
+        row(
+            LinesPicture(
+                title="Reviews that are classified right",
+                x=curve.counts,
+                series={name: each.mean(1) for name, each in curve.right.items()},
+                x_title="labelled lines",
+                y_title="share",
+            ),
+            TablePicture(
+                title="What pretraining adds",
+                columns=("labelled lines", "more right", "standard error"),
+                rows=tuple(
+                    (str(n), f"{gain:+.1%}", f"{error:.1%}")
+                    for n, gain, error in zip(curve.counts, means, errors, strict=True)
+                ),
+            ),
+            title=f"With fewer lines: the mean of {DRAWS} draws, both starts from the same lines",
+        ),
+        verdict_row(
+            f"{told} pretraining adds more than twice its standard error. That is of the draws of lines alone: draw "
+            "other random weights, and see what stays.",
+            good=bool(sure),
+        ),
     )
 
 
@@ -125,7 +195,7 @@ def untrained(checkpoint: Checkpoint, seed: int) -> Checkpoint:
 def classify(start: Checkpoint, examples: Sequence[Example], texts: Sequence[str]) -> list[str]:
     """The labels of texts by a linear classifier on the network's mean vectors, which stay as they are."""
     vectors = torch.tensor(text_vectors(start, [one.text for one in examples]))
-    targets = torch.tensor([1.0 if one.answer == SENTIMENT_LABELS[1] else -1.0 for one in examples])
+    targets = _targets([one.answer for one in examples])
     scores = fit(vectors, targets).scores(torch.tensor(text_vectors(start, texts)))
     return [SENTIMENT_LABELS[int(score > 0)] for score in scores]
 
@@ -166,11 +236,9 @@ def _shipped_row() -> Row:
 
 PRETRAINING = Screen(
     title="What pretraining buys",
-    lesson=(
-        "A network that has filled gaps in many texts knows something of words before it sees the first label. Write a "
-        "few labelled lines: a linear classifier learns from them on the vectors of a pretrained network, and on those "
-        "of the same network with random weights; and words are counted without any network."
-    ),
+    lesson="A network that has filled gaps in many texts knows something of words before it sees the first label. "
+    "Write a few labelled lines: a linear classifier learns from them on the vectors of a pretrained network, and on "
+    "those of the same network with random weights; and words are counted without any network.",
     controls={
         "model": ModelControl(default="stories-masked"),
         "lines": TextControl(title="Labelled lines: + or - first", default=LINES, longest=3000, lines=12),
@@ -179,7 +247,7 @@ PRETRAINING = Screen(
     },
     compute=pretraining,
     formulas=(r"w = X^T (X X^T + n I)^{-1} y",),
-    code=(classify, fit, untrained),
+    code=(classify, accuracy_by_count, fit, untrained),
     explore=link("model", text="sentence"),
     elsewhere={"tasks": link(text="sentence", fixed={"model": "sentiment", "task": "classify"})},
 )

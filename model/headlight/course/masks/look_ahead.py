@@ -1,7 +1,8 @@
-"""Why a decoder must not look ahead: a trained model with its mask lifted, and two small ones trained either way."""
+"""Why a decoder must not look ahead: a trained model with another mask, and two small ones trained either way."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
@@ -10,13 +11,13 @@ import torch
 from headlight.analysis.logit_lens import KEEP, lens_at, target_tokens
 from headlight.checkpoints import Checkpoint
 from headlight.config import Config
-from headlight.course.controls import ModelControl, NumberControl, SeedControl, TextControl
+from headlight.course.controls import ChoiceControl, ModelControl, NumberControl, SeedControl, TextControl
 from headlight.course.fitting import fit
 from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, row, verdict_row
 from headlight.course.questions import ask_direction, ask_whether
-from headlight.course.screen import Answer, Screen, compare_link, link
+from headlight.course.screen import Answer, Screen, StateFields, compare_link, link
 from headlight.errors import InputError
-from headlight.nn.masks import causal
+from headlight.nn.masks import MASKS, causal
 from headlight.nn.transformer import Transformer, variant
 from headlight.tracing.run import run
 from headlight.training.objectives.batch import Batch
@@ -27,28 +28,57 @@ NOTABLE = 0.1  # nats of difference
 ROWS, LENGTH = 24, 8  # of a training batch
 
 
-def lifted_mask(model: Checkpoint, text: str) -> Answer:
-    """The loss of each next token with the model's own mask, and with none."""
+@dataclass(frozen=True)
+class OtherMask:
+    """A mask that a model was not trained with: its name for models, what a bar calls it, and what is asked."""
+
+    title: str
+    masks: str
+    series: str
+    asked: str
+
+
+OTHER_MASKS = {
+    "none": OtherMask(
+        "Lifted: all tokens are seen",
+        "none",
+        "no mask",
+        "Without its mask this trained model can see every token that it has to predict. Its loss will be ...",
+    ),
+    "itself": OtherMask(
+        "j < i: not even itself is seen",
+        "causal+painted:" + ".".join(f"{place}-{place}" for place in range(48)),
+        "j < i",
+        "A token that may not see itself still sees all before it. The loss of this model will be ...",
+    ),
+}
+STRICT = (
+    "The first token then has nothing to look at: a plain softmax gives NaN, Headlight weights of 0. A decoder's token "
+    "sees itself, too."
+)
+
+
+def other_mask(model: Checkpoint, text: str, mask: str) -> Answer:
+    """The loss of each next token with the model's own mask, and with another one."""
+    chosen = OTHER_MASKS[mask]
     own, tokens = next_token_losses(model, model.model, text)
-    lifted, _ = next_token_losses(model, variant(model.model, masks="none"), text)
-    means = float(own.mean()), float(lifted.mean())
+    other, _ = next_token_losses(model, variant(model.model, masks=chosen.masks), text)
+    means = float(own.mean()), float(other.mean())
+    told = _reading(*means) if mask == "none" else STRICT
     return (
         row(
             BarsPicture(
                 title="Negative log-likelihood of each token, in nats",
                 labels=tokens[:MOST_TOKENS],
-                series={"causal": own[:MOST_TOKENS].tolist(), "lifted": lifted[:MOST_TOKENS].tolist()},
-                note="0 is certain. The first token has nothing before it and is not predicted.",
+                series={"j ≤ i": own[:MOST_TOKENS].tolist(), chosen.series: other[:MOST_TOKENS].tolist()},
+                note="j ≤ i: each token sees itself, and those before it. 0 is certain. The first token has nothing "
+                "before it and is not predicted.",
             ),
-            question=ask_direction(
-                "Without its mask this trained model can see every token that it has to predict. Its loss will be ...",
-                means[1] - means[0],
-                NOTABLE,
-            ),
+            question=ask_direction(chosen.asked, means[1] - means[0], NOTABLE),
         ),
         verdict_row(
-            f"Mean {means[0]:.2f} nats under the mask, {means[1]:.2f} without it "
-            f"(perplexity {exp(min(means[0], 50)):,.1f} and {exp(min(means[1], 50)):,.1f}). {_reading(*means)}"
+            f"Mean {means[0]:.2f} nats under the causal mask, {means[1]:.2f} with {chosen.series} "
+            f"(perplexity {exp(min(means[0], 50)):,.1f} and {exp(min(means[1], 50)):,.1f}). {told}"
         ),
     )
 
@@ -77,21 +107,33 @@ def next_token_losses(checkpoint: Checkpoint, model: Transformer, text: str) -> 
     )[1:]
 
 
+def _masked(mask: str, **_: object) -> StateFields:
+    return {"masks": OTHER_MASKS[mask].masks}
+
+
+OWN = link("model", "text")
 LIFTED = Screen(
-    title="Lift the mask of a trained model",
-    lesson=(
-        "A decoder predicts every next token at once, and the causal mask keeps each prediction from seeing its "
-        "answer. Here the same weights run with the mask and without it."
-    ),
+    title="Another mask for a trained model",
+    lesson="A decoder predicts every next token at once, and the causal mask keeps each prediction from seeing its "
+    "answer. Here the same weights run with the mask and without it. Or forbid them the diagonal, too: a decoder's "
+    "token is often said to see only those before it, but the mask allows j ≤ i.",
     controls={
         "model": ModelControl(default="stories-causal", needs="causal"),
         "text": TextControl(title="Text", default="The dog was happy. The dog ran to the big tree.", longest=300),
+        "mask": ChoiceControl(
+            title="Mask",
+            default="none",
+            options={name: each.title for name, each in OTHER_MASKS.items()},
+        ),
     },
-    compute=lifted_mask,
-    formulas=(r"L = -\frac{1}{T - 1} \sum_{i=1}^{T-1} \log p(x_{i+1} \mid x_1, \ldots, x_i)",),
-    code=(lifted_mask, causal, variant),
-    explore=link("model", "text", fixed={"masks": "none"}),
-    elsewhere={"compare": compare_link(link("model", "text"), link(fixed={"masks": "none"}))},
+    compute=other_mask,
+    formulas=(
+        r"L = -\frac{1}{T - 1} \sum_{i=1}^{T-1} \log p(x_{i+1} \mid x_1, \ldots, x_i)",
+        MASKS["causal"].formula,
+    ),
+    code=(other_mask, next_token_losses, causal, variant),
+    explore=lambda **values: OWN(**values) | _masked(**values),
+    elsewhere={"compare": compare_link(OWN, _masked)},
 )
 
 
@@ -152,11 +194,9 @@ def _train(masks: tuple[str, ...], vocabulary: int, steps: int, seed: int) -> li
 
 CHEATING = Screen(
     title="Train without the mask, and it cheats",
-    lesson=(
-        "Two small decoders are trained on random tokens, which cannot be predicted. One has the causal mask; the "
-        "other may look at the next token, finds the answer there, and its loss falls towards 0. It would be useless: "
-        "when a text is written, the next token is not there yet."
-    ),
+    lesson="Two small decoders are trained on random tokens, which cannot be predicted. One has the causal mask; the "
+    "other may look at the next token, finds the answer there, and its loss falls towards 0. It would be useless: "
+    "when a text is written, the next token is not there yet.",
     controls={
         "vocabulary": NumberControl(title="Different tokens", default="8", low=2, high=32, whole=True),
         "steps": NumberControl(title="Steps", default="160", low=20, high=300, whole=True),

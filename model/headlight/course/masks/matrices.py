@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from headlight.array_types import Bool, Float
-from headlight.course.attention import attend
+from headlight.course.attention import HeadValues, attend
 from headlight.course.attention_by_hand.words import TOKENS
 from headlight.course.controls import ChoiceControl, MatrixControl, NumberControl, SeedControl
-from headlight.course.pictures import BarsPicture, MatrixPicture, Question, row, verdict_row
-from headlight.course.questions import ask_number
+from headlight.course.pictures import BarsPicture, MatrixPicture, Question, row, verdict_row, weights_matrix
+from headlight.course.questions import ask_number, ask_whether, choose
 from headlight.course.screen import Answer, Screen, StateFields
 from headlight.errors import InputError
 from headlight.nn.attention import Attention
@@ -20,7 +20,14 @@ from headlight.nn.attention_functions import AttentionFunction, SoftmaxAttention
 from headlight.nn.masks import MASKS, QueryKeyPositions, combine_masks
 
 CHANNELS = 4
-OFFERED = {"none": "None", "causal": "Causal", "window": "Sliding window", "padding": "Padding at the end"}
+WAYS = {"weights": "Weights set to 0 after the softmax", "scores": "Scores set to 0 before the softmax"}
+OFFERED = {
+    "none": "None",
+    "causal": "Causal",
+    "window": "Sliding window",
+    "padding": "Padding at the end",
+    "drawn": "Drawn by hand",
+}
 
 
 def random_head(tokens: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -38,14 +45,31 @@ def mask_cells(mask: str, tokens: int, width: int) -> Bool[Tensor, "query key"]:
     return combine_masks(masks, positions)[0, 0]
 
 
-def added_mask(mask: str, tokens: int, width: int, seed: int) -> Answer:
-    """Scores, M, their sum, and the weights."""
-    allowed = mask_cells(mask, tokens, width)
+def chosen_cells(
+    mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_query drawn_key"]
+) -> Bool[Tensor, "query key"]:
+    """The cells that a mask by name allows, or the learner's own. Raises InputError where those are no square."""
+    if mask != "drawn":
+        return mask_cells(mask, tokens, width)
+    if len(cells) != cells.shape[1]:
+        raise InputError(
+            f"The mask has {len(cells)} rows and {cells.shape[1]} columns. It needs one of each for a token."
+        )
+    return cells.bool()
+
+
+def added_mask(mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_query drawn_key"], seed: int) -> Answer:
+    """Scores, M, their sum, and the weights: of this program, and of a plain softmax, which may divide 0 by 0."""
+    allowed = chosen_cells(mask, tokens, width, cells)
+    tokens = len(allowed)
     q, k, v = random_head(tokens, seed)
     head = attend(q, k, v, allowed=allowed)
+    plain = torch.softmax(head.masked_scores, dim=-1)
     names = TOKENS.label_all(tokens)
     matrix = partial(MatrixPicture, rows=names, columns=names)
+    weights = partial(matrix, colours="weights", row_sums=True, crossed=~allowed)
     m = torch.zeros(tokens, tokens).masked_fill(~allowed, -torch.inf)
+    empty = [name for name, seen in zip(names, allowed.any(-1).tolist(), strict=True) if not seen]
     return (
         row(
             matrix(title="scores", values=head.scores, row_axis="query", column_axis="key"),
@@ -53,35 +77,61 @@ def added_mask(mask: str, tokens: int, width: int, seed: int) -> Answer:
         ),
         row(
             matrix(title="scores + M", before="=", values=head.scores + m, crossed=~allowed),
-            matrix(
-                title="weights",
-                before="→",
-                values=head.weights,
-                colours="weights",
-                row_sums=True,
-                crossed=~allowed,
-            ),
-            question=ask_number(
-                f"How many tokens may “{names[tokens // 2]}” look at?",
-                int(allowed[tokens // 2].sum()),
-                (int(allowed[tokens // 2].sum()) - 1, "A token may look at itself, too."),
-                (int(allowed[:, tokens // 2].sum()), "That is how many may look at it: a row is one query."),
-                hints=("Each row is what one token may see.", f"Take row {tokens // 2} of M, and count the zeros."),
-            ),
+            weights(title="weights", before="→", values=head.weights),
+            *((weights(title="torch.softmax of scores + M", values=plain),) if empty else ()),
+            question=_ask_of_empty(allowed, empty) if mask == "drawn" else _ask_of_row(allowed, names),
+        ),
+        *(
+            (
+                row(
+                    MatrixPicture(title="output in this program", values=head.output, rows=names),
+                    MatrixPicture(title="output with torch.softmax", values=plain @ v, rows=names),
+                ),
+            )
+            if empty
+            else ()
         ),
         verdict_row(
-            f"{int((~allowed).sum())} of {tokens * tokens} cells are forbidden. e to the power of −∞ is 0, so "
+            f"“{'”, “'.join(empty)}” may look at nothing. A plain softmax divides 0 by 0 and gives NaN, which spreads "
+            "to everything that follows. This program gives weights of 0: nothing comes in."
+            if empty
+            else f"{int((~allowed).sum())} of {tokens * tokens} cells are forbidden. e to the power of −∞ is 0, so "
             "their weights are exactly 0, and what is left of each row still adds up to 1. The code replaces the "
-            "scores there instead of adding M: the result is the same."
+            "scores there instead of adding M: the result is the same.",
+            good=False if empty else None,
         ),
     )
 
 
-def explore_mask(mask: str, tokens: int, width: int, seed: int) -> StateFields:
+def _ask_of_row(allowed: Tensor, names: tuple[str, ...]) -> Question:
+    middle = len(names) // 2
+    seen = int(allowed[middle].sum())
+    return ask_number(
+        f"How many tokens may “{names[middle]}” look at?",
+        seen,
+        (seen - 1, "A token may look at itself, too."),
+        (int(allowed[:, middle].sum()), "That is how many may look at it: a row is one query."),
+        hints=("Each row is what one token may see.", f"Take row {middle} of M, and count the zeros."),
+    )
+
+
+def _ask_of_empty(allowed: Tensor, empty: list[str]) -> Question:
+    return ask_number(
+        "In how many rows does a plain softmax divide 0 by 0?",
+        len(empty),
+        (len(allowed) - len(empty), "In those it has something to divide by."),
+        hints=("Look for a query without a tick.",),
+    )
+
+
+def explore_mask(
+    mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_query drawn_key"], seed: int
+) -> StateFields:
     """The same mask on a trained model."""
     names = {"none": "none", "causal": "causal", "window": f"window:{width}"}
-    masks = names.get(mask) or painted_mask(mask_cells(mask, tokens, width))
-    return _explore_words(tokens, masks)
+    allowed = chosen_cells(mask, tokens, width, cells)
+    words = " ".join(TOKENS.label_all(len(allowed)))
+    return {"model": "stories-causal", "text": words, "masks": names.get(mask) or painted_mask(allowed)}
 
 
 def painted_mask(allowed: Bool[Tensor, "query key"]) -> str:
@@ -91,136 +141,18 @@ def painted_mask(allowed: Bool[Tensor, "query key"]) -> str:
     return f"painted:{'.'.join(f'{query}-{key}' for query, key in forbidden)}"
 
 
-def _explore_words(count: int, masks: str) -> StateFields:
-    return {"model": "stories-causal", "text": " ".join(TOKENS.label_all(count)), "masks": masks}
-
-
 ADDED = Screen(
     title="A mask is a matrix that is added",
-    lesson=(
-        "M has 0 where a query may look and −∞ where it may not. Added to the scores before the softmax, it makes the "
-        "forbidden weights exactly 0. Each row is what one token may see: with the causal mask itself and all before "
-        "it."
-    ),
+    lesson="M has 0 where a query may look and −∞ where it may not; added to the scores before the softmax, it makes "
+    "the forbidden weights exactly 0. Each row is what one token may see: with the causal mask itself and all before "
+    "it. Draw your own: a row with no tick has nothing to divide by, as with padding at the start of a text.",
     controls={
         "mask": ChoiceControl(title="Mask", default="causal", options=OFFERED),
         "tokens": NumberControl(title="Tokens", default="5", low=2, high=6, whole=True),
         "width": NumberControl(title="Window width, or tokens of padding", default="2", low=1, high=5, whole=True),
-        "seed": SeedControl(),
-    },
-    compute=added_mask,
-    formulas=(
-        r"\mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d}} + M\right) V",
-        r"M_{ij} = 0 \text{ if } m_{ij} = 1,\quad M_{ij} = -\infty \text{ if } m_{ij} = 0",
-        MASKS["causal"].formula,
-        MASKS["window"].formula,
-        MASKS["padding"].formula,
-    ),
-    code=(
-        AttentionFunction.mask,
-        SoftmaxAttention.normalize,
-        *(MASKS[name].allowed for name in OFFERED if name in MASKS),
-    ),
-    explore=explore_mask,
-)
-
-
-def before_or_after(tokens: int, seed: int) -> Answer:
-    """The causal mask before the softmax, beside weights that are set to 0 after it."""
-    allowed = mask_cells("causal", tokens, 1)
-    q, k, v = random_head(tokens, seed)
-    before = attend(q, k, v, allowed=allowed)
-    zeroed = attend(q, k, v).weights * allowed
-    sums = zeroed.sum(-1)
-    names = TOKENS.label_all(tokens)
-    matrix = partial(MatrixPicture, rows=names, columns=names, colours="weights", row_sums=True, crossed=~allowed)
-    return (
-        row(
-            matrix(title="−∞ before the softmax", values=before.weights),
-            matrix(title="0 after the softmax", values=zeroed),
-            question=Question(
-                "After the softmax the upper right is set to 0. Which row still adds up to 1?",
-                (*names, "none"),
-                tokens - 1,
-                (("none", "The last row loses nothing: it may look at all of them."),),
-            ),
-        ),
-        row(
-            MatrixPicture(title="output, −∞ before", values=before.output, rows=names),
-            MatrixPicture(title="output, 0 after", values=zeroed @ v, rows=names),
-            BarsPicture(
-                title="Row sums", labels=names, series={"before": before.weights.sum(-1), "after": sums}, high=1.0
-            ),
-        ),
-        verdict_row(
-            f"Zeros after the softmax leave row sums from {float(sums.min()):.2f} to {float(sums.max()):.2f}: "
-            "early tokens get far less than a whole value, and how much depends on what they were not to see.",
-            good=False,
-        ),
-    )
-
-
-BEFORE_AFTER = Screen(
-    title="Before the softmax, not after it",
-    lesson=(
-        "Some notes set the forbidden weights to 0 after the softmax. Then the rows do not add up to 1 any more, and "
-        "worse: the sum that each row was divided by still knows the tokens of the future."
-    ),
-    controls={
-        "tokens": NumberControl(title="Tokens", default="5", low=2, high=6, whole=True),
-        "seed": SeedControl(),
-    },
-    compute=before_or_after,
-    formulas=(r"\sum_{j \le i} \frac{e^{s_{ij}}}{\sum_{j'} e^{s_{ij'}}} < 1",),
-    code=(before_or_after, AttentionFunction.mask, SoftmaxAttention.normalize),
-)
-
-
-def drawn_mask(cells: Float[Tensor, "query key"], seed: int) -> Answer:
-    """A mask of one's own, with rows that may be empty: here, and in a plain softmax."""
-    allowed, tokens = cells.bool(), len(cells)
-    if tokens != cells.shape[1]:
-        raise InputError(f"The mask has {tokens} rows and {cells.shape[1]} columns. It needs one of each for a token.")
-    q, k, v = random_head(tokens, seed)
-    head = attend(q, k, v, allowed=allowed)
-    plain = torch.softmax(head.masked_scores, dim=-1)
-    names = TOKENS.label_all(tokens)
-    matrix = partial(MatrixPicture, rows=names, columns=names, colours="weights", row_sums=True, crossed=~allowed)
-    empty = [name for name, seen in zip(names, allowed.any(-1).tolist(), strict=True) if not seen]
-    said = (
-        f"“{'”, “'.join(empty)}” may look at nothing. A plain softmax divides 0 by 0 and gives NaN, which spreads to "
-        "everything that follows. This program gives weights of 0: nothing comes in."
-        if empty
-        else "Every token may look at something, so both agree. Forbid a whole row to see the difference."
-    )
-    return (
-        row(
-            matrix(title="weights in this program", values=head.weights),
-            matrix(title="torch.softmax of scores + M", values=plain),
-            question=ask_number(
-                "In how many rows does a plain softmax divide 0 by 0?",
-                len(empty),
-                (tokens - len(empty), "In those it has something to divide by."),
-                hints=("Look for a query without a tick.",),
-            ),
-        ),
-        row(
-            MatrixPicture(title="output in this program", values=head.output, rows=names),
-            MatrixPicture(title="output with torch.softmax", values=plain @ v, rows=names),
-        ),
-        verdict_row(said, good=not empty),
-    )
-
-
-DRAWN = Screen(
-    title="Draw a mask, and forbid a whole row",
-    lesson=(
-        "Tick what each query may look at. A row with no tick at all has nothing to divide by: 0 / 0. That happens in "
-        "practice, with padding at the start of a text or a window that meets a mask."
-    ),
-    controls={
         "cells": MatrixControl(
             title="Mask: a row for each query",
+            when="mask=drawn",
             default="1,0,0,0;1,1,0,0;0,0,0,0;1,0,1,1",
             rows=TOKENS,
             columns=TOKENS,
@@ -230,11 +162,115 @@ DRAWN = Screen(
         ),
         "seed": SeedControl(),
     },
-    compute=drawn_mask,
+    compute=added_mask,
     formulas=(
-        r"a_{ij} = \frac{m_{ij}\, e^{s_{ij}}}{\sum_j m_{ij}\, e^{s_{ij}}}",
+        r"\mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d}} + M\right) V",
+        r"M_{ij} = 0 \text{ if } m_{ij} = 1,\quad M_{ij} = -\infty \text{ if } m_{ij} = 0",
+        MASKS["causal"].formula,
+        MASKS["window"].formula,
+        MASKS["padding"].formula,
         r"m_{ij} = 0 \text{ for all } j \Rightarrow a_{ij} = \frac{0}{0}",
     ),
-    code=(SoftmaxAttention.normalize, AttentionFunction.mask, drawn_mask, Attention.weighted_sum),
-    explore=lambda cells, seed: _explore_words(len(cells), painted_mask(cells.bool())),
+    code=(
+        AttentionFunction.mask,
+        SoftmaxAttention.normalize,
+        Attention.weighted_sum,
+        *(MASKS[name].allowed for name in OFFERED if name in MASKS),
+    ),
+    explore=explore_mask,
+)
+
+
+def weights_of_scores(scores: Float[Tensor, "query key"], allowed: Tensor | None) -> HeadValues:
+    """A head whose scores are these: one-hot keys, so that q · k is a number of q."""
+    one_hot = torch.eye(scores.shape[1])
+    return attend(scores, one_hot, one_hot, allowed=allowed, scale=False)
+
+
+def before_or_after(way: str, scores: Float[Tensor, "query key"]) -> Answer:
+    """The causal mask as −∞ before the softmax, beside weights, or scores, that are set to 0."""
+    if len(scores) != scores.shape[1]:
+        raise InputError(f"The scores have {len(scores)} rows and {scores.shape[1]} columns. It takes as many of both.")
+    names, allowed = TOKENS.label_all(len(scores)), torch.ones_like(scores, dtype=torch.bool).tril()
+    read = scores.masked_fill(~allowed, 0) if way == "scores" else scores
+    right, wrong = weights_of_scores(scores, allowed), weights_of_scores(read, None).weights
+    kept = (wrong * allowed).sum(-1)
+    matrix = partial(MatrixPicture, rows=names, columns=names, crossed=~allowed)
+    weights = partial(weights_matrix, names=names, crossed=~allowed, before="→")
+    return (
+        row(matrix(title="−∞ before the softmax", values=right.masked_scores), weights("Weights", right.weights)),
+        row(
+            matrix(title=WAYS[way], values=read),
+            weights("Weights", wrong if way == "scores" else wrong * allowed),
+            question=_ask_of_zeros(way, names, kept),
+        ),
+        row(
+            BarsPicture(title="What each row gives to keys that it may see", labels=names, series={"": kept}, high=1.0)
+        ),
+        verdict_row(_told_of_zeros(way, names[0], kept), good=False),
+        *_in_place(scores, allowed, names),
+    )
+
+
+def _ask_of_zeros(way: str, names: tuple[str, ...], kept: Tensor) -> Question:
+    if way == "scores":
+        text = "A score of 0 for each forbidden key. Will its weight be 0?"
+        return ask_whether(text, float(kept.min()) == 1, "The softmax makes e⁰ = 1 of a score of 0.")
+    return choose(
+        "After the softmax the upper right is set to 0. Which row still adds up to 1?",
+        (*names, "none"),
+        len(names) - 1,
+        {"none": "The last row loses nothing: it may look at all of them."},
+    )
+
+
+def _told_of_zeros(way: str, first: str, kept: Tensor) -> str:
+    if way == "scores":
+        return (
+            f"With scores of 0 “{first}” gives {1 - float(kept[0]):.0%} of its weight to tokens that it must not see: "
+            "the softmax makes e⁰ = 1 of a score of 0. Only −∞ becomes a weight of 0."
+        )
+    return (
+        f"Zeros after the softmax leave row sums from {float(kept.min()):.2f} to {float(kept.max()):.2f}: early tokens "
+        "get far less than a whole value, and how much depends on what they were not to see."
+    )
+
+
+def _in_place(scores: Tensor, allowed: Tensor, names: tuple[str, ...]) -> Answer:
+    """What is left of the scores after a function that gives a copy, and after one that does not."""
+    kept = {"masked_fill": scores.clone(), "masked_fill_": scores.clone()}
+    for name, given in kept.items():
+        getattr(given, name)(~allowed, -torch.inf)
+    matrix = partial(MatrixPicture, rows=names, columns=names)
+    return (
+        row(
+            *(matrix(title=f"The scores after {name}", values=given) for name, given in kept.items()),
+            title="A copy, or the scores themselves?",
+            text="In PyTorch a function whose name ends with an underscore changes the tensor that it was given: "
+            "scores that are overwritten cannot be drawn or masked in another way any more.",
+        ),
+    )
+
+
+BEFORE_AFTER = Screen(
+    title="−∞ before the softmax, and no zeros",
+    lesson="Some notes set the forbidden weights to 0 after the softmax. Then the rows do not add up to 1 any more, "
+    "and worse: the sum that each row was divided by still knows the tokens of the future. Others say that forbidden "
+    "scores become 0, beside code that rightly sets them to −∞.",
+    controls={
+        "way": ChoiceControl(title="In place of −∞", default="weights", options=WAYS),
+        "scores": MatrixControl(
+            title="Scores: a row for each query",
+            default="1,2,0,1;0,1,1,-1;2,0,1,0;1,1,0,2",
+            rows=TOKENS,
+            columns=TOKENS,
+        ),
+    },
+    compute=before_or_after,
+    formulas=(
+        r"\sum_{j \le i} \frac{e^{s_{ij}}}{\sum_{j'} e^{s_{ij'}}} < 1",
+        r"e^{-\infty} = 0",
+        r"e^{0} = 1",
+    ),
+    code=(before_or_after, weights_of_scores, AttentionFunction.mask, SoftmaxAttention.normalize),
 )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from io import BytesIO
+
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import fold, unfold
@@ -9,14 +13,37 @@ from torch.nn.functional import fold, unfold
 from headlight.array_types import Float, Shaped
 from headlight.config_groups import ImageConfig, ImageProcessorConfig
 from headlight.course.controls import ChoiceControl, NumberControl
-from headlight.course.modalities.image_files import PICTURE, png_url
 from headlight.course.modalities.similarity import NO_WEIGHTS, SHARPNESS, attend_by_similarity
 from headlight.course.pictures import HeatMapPicture, ImagePicture, TablePicture, row, verdict_row
 from headlight.course.questions import ask_nearest
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError
-from headlight.vision.image import decode_image, process_image
-from headlight.vision.shipped_images import shipped_image
+from headlight.vision.image import decode_image, process_image, require_pillow
+from headlight.vision.shipped_images import all_shipped_image_names, shipped_image
+
+
+def _title(name: str) -> str:
+    """What a picture is called: "Yellow square right of red triangle"."""
+    words = name.replace("-right-", "-right-of-").replace("-left-", "-left-of-")
+    return words.replace("-", " ").capitalize()
+
+
+PICTURE = ChoiceControl(
+    title="Picture",
+    default="yellow-square-right-red-triangle",
+    options={name: _title(name) for name in all_shipped_image_names()},
+)
+
+
+def png_url(rgb: Shaped[np.ndarray, "pixel_row pixel_column 3"]) -> str:
+    """The pixels, bytes, as a PNG file in a data URL. Raises ImageError where Pillow is missing."""
+    require_pillow()
+    from PIL import Image
+
+    file = BytesIO()
+    Image.fromarray(rgb).save(file, "PNG")
+    return f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
+
 
 IMAGE_SIDE = 96  # pixels, to which each image is resized: many grids divide it
 FROM_ZERO_TO_ONE = ImageProcessorConfig(mean=(0.0,), std=(1.0,))

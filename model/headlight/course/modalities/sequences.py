@@ -11,11 +11,9 @@ from headlight.array_types import Bool, Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.attention import attend
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.modalities.graph import parse_graph
-from headlight.course.modalities.graph_screens import GRAPH
+from headlight.course.modalities.graph_screens import GRAPH, parse_graph
 from headlight.course.modalities.patches import IMAGE_SIDE, PATCHES, cut_into_patches, read_pixels, shape_text
-from headlight.course.modalities.protein import embed_protein, parse_protein
-from headlight.course.modalities.protein_screen import PROTEIN
+from headlight.course.modalities.protein_screen import PROTEIN, embed_protein, parse_protein
 from headlight.course.modalities.similarity import NO_WEIGHTS, SHARPNESS, attend_by_similarity
 from headlight.course.modalities.sound import parse_sounds, spectrogram, synthesize
 from headlight.course.modalities.sound_screen import SOUND

@@ -10,8 +10,7 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl
-from headlight.course.modalities.image_files import PICTURE, png_url
-from headlight.course.modalities.patches import PATCH, cut_into_patches, require_patch, shape_text
+from headlight.course.modalities.patches import PATCH, PICTURE, cut_into_patches, png_url, require_patch, shape_text
 from headlight.course.pictures import HeatMapPicture, ImagePicture, Row, TablePicture, TokensPicture, row, verdict_row
 from headlight.course.questions import ask_largest, ask_number
 from headlight.course.requirements import require_part

@@ -141,12 +141,10 @@ def _seeds_row(found: Extrapolation, column: int) -> tuple[Row, ...]:
 FIRST, SECOND = (link(model=f"positions-{{architecture}}-{{{name}}}") for name in ("one", "other"))
 MEASURED = Screen(
     title="What each encoding is worth, measured",
-    lesson=(
-        "One small model was trained with each encoding, on the same texts in the same order, and is else alike; the "
-        "loss is that of books which none of them has read. An encoder that is told no order learns little, while a "
-        "decoder's mask tells it some. On texts longer than those of the training waves and rotations lose, a learned "
-        "table has no row at all, and ALiBi stays as good as it was."
-    ),
+    lesson="One small model was trained with each encoding, on the same texts in the same order, and is else alike; "
+    "the loss is that of books which none of them has read. An encoder that is told no order learns little, while a "
+    "decoder's mask tells it some. On texts longer than those of the training waves and rotations lose, a learned "
+    "table has no row at all, and ALiBi stays as good as it was.",
     controls={
         "architecture": ChoiceControl(
             title="Models", default="decoder", options={"decoder": "Decoders", "encoder": "Encoders"}

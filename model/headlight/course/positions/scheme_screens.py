@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from headlight.analysis.position_profile import position_profile
+from headlight.array_types import Float, Int
 from headlight.checkpoints import Checkpoint
-from headlight.config_groups import RelativePositionConfig
+from headlight.config import Config
+from headlight.config_groups import RelativePositionConfig, RopeConfig
 from headlight.course.controls import ChoiceControl, ModelControl, NumberControl
 from headlight.course.pictures import (
     Arrow,
@@ -20,11 +24,28 @@ from headlight.course.pictures import (
     row,
     verdict_row,
 )
-from headlight.course.positions.rotary import encoding_config, turn
 from headlight.course.questions import ask_direction, ask_number, ask_whether
 from headlight.course.screen import Answer, Screen, StateFields, link
 from headlight.errors import InputError, numbered
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, Alibi, LearnedPositions, RelativeBias, Rope
+
+
+def turn(
+    vectors: Float[Tensor, "arrow 2"], positions: Int[Tensor, " arrow"], pair: int, dim: int, theta: float
+) -> Float[Tensor, "arrow 2"]:
+    """Each vector, put into one pair of a head of `dim` channels, as `Rope` turns it at its position (in 64 bits)."""
+    rope = Rope(encoding_config(heads=1, d_model=dim, rope=RopeConfig(theta=theta, interleaved=True)))
+    channels = slice(2 * pair, 2 * pair + 2)
+    whole = torch.zeros(len(vectors), dim, dtype=torch.float64)
+    whole[:, channels] = vectors.double()
+    return rope.rotate(whole[None, None], positions.double())[0, 0, :, channels]
+
+
+def encoding_config(heads: int, **choices: Any) -> Config:
+    """The config of a positional encoding by itself."""
+    sizes: dict[str, Any] = {"vocabulary_size": 1, "context_length": 1, "layers": 1, "d_model": 2 * heads}
+    return Config(heads=heads, **(sizes | choices))
+
 
 SHOWN_POSITIONS, SHOWN_CHANNELS, ARROWS = 48, 48, 8
 
@@ -249,11 +270,9 @@ def _trained_with_buckets(buckets: int, max_distance: int, direction: str, longe
 ROPE_MODEL, ALIBI_MODEL = (link(fixed={"model": f"positions-decoder-{name}"}) for name in ("rope", "alibi"))
 LEARNED = Screen(
     title="A table of positions",
-    lesson=(
-        "Instead of being computed, a position's vector can be a row of a table that is learned like any other weight, "
-        "as in BERT and GPT-2. It then ends with the longest text of the training. Choose a model and see what its "
-        "positions are and which of them are alike."
-    ),
+    lesson="Instead of being computed, a position's vector can be a row of a table that is learned like any other "
+    "weight, as in BERT and GPT-2. It then ends with the longest text of the training. Choose a model and see what "
+    "its positions are and which of them are alike.",
     controls={"model": ModelControl(default="positions-encoder-learned", needs="text")},
     compute=show_table,
     formulas=(LearnedPositions.formula,),
@@ -263,11 +282,9 @@ LEARNED = Screen(
 )
 ROPE = Screen(
     title="RoPE: turning arrows",
-    lesson=(
-        "Rotary positions add nothing: each pair of channels of a query or key is an arrow, turned by an angle that "
-        "grows with its position. Move both tokens by the same number of positions, and both arrows turn by the same "
-        "angle. Their product stays, so only the distance counts."
-    ),
+    lesson="Rotary positions add nothing: each pair of channels of a query or key is an arrow, turned by an angle "
+    "that grows with its position. Move both tokens by the same number of positions, and both arrows turn by the same "
+    "angle. Their product stays, so only the distance counts.",
     controls={
         "query_position": NumberControl(title="Position of the query", default="5", low=0.0, high=200.0, whole=True),
         "key_position": NumberControl(title="Position of the key", default="2", low=0.0, high=200.0, whole=True),
@@ -286,11 +303,9 @@ ROPE = Screen(
 )
 ALIBI = Screen(
     title="ALiBi: a penalty for distance",
-    lesson=(
-        "Each score loses a little for every token of distance, and nothing is learned for it. Heads differ in their "
-        "slope: steep ones see only near tokens, flat ones the whole text. No position is ever out of range, so longer "
-        "texts than in training can be read."
-    ),
+    lesson="Each score loses a little for every token of distance, and nothing is learned for it. Heads differ in "
+    "their slope: steep ones see only near tokens, flat ones the whole text. No position is ever out of range, so "
+    "longer texts than in training can be read.",
     controls={
         "heads": NumberControl(title="Heads", default="8", low=1.0, high=32.0, whole=True),
         "head": NumberControl(title="Head shown (0 is the first)", default="2", low=0.0, high=31.0, whole=True),
@@ -304,11 +319,9 @@ ALIBI = Screen(
 )
 BUCKETS = Screen(
     title="T5: distances in buckets",
-    lesson=(
-        "T5 learns one number for each head and bucket of distances and adds it to the scores. Small distances have a "
-        "bucket each; larger ones share buckets that grow with the distance, and the last holds all that is farther. "
-        "A decoder looks back only, so all its buckets are for one direction."
-    ),
+    lesson="T5 learns one number for each head and bucket of distances and adds it to the scores. Small distances "
+    "have a bucket each; larger ones share buckets that grow with the distance, and the last holds all that is "
+    "farther. A decoder looks back only, so all its buckets are for one direction.",
     controls={
         "buckets": NumberControl(title="Buckets", default="32", low=4.0, high=128.0, step=4.0, whole=True),
         "max_distance": NumberControl(

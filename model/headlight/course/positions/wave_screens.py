@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import pi
 
 import torch
@@ -17,8 +18,8 @@ from headlight.course.pictures import (
     MatrixPicture,
     Picture,
     Question,
+    Row,
     TablePicture,
-    Verdict,
     row,
     verdict_row,
 )
@@ -29,6 +30,8 @@ from headlight.errors import InputError, numbered
 from headlight.nn.positional_encodings import Sinusoidal, sinusoids
 
 SHOWN_WAVES, SHOWN_PAIRS = 4, 32
+SHOWN_POSITIONS = 64
+BANDS_DROPPED = {"fast": "without the fast ones", "slow": "without the slow ones"}
 TOLERANCE = 1e-6  # up to which numbers of 64 bits count as equal here
 
 
@@ -119,45 +122,6 @@ def _times(ratio: float) -> str:
     return f"{ratio:.3g} times shorter" if ratio > 1 else f"{1 / ratio:.3g} times longer" if ratio < 1 else "the same"
 
 
-def check_unique(dim: int, base: float, length: int) -> Answer:
-    """Whether any two positions have the same vector: the distance of every two is computed."""
-    encodings = waves(length, dim, base)
-    nearest = nearest_positions(encodings)
-    squares = torch.cdist(encodings, encodings)
-    unique = nearest.distance > TOLERANCE
-    return (
-        row(
-            Verdict(
-                text=f"Of {length * (length - 1) // 2:,} pairs of positions, {nearest.position} and {nearest.other} "
-                f"are the nearest: their vectors are {nearest.distance:.3g} apart. "
-                + ("So every position has a vector of its own." if unique else "So these two cannot be told apart."),
-                good=unique,
-            ),
-            question=ask_whether(
-                f"A wave comes back to where it was. Do two of these {length:,} positions have the same vector?",
-                not unique,
-            ),
-        ),
-        row(
-            HeatMapPicture(
-                title="Distance of each two vectors",
-                colours="positive",
-                values=squares[:64, :64],
-                row_axis="position",
-                column_axis="position",
-                note="The first 64 positions." if length > 64 else "",
-            ),
-            LinesPicture(
-                title="Distance from position 0",
-                x=list(range(length)),
-                x_title="position",
-                y_title="distance",
-                series={"distance": squares[0]},
-            ),
-        ),
-    )
-
-
 def show_rotation(position: int, offset: int, pair: int, dim: int, base: float) -> Answer:
     """PE(p + k) beside PE(p) rotated, for one pair of channels as arrows and checked for all."""
     if 2 * pair + 1 >= dim:
@@ -212,40 +176,65 @@ def _matrix(matrix: Tensor) -> str:
 
 
 def drop_bands(band: str, share: float, position: int, dim: int, base: float, length: int) -> Answer:
-    """How alike neighbours are with all channels and without some of them."""
+    """Whether any two positions have the same vector, and how alike neighbours are without some of the channels."""
     if position >= length:
         raise InputError(f"There is no position {position}: with this length there are {numbered('position', length)}.")
     encodings, count = waves(length, dim, base), 2 * round(share * dim / 200)
-    fast, slow = slice(0, count), slice(dim - count, dim)
-    dropped = {"fast": fast, "slow": slow}[band]
-    kept = encodings.clone()
-    kept[:, dropped] = 0
-    series = {
-        "all channels": similarity_without_band(encodings, position, slice(0, 0)),
-        "without the fast ones": similarity_without_band(encodings, position, fast),
-        "without the slow ones": similarity_without_band(encodings, position, slow),
-    }
+    bands = {"all channels": slice(0, 0), "without the fast ones": slice(0, count),
+             "without the slow ones": slice(dim - count, dim)}  # fmt: skip
+    series = {name: similarity_without_band(encodings, position, dropped) for name, dropped in bands.items()}
     neighbour = position + 1 if position + 1 < length else position - 1
     told = ", ".join(f"{float(values[neighbour]):.4f} {name}" for name, values in series.items())
+    kept = encodings.clone()
+    kept[:, bands[BANDS_DROPPED[band]]] = 0
     return (
         row(
             LinesPicture(
-                title=f"Cosine with position {position}",
-                x=list(range(length)),
-                x_title="position",
-                y_title="cosine",
-                series=series,
+                title=f"Cosine with position {position}", x=list(range(length)), x_title="position",
+                y_title="cosine", series=series,
             ),
-            question=ask_largest(
-                f"Where are position {position} and its neighbour {neighbour} most alike?",
-                {name: float(values[neighbour]) for name, values in series.items() if count or name == "all channels"},
-                {"without the slow ones": "The fast channels, which change from one position to the next, are left."},
-            )
-            if count
-            else None,
+            question=_ask_of_bands(position, neighbour, series if count else {"all channels": series["all channels"]},
+                                   unique=nearest_positions(encodings).distance > TOLERANCE),
         ),
-        row(_heat_map("What is left of the encoding", kept)),
+        row(
+            _heat_map("What is left of the encoding", kept[:SHOWN_POSITIONS]),
+            HeatMapPicture(
+                title="Distance of each two vectors that are left",
+                colours="positive",
+                values=torch.cdist(kept, kept)[:SHOWN_POSITIONS, :SHOWN_POSITIONS],
+                row_axis="position",
+                column_axis="position",
+                note=f"The first {SHOWN_POSITIONS} positions." if length > SHOWN_POSITIONS else "",
+            ),
+        ),
+        _nearest_row("With all channels", encodings),
+        *((_nearest_row("With what is left", kept),) if count else ()),
         verdict_row(f"The cosine of position {position} with its neighbour {neighbour}: {told}."),
+    )  # fmt: skip
+
+
+def _ask_of_bands(position: int, neighbour: int, series: dict[str, Tensor], *, unique: bool) -> Question:
+    """Where neighbours are most alike; with all channels alone, whether any two positions are the same."""
+    if len(series) == 1:
+        return ask_whether(
+            "A wave comes back to where it was. Do two of these positions have the same vector?", not unique
+        )
+    return ask_largest(
+        f"Where are position {position} and its neighbour {neighbour} most alike?",
+        {name: float(values[neighbour]) for name, values in series.items()},
+        {"without the slow ones": "The fast channels, which change from one position to the next, are left."},
+    )
+
+
+def _nearest_row(what: str, encodings: Tensor) -> Row:
+    """Whether any two positions have the same vector: the distance of every two is computed."""
+    nearest, count = nearest_positions(encodings), len(encodings)
+    unique = nearest.distance > TOLERANCE
+    return verdict_row(
+        f"{what}, of {count * (count - 1) // 2:,} pairs of positions, {nearest.position} and {nearest.other} are the "
+        f"nearest: their vectors are {nearest.distance:.3g} apart. "
+        + ("So every position has a vector of its own." if unique else "So these two cannot be told apart."),
+        good=unique,
     )
 
 
@@ -257,11 +246,9 @@ FORMULA = (Sinusoidal.formula,)
 
 WAVES = Screen(
     title="Positions as waves",
-    lesson=(
-        "Attention sees a set of tokens and not a row of them, so each position adds a pattern of its own. Here it is "
-        "made of waves: the first channels turn fast and tell neighbours apart, the last ones turn slowly and tell the "
-        "beginning from the end, as the hands of a clock do."
-    ),
+    lesson="Attention sees a set of tokens and not a row of them, so each position adds a pattern of its own. Here it "
+    "is made of waves: the first channels turn fast and tell neighbours apart, the last ones turn slowly and tell the "
+    "beginning from the end, as the hands of a clock do.",
     controls={
         "dim": DIM,
         "base": BASE,
@@ -274,31 +261,11 @@ WAVES = Screen(
     explore=SINUSOIDAL_MODEL,
     elsewhere={"positions": SINUSOIDAL_MODEL},
 )
-UNIQUE = Screen(
-    title="Every position has a vector of its own",
-    lesson=(
-        "A single wave begins again, so two channels cannot tell positions apart for long. Waves of many lengths "
-        "together do not repeat within any text. Every pair of positions is compared here; take only 2 channels and "
-        "many positions, and find two that nearly meet."
-    ),
-    controls={
-        "dim": NumberControl(title="Channels d", default="16", low=2.0, high=128.0, step=2.0, whole=True, even=True),
-        "base": BASE,
-        "length": NumberControl(title="Positions", default="256", low=8.0, high=1_024.0, whole=True),
-    },
-    compute=check_unique,
-    formulas=FORMULA,
-    code=(nearest_positions, sinusoids),
-    explore=SINUSOIDAL_MODEL,
-    elsewhere={"positions": SINUSOIDAL_MODEL},
-)
 ROTATION = Screen(
     title="A step is a rotation",
-    lesson=(
-        "Each pair of channels, a sine and a cosine, is a hand of a clock. Moving on by k positions turns it by an "
-        "angle that depends on k alone, wherever one starts. So PE(p + k) is a linear map of PE(p), and a head can "
-        "learn to look k tokens back."
-    ),
+    lesson="Each pair of channels, a sine and a cosine, is a hand of a clock. Moving on by k positions turns it by an "
+    "angle that depends on k alone, wherever one starts. So PE(p + k) is a linear map of PE(p), and a head can learn "
+    "to look k tokens back.",
     controls={
         "position": NumberControl(title="Position p", default="7", low=0.0, high=1_000.0, whole=True),
         "offset": NumberControl(title="Steps k", default="3", low=-100.0, high=100.0, whole=True),
@@ -317,27 +284,25 @@ ROTATION = Screen(
     elsewhere={"positions": SINUSOIDAL_MODEL},
 )
 BANDS = Screen(
-    title="What fast and slow channels are for",
-    lesson=(
-        "Set a band of channels to zero and compare one position with all others. Without the fast channels neighbours "
-        "blur: their vectors become nearly the same. Without the slow ones neighbours stay apart, but far positions "
-        "can look as alike as near ones."
-    ),
+    title="Every position has a vector of its own",
+    lesson="A single wave begins again, so two channels cannot tell positions apart for long; waves of many lengths "
+    "together do not repeat within any text. Set a band of them to zero: without the fast channels neighbours become "
+    "nearly the same, without the slow ones far positions can look as alike as near ones.",
     controls={
         "band": ChoiceControl(
-            title="Channels set to zero in the heat map",
+            title="Channels set to zero in the pictures below",
             default="fast",
             options={"fast": "The fast ones, first", "slow": "The slow ones, last"},
         ),
         "share": NumberControl(title="How many of them, %", default="50", low=0.0, high=90.0, step=5.0),
-        "position": NumberControl(title="Position to compare with", default="32", low=0.0, high=255.0, whole=True),
-        "dim": DIM,
+        "position": NumberControl(title="Position to compare with", default="32", low=0.0, high=1_023.0, whole=True),
+        "dim": replace(DIM, high=128.0, even=True),
         "base": BASE,
-        "length": LENGTH,
+        "length": NumberControl(title="Positions", default="64", low=8.0, high=1_024.0, whole=True),
     },
     compute=drop_bands,
     formulas=FORMULA,
-    code=(similarity_without_band, sinusoids),
+    code=(similarity_without_band, nearest_positions, sinusoids),
     explore=SINUSOIDAL_MODEL,
     elsewhere={"positions": SINUSOIDAL_MODEL},
 )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import torch
-from torch import Tensor
 
 from headlight.analysis.principal_components import project_to_plane
-from headlight.course.controls import NumberControl, SeedControl, TextControl
+from headlight.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
 from headlight.course.pictures import (
     BarsPicture,
     LinesPicture,
     MatrixPicture,
     MovingPointsPicture,
     Picture,
+    Question,
     TablePicture,
     TokensPicture,
     row,
@@ -22,28 +23,31 @@ from headlight.course.pictures import (
 )
 from headlight.course.questions import ask_number, ask_whether
 from headlight.course.screen import Answer, Screen, link
-from headlight.course.tokens.embedding_table import cosines
-from headlight.course.tokens.next_word_net import (
+from headlight.course.tokens.split_screens import MAX_TRAINING_CHARACTERS, small_text
+from headlight.course.tokens.table_screens import cosines
+from headlight.course.tokens.word_vectors import (
     MAX_CONTEXT,
     MAX_DIM,
     MAX_STEPS,
-    UNKNOWN,
-    NextWordNet,
-    TrainingRun,
-    train_next_word,
-)
-from headlight.course.tokens.splits import MAX_TRAINING_CHARACTERS, small_text
-from headlight.course.tokens.word_pairs import (
     MAX_WINDOW,
+    METHODS,
+    UNKNOWN,
+    TrainingRun,
+    WordVectors,
     cbow_questions,
     character_ngrams,
     co_occurrences,
+    count_loss,
+    features_of,
     skip_gram_pairs,
+    train_on_numbers,
+    train_word_vectors,
     words_of,
 )
 from headlight.errors import InputError
 
-SHOWN_PAIRS, SHOWN_GRADIENTS, MAX_FOLLOWED = 12, 6, 24
+SHOWN_PAIRS, SHOWN_GRADIENTS, MAX_FOLLOWED, NEAREST = 12, 6, 24, 3
+WINDOWS, HIDDEN = (1, 2, 4), (16, 64, 256)
 
 
 def show_pairs(text: str, window: int, words: int) -> Answer:
@@ -122,30 +126,114 @@ def show_ngrams(word: str, other: str, shortest: int, longest: int) -> Answer:
 
 
 def train_live(
-    text: str, context: int, dim: int, steps: int, learning_rate: float, followed: str, beginning: str, seed: int
+    text: str,
+    method: str,
+    context: int,
+    dim: int,
+    steps: int,
+    learning_rate: float,
+    followed: str,
+    beginning: str,
+    seed: int,
 ) -> Answer:
-    """Train the network, and show its loss, how rows of the embedding moved, and what it predicts."""
-    run = train_next_word(words_of(text), context, dim, steps, learning_rate, seed)
+    """Train the network, and show its loss, how vectors moved, what it predicts, and what other choices give."""
+    words = words_of(text)
+    runs = {
+        size: train_word_vectors(words, size, dim, steps, learning_rate, seed, method)
+        for size in sorted({*WINDOWS, context} if len(words) > max(WINDOWS) else {context})
+    }
+    run = runs[context]
     chosen, guesses = _known_words(run, followed), run.predict(words_of(beginning))
     return (
         row(
             *_curves(run, chosen[:SHOWN_GRADIENTS]),
-            question=ask_number(
-                f"If all {len(run.words)} words are equally likely, as before training: what is the loss, in nats?",
-                math.log(len(run.words)),
-                (math.log2(len(run.words)), "That is in bits. A nat takes the natural logarithm."),
-                (1 / len(run.words), "That is the probability; the loss is minus its logarithm."),
-                hints=(f"Each word has the probability 1/{len(run.words)}.", "The loss is minus ln of it."),
-            ),
+            question=_ask_of_counts(words, run) if method == "glove" else _ask_of_loss(len(run.words)),
         ),
         row(_moving_rows(run, chosen), _neighbours(run, chosen)),
         row(
             BarsPicture(
-                title=f"After “{beginning.strip()}”",
+                title=f"After “{beginning.strip()}”" if method == "next" else f"Beside “{beginning.strip()}”",
                 labels=tuple(word for word, _ in guesses),
                 series={"probability": [probability for _, probability in guesses]},
                 high=1.0,
             )
+        ),
+        *_windows_rows(runs, chosen),
+        *(_numbers_rows(words, run, steps, seed) if method == "next" else ()),
+    )
+
+
+def _ask_of_loss(words: int) -> Question:
+    return ask_number(
+        f"If all {words} words are equally likely, as before training: what is the loss, in nats?",
+        math.log(words),
+        (math.log2(words), "That is in bits. A nat takes the natural logarithm."),
+        (1 / words, "That is the probability; the loss is minus its logarithm."),
+        hints=(f"Each word has the probability 1/{words}.", "The loss is minus ln of it."),
+    )
+
+
+def _ask_of_counts(words: list[str], run: TrainingRun) -> Question:
+    """What the product of the two words that meet most often is to become."""
+    pair, count = Counter(skip_gram_pairs(words, run.context)).most_common(1)[0]
+    return ask_number(
+        f"“{pair[0]}” and “{pair[1]}” meet {count} times. What should the product of their vectors become?",
+        math.log(count),
+        (count, "Its logarithm: products are to grow by as much each time that the count doubles."),
+        hints=("GloVe's products tell logarithms of counts.",),
+    )
+
+
+def _windows_rows(runs: dict[int, TrainingRun], chosen: list[int]) -> Answer:
+    """How many of the words to follow lie beside their partner, for each size of the context."""
+    found = {size: partners_found(run, chosen) for size, run in runs.items()}
+    words, asked = next(iter(runs.values())).words, len(chosen) // 2 * 2
+    best = max(found, key=lambda size: found[size])
+    return (
+        row(
+            TablePicture(
+                title="The same with other contexts",
+                columns=("words of context", "loss", f"partners, of {asked}", f"nearest to “{words[chosen[0]]}”"),
+                rows=tuple(
+                    (
+                        str(size),
+                        f"{run.frames[-1].loss:.2f}",
+                        found[size],
+                        ", ".join(words[each] for each, _ in nearest_words(run, chosen[0])),
+                    )
+                    for size, run in runs.items()
+                ),
+                note=f"The words that you follow are partners, two by two. One is found among the nearest {NEAREST}.",
+            ),
+            title="Does a longer context improve the vectors?",
+        ),
+        verdict_row(f"Most partners are found with {best} of context: {found[best]} of {asked}."),
+    )
+
+
+def partners_found(run: TrainingRun, chosen: list[int]) -> int:
+    """How many words have their partner among the nearest; the first two are partners, the next two, and so on."""
+    pairs = zip(chosen[::2], chosen[1::2], strict=False)
+    both = [pair for one, other in pairs for pair in ((one, other), (other, one))]
+    return sum(partner in dict(nearest_words(run, word)) for word, partner in both)
+
+
+def _numbers_rows(words: list[str], run: TrainingRun, steps: int, seed: int) -> Answer:
+    """One random number for each word in place of a learned vector, in ever larger networks."""
+    nets = [train_on_numbers(words, run.context, hidden, steps, seed) for hidden in HIDDEN]
+    size, loss = sum(each.numel() for each in run.net.parameters()), run.frames[-1].loss
+    needed = next((net for net in nets if net.loss <= loss), None)
+    rows = [(f"learned vectors of {run.frames[0].embedding.shape[1]} channels", f"{size:,}", loss)]
+    rows += [(f"random numbers, {net.hidden} hidden neurons", f"{net.parameters:,}", net.loss) for net in nets]
+    told = f"one of {needed.parameters:,} parameters is as good" if needed else "none of these is as good"
+    return (
+        row(
+            TablePicture(columns=("what the network is given", "parameters", "loss"), rows=tuple(rows), digits=2),
+            title="A random number for each word would do, too, at a price",
+        ),
+        verdict_row(
+            f"A number that says nothing leaves all to the network. Learned vectors take {size:,} parameters; of "
+            f"networks that are given numbers, {told}."
         ),
     )
 
@@ -166,10 +254,10 @@ def _curves(run: TrainingRun, chosen: list[int]) -> tuple[Picture, Picture]:
     losses = {"loss": [frame.loss for frame in run.frames]}
     return (
         LinesPicture(
-            title="Loss: mean negative log-likelihood of the next word",
+            title="Loss of what it learns to predict",
             x=steps,
             x_title="step",
-            y_title="nats",
+            y_title="loss",
             series=losses,
         ),
         LinesPicture(
@@ -195,34 +283,32 @@ def _moving_rows(run: TrainingRun, chosen: list[int]) -> Picture:
     )
 
 
+def nearest_words(run: TrainingRun, word: int) -> list[tuple[int, float]]:
+    """The words whose vectors have the largest cosines with that of a word, and these."""
+    nearness = cosines(run.frames[-1].embedding)[word]
+    nearness[[UNKNOWN, word]] = -torch.inf
+    best = nearness.topk(min(NEAREST, len(run.words) - 2))
+    return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
+
+
 def _neighbours(run: TrainingRun, chosen: list[int]) -> Picture:
-    nearness = cosines(run.frames[-1].embedding)
-    nearness.fill_diagonal_(-torch.inf)
-    nearness[:, UNKNOWN] = -torch.inf
-    best = nearness.topk(min(3, len(run.words) - 1))
+    def told(word: int) -> str:
+        return ", ".join(f"{run.words[other]} {near:.2f}" for other, near in nearest_words(run, word))
+
     return TablePicture(
         title="Nearest words after training",
         columns=("word", "in the text", "nearest, with cosines"),
-        rows=tuple(
-            (run.words[index], run.counts[index], _told(run, best.indices[index].tolist(), nearness[index]))
-            for index in chosen
-        ),
+        rows=tuple((run.words[word], run.counts[word], told(word)) for word in chosen),
     )
-
-
-def _told(run: TrainingRun, others: list[int], nearness: Tensor) -> str:
-    return ", ".join(f"{run.words[other]} {float(nearness[other]):.2f}" for other in others)
 
 
 CORPUS = TextControl(title="Text", default=small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6)
 
 PAIRS = Screen(
     title="A word is known by its neighbours",
-    lesson=(
-        "Word2vec learns vectors from pairs of neighbouring words: skip-gram predicts each neighbour from a word, CBOW "
-        "the word from all its neighbours; GloVe counts the pairs first. Words with the same neighbours get similar "
-        "vectors. Widen the window, and topics count more than grammar."
-    ),
+    lesson="Word2vec learns vectors from pairs of neighbouring words: skip-gram predicts each neighbour from a word, "
+    "CBOW the word from all its neighbours; GloVe counts the pairs first. Words with the same neighbours get similar "
+    "vectors. Widen the window, and topics count more than grammar.",
     controls={
         "text": TextControl(
             title="Text",
@@ -247,11 +333,9 @@ PAIRS = Screen(
 )
 NGRAMS = Screen(
     title="Words made of character n-grams",
-    lesson=(
-        "fastText gives every character n-gram a vector, and a word the sum of those of its n-grams. So words that "
-        "share "
-        "a stem or an ending share a part of their vectors, and a word that the training text never had gets one, too."
-    ),
+    lesson="fastText gives every character n-gram a vector, and a word the sum of those of its n-grams. So words that "
+    "share a stem or an ending share a part of their vectors, and a word that the training text never had gets one, "
+    "too.",
     controls={
         "word": TextControl(title="Word", default="unhappiness", longest=40),
         "other": TextControl(title="Another word", default="happily", longest=40),
@@ -264,28 +348,30 @@ NGRAMS = Screen(
 )
 NEXT_WORD = Screen(
     title="A tiny network learns word vectors",
-    lesson=(
-        "This network predicts the next word from the mean of the vectors of the words before it, so it ignores their "
-        "order. Each step moves the rows of the words that occurred, against the gradient of the loss; words that are "
-        "followed by the same words come to lie together, though their meaning was never given."
-    ),
+    lesson="A network predicts a word from the mean of the vectors of others: of those before it, of its neighbours, "
+    "or each neighbour from it; or it learns how often two words meet. Each step moves the vectors of the words that "
+    "occurred; words that are used alike come to lie together, though their meaning was never given.",
     controls={
         "text": CORPUS,
-        "context": NumberControl(title="Words before", default="2", low=1.0, high=float(MAX_CONTEXT), whole=True),
+        "method": ChoiceControl(title="It learns to predict", default="next", options=METHODS),
+        "context": NumberControl(
+            title="Words before, or on either side", default="2", low=1.0, high=float(MAX_CONTEXT), whole=True
+        ),
         "dim": NumberControl(title="Channels of a vector", default="16", low=2.0, high=float(MAX_DIM), whole=True),
         "steps": NumberControl(title="Steps", default="400", low=1.0, high=float(MAX_STEPS), whole=True),
         "learning_rate": NumberControl(title="Learning rate", default="5", low=0.1, high=20.0, step=0.1),
         "followed": TextControl(
             title="Words to follow", default="cat dog king queen tea coffee red blue monday tuesday slow fast"
         ),
-        "beginning": TextControl(title="Predict what follows", default="the cat drinks the"),
+        "beginning": TextControl(title="Predict what follows, or stands beside", default="the cat drinks the"),
         "seed": SeedControl(default="0"),
     },
     compute=train_live,
     formulas=(
         r"p = \mathrm{softmax}(W\, \frac{1}{n}\sum_{j=1}^{n} E_{t_{i-j}} + b)",
+        r"\text{GloVe: } L = \sum_{ij} f(X_{ij})\, (v_i \cdot u_j + b_j - \log X_{ij})^2",
         r"E \leftarrow E - \eta\,\frac{\partial}{\partial E}\,(-\log p_{t_i})",
     ),
-    code=(NextWordNet, train_next_word),
+    code=(WordVectors, train_word_vectors, features_of, count_loss, train_on_numbers),
     is_long=True,
 )

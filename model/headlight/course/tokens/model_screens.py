@@ -1,4 +1,4 @@
-"""The vectors of a trained model: neighbours, the sum with positions, and what context does to a word."""
+"""The vectors of a trained model: beside one-hot ones, their sum with positions, and what context does to a word."""
 
 from __future__ import annotations
 
@@ -26,30 +26,43 @@ from headlight.course.pictures import (
 )
 from headlight.course.questions import ask_largest, ask_nearest, ask_whether
 from headlight.course.screen import Answer, Screen, StateFields, compare_link, compared, link
-from headlight.course.tokens.embedding_table import cosines
 from headlight.course.tokens.model_vectors import (
     EmbeddingSum,
+    classify_alone,
+    embedding_cosines,
     embedding_map,
     embedding_sum,
+    first_mask,
     nearest_tokens,
     text_vectors,
     word_ids,
     word_in_context,
 )
+from headlight.course.tokens.table_screens import cosines
 from headlight.errors import InputError
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import Stack
 from headlight.nn.transformer import Transformer
+from headlight.tracing.run import candidates
 
 MAX_TOKENS, MAX_TEXTS, SHOWN_TOKENS, SHOWN_NEIGHBOURS = 8, 24, 24, 20
 MAX_OPTIONS, K_MEANS_STEPS = 8, 20
+MASK, SHOWN_GUESSES = "[MASK]", 5
+SAME = 1e-3  # up to which logits count as equal
 
 
-def show_neighbours(model: Checkpoint, words: str, count: int) -> Answer:
-    """The nearest tokens of each word in the model's embedding, as lists and in a plane."""
+def show_vectors(words: str, model: Checkpoint, count: int) -> Answer:
+    """Cosines of one-hot vectors beside those of the model's embeddings, and the nearest tokens of each word."""
     ids = word_ids(model, words)[:MAX_TOKENS]
+    if len(ids) < 2:
+        raise InputError("All this is one token to the model. Type two or more words that it knows.")
     names = [model.tokenizer.stripped_token_text(token_id) for token_id in ids]
     lists = [nearest_tokens(model, token_id, count) for token_id in ids]
+    learned = torch.tensor(embedding_cosines(model, ids)).round(decimals=6)
+    # Two different one-hot vectors have no channel in common.
+    pairs = (("one-hot", torch.eye(len(ids))), ("learned", learned))
+    apart = learned.clone().fill_diagonal_(-torch.inf)
+    first, second = divmod(int(apart.argmax()), len(ids))
     return (
         row(
             TokensPicture(
@@ -57,13 +70,22 @@ def show_neighbours(model: Checkpoint, words: str, count: int) -> Answer:
             )
         ),
         row(
-            _map_of_neighbours(model, ids, [[each.id for each in found] for found in lists], names),
+            *(
+                MatrixPicture(title=f"Cosines of {kind} vectors", values=each, rows=tuple(names), columns=tuple(names))
+                for kind, each in pairs
+            ),
             question=ask_largest(
-                "Which of these words has the closest neighbour, by cosine?",
-                {name: found[0].cosine for name, found in zip(names, lists, strict=True)},
+                f"Which of these lies nearest to “{names[0]}” in the model's table?",
+                dict(zip(names[1:5], learned[0, 1:5].tolist(), strict=True)),
             ),
         ),
+        verdict_row(
+            f"One-hot vectors have {model.model.config.vocabulary_size:,} channels and any two words are "
+            f"equally unlike: cosine 0. This model's vectors have {model.model.config.embedding_dim} channels, and "
+            f"“{names[first]}” is nearest to “{names[second]}”: cosine {float(learned[first, second]):.2f}."
+        ),
         row(
+            _map_of_neighbours(model, ids, [[each.id for each in found] for found in lists], names),
             *(
                 BarsPicture(
                     title=f"Nearest to “{name}”",
@@ -72,7 +94,8 @@ def show_neighbours(model: Checkpoint, words: str, count: int) -> Answer:
                     high=1.0,
                 )
                 for name, found in zip(names, lists, strict=True)
-            )
+            ),
+            title="Nearest neighbours in the whole table",
         ),
     )
 
@@ -164,9 +187,10 @@ def _said_of_sum(model: Checkpoint, found: EmbeddingSum, positions: str) -> str:
 
 
 def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
-    """The cosine of one word's vectors in two sentences, layer by layer."""
+    """The cosine of one word's vectors in two sentences, layer by layer; of a mask also what stands for it."""
     found = word_in_context(model, word, (one, other))
     depth = len(found.cosines) - 1
+    is_mask = word.strip() == MASK
     return (
         row(
             LinesPicture(
@@ -176,7 +200,9 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
                 y_title="cosine",
                 series={"cosine": found.cosines.tolist()},
             ),
-            question=ask_nearest(
+            question=None
+            if is_mask
+            else ask_nearest(
                 f"Before the first layer their cosine is {found.cosines[0]:.3f}. What is left after all {depth}?",
                 {f"{tenths / 10:g}": tenths / 10 for tenths in (10, 8, 6, 4, 2, 0)},
                 float(found.cosines[-1]),
@@ -198,6 +224,40 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
             f"Before the first layer the cosine is {found.cosines[0]:.3f}"
             + (": both are the same row of the table. " if found.cosines[0] > 0.99999 else ". ")
             + f"After {depth} layers it is {found.cosines[-1]:.3f}: the sentence around it has changed the vector."
+        ),
+        *(_mask_rows(model, one, other) if is_mask else ()),
+    )
+
+
+def _mask_rows(model: Checkpoint, one: str, other: str) -> Answer:
+    """What stands for the mask in each sentence; and that the classifier needs nothing but its vector."""
+    masks = [first_mask(model, text) for text in (one, other)]
+    trace, place = masks[0]
+    vector = torch.tensor(trace[f"{trace.config.stacks[-1]}.final_residual"])[place]
+    apart = float((classify_alone(model.model, vector) - torch.tensor(trace["logits"])[place]).abs().max())
+    return (
+        row(
+            *(
+                TablePicture(
+                    title=f"{MASK} in “{text}”",
+                    columns=("token", "probability"),
+                    rows=tuple(
+                        (each.token, f"{each.probability:.1%}")
+                        for each in candidates(found, model.tokenizer, at, SHOWN_GUESSES)
+                    ),
+                )
+                for text, (found, at) in zip((one, other), masks, strict=True)
+            ),
+            question=ask_whether(
+                "Given the mask's last vector alone, without the sentence, does the classifier give the same logits?",
+                apart < SAME,
+                "The vector has seen the sentence; the classifier reads nothing but the vector.",
+            ),
+        ),
+        verdict_row(
+            f"The classifier, on this one vector alone, gives the same logits up to {apart:.1g}. Of masked training it "
+            "is said that each token is processed by itself: that holds for the classifier, and not for the layers "
+            "below it, which mix the tokens."
         ),
     )
 
@@ -277,32 +337,28 @@ def _explore_sum(model: str, text: str, positions: str, channels: int) -> StateF
     return {"text": text, "model": model} | wired
 
 
-NEIGHBOURS = Screen(
-    title="Nearest neighbours in a trained model",
-    lesson=(
-        "This model was never told what words mean; its table was learned together with all other weights, by "
-        "predicting words. Yet the nearest rows of a word are words like it. The map shows the two directions in which "
-        "these vectors differ most, and leaves out the others."
-    ),
+ONE_HOT = Screen(
+    title="One-hot against learned vectors",
+    lesson="A one-hot vector has one channel for every word and says nothing about its meaning: all words are equally "
+    "far apart. A learned vector has far fewer channels. This model was never told what words mean; its table was "
+    "learned by predicting words, yet the nearest rows of a word are words like it.",
     controls={
+        "words": TextControl(title="Words", default="king queen river lake red blue"),
         "model": ModelControl(default="stories-causal", needs="text"),
-        "words": TextControl(title="Words", default="king river blue happy"),
         "count": NumberControl(
-            title="Neighbours of each", default="6", low=2.0, high=float(SHOWN_NEIGHBOURS), whole=True
+            title="Neighbours of each", default="4", low=2.0, high=float(SHOWN_NEIGHBOURS), whole=True
         ),
     },
-    compute=show_neighbours,
+    compute=show_vectors,
     formulas=(r"\cos(x, y) = \frac{x \cdot y}{\lVert x \rVert\,\lVert y \rVert}",),
-    code=(nearest_tokens, project_to_plane),
+    code=(embedding_cosines, nearest_tokens, project_to_plane),
     explore=link("model", text="words"),
 )
 SUM = Screen(
     title="X = E[tokens] + P[positions]",
-    lesson=(
-        "What the first layer reads is a sum: the row of each token, plus a vector for the position at which it "
-        "stands. A token that occurs twice has the same row of E both times and becomes two different rows of X. "
-        "Models with rotary positions add nothing here; wire another encoding in and see."
-    ),
+    lesson="What the first layer reads is a sum: the row of each token, plus a vector for the position at which it "
+    "stands. A token that occurs twice has the same row of E both times and becomes two different rows of X. Models "
+    "with rotary positions add nothing here; wire another encoding in and see.",
     controls={
         "model": ModelControl(default="positions-encoder-sinusoidal"),
         "text": TextControl(title="Text", default="the dog saw the cat and the cat ran away"),
@@ -323,11 +379,9 @@ SUM = Screen(
 )
 CONTEXT = Screen(
     title="One word in two sentences",
-    lesson=(
-        "The table gives a word the same vector in every sentence. Each layer adds what it read in the words around, "
-        "so the two vectors of one word part, layer by layer, and a dog's bark becomes another thing than a tree's. A "
-        "decoder knows only the words before."
-    ),
+    lesson="The table gives a word the same vector in every sentence. Each layer adds what it read in the words "
+    "around, so the two vectors of one word part, layer by layer, and a dog's bark becomes another thing than a "
+    "tree's. A decoder knows only the words before; of a model that fills masks the word may be [MASK].",
     controls={
         "model": ModelControl(default="stories-masked"),
         "word": TextControl(title="Word", default="bark", longest=40),
@@ -336,16 +390,14 @@ CONTEXT = Screen(
     },
     compute=show_context,
     formulas=(r"\cos(x, y) = \frac{x \cdot y}{\lVert x \rVert\,\lVert y \rVert}",),
-    code=(word_in_context,),
+    code=(word_in_context, classify_alone),
     explore=link("model", text="one"),
     elsewhere={"compare": compare_link(link("model", text="one"), link(text="other"))},
 )
 TEXTS = Screen(
     title="A map of sentences",
-    lesson=(
-        "The mean of a sentence's last vectors is a vector for the whole sentence. Sentences about the same things "
-        "come to lie near each other, so such vectors can search and cluster texts. Paste your own lines."
-    ),
+    lesson="The mean of a sentence's last vectors is a vector for the whole sentence. Sentences about the same things "
+    "come to lie near each other, so such vectors can search and cluster texts. Paste your own lines.",
     controls={
         "model": ModelControl(default="stories-masked"),
         "texts": TextControl(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
@@ -15,10 +16,10 @@ from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.checkpoints import Checkpoint
 from headlight.errors import InputError, shortened
-from headlight.nn.transformer import variant
+from headlight.nn.transformer import Transformer, variant
 from headlight.text.tokenizer import Encoded
 from headlight.text.word_groups import group_texts, word_groups
-from headlight.tracing.run import encode_input, run, to_numpy, token_tensor
+from headlight.tracing.run import encode_input, prediction_positions, run, to_numpy, token_tensor
 from headlight.tracing.trace import Trace
 
 BATCH_SIZE = 16  # texts in one forward pass
@@ -116,6 +117,22 @@ def word_in_context(checkpoint: Checkpoint, word: str, texts: tuple[str, str]) -
     vectors = np.stack(streams, axis=1)
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), np.finfo(np.float32).tiny)
     return WordInContext((words[0], words[1]), (unit[:, 0] * unit[:, 1]).sum(-1), vectors)
+
+
+def first_mask(checkpoint: Checkpoint, text: str) -> tuple[Trace, int]:
+    """A text as the model reads it, and where its first mask stands. Raises InputError where there is none."""
+    trace = run(checkpoint.model, checkpoint.tokenizer, text, keep=("*.final_residual", "logits"))
+    places = prediction_positions(checkpoint.model, checkpoint.tokenizer, trace.text)
+    if not (places and checkpoint.tokenizer.mask_id in trace.text.ids):
+        raise InputError("This model fills no masks. Choose one that does, or another word.")
+    return trace, places[0]
+
+
+@torch.inference_mode()
+def classify_alone(model: Transformer, vector: Float[Tensor, " d_model"]) -> Float[Tensor, " token"]:
+    """The classifier on one token's last vector, with no other token there."""
+    logits: Tensor = model.output_head(vector[None, None].to(model.device))
+    return logits[0, 0].float().cpu()
 
 
 @torch.inference_mode()

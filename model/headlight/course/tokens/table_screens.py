@@ -1,20 +1,80 @@
-"""Ids pick rows of a table: the embedding layer."""
+"""Ids pick rows of a table: the embedding layer, and the same by multiplying one-hot vectors."""
 
 from __future__ import annotations
 
-import torch
+import re
+from dataclasses import dataclass
 
-from headlight.checkpoints import Checkpoint
-from headlight.course.controls import ModelControl, NumberControl, SeedControl, TextControl
-from headlight.course.pictures import HeatMapPicture, MatrixPicture, TokensPicture, row, verdict_row
-from headlight.course.questions import ask_largest, ask_number
-from headlight.course.screen import Answer, Screen, link
-from headlight.course.tokens.embedding_table import MAX_ROWS, MAX_WIDTH, look_up
-from headlight.course.tokens.model_vectors import embedding_cosines, word_ids
-from headlight.errors import InputError
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from headlight.array_types import Float, Int
+from headlight.course.controls import NumberControl, SeedControl, TextControl
+from headlight.course.pictures import HeatMapPicture, MatrixPicture, row, verdict_row
+from headlight.course.questions import ask_number
+from headlight.course.screen import Answer, Screen
+from headlight.errors import InputError, numbered, shortened
 from headlight.nn.transformer import Transformer
 
-MAX_COMPARED = 12
+MAX_ROWS, MAX_WIDTH, MAX_IDS, MAX_TEXTS = 1_000, 64, 24, 8
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """What an embedding layer gives for a batch of ids; `from_one_hot` is one_hot(ids) times the table."""
+
+    ids: Int[Tensor, "batch pos"]
+    table: Float[Tensor, "token d_model"]
+    output: Float[Tensor, "batch pos d_model"]
+    from_one_hot: Float[Tensor, "batch pos d_model"]
+
+
+def parse_ids(text: str, rows: int) -> Int[Tensor, "batch pos"]:
+    """A batch of ids from text: a line (or part between semicolons) is one text, with commas or spaces between ids.
+
+    Raises InputError for texts other than ids, an id that the table has no row for, and lines of unequal length.
+    """
+    lines = [line for line in re.split(r"[;\n]", text) if line.strip(" ,[]\t\r")]
+    if not lines or len(lines) > MAX_TEXTS:
+        raise InputError(f"There are {len(lines)} lines of ids; give 1 to {MAX_TEXTS}, as in: 1, 5, 2, 99, 3")
+    batch = [[_parse_id(word, rows) for word in re.split(r"[\s,]+", line.strip(" ,[]\t\r"))] for line in lines]
+    lengths = [len(ids) for ids in batch]
+    if len(set(lengths)) > 1:
+        raise InputError(
+            f"The lines have {', '.join(map(str, lengths))} ids. A batch is one array, so all its texts are equally "
+            "long; in practice the short ones are filled up with a padding token."
+        )
+    if lengths[0] > MAX_IDS:
+        raise InputError(f"A line has {lengths[0]} ids; at most {MAX_IDS} are drawn.")
+    return torch.tensor(batch)
+
+
+def _parse_id(word: str, rows: int) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,12}", word):
+        raise InputError(f"{shortened(word, 30)!r} is not an id; an id is a whole number from 0 to {rows - 1}.")
+    if not 0 <= int(word) < rows:
+        raise InputError(f"There is no row {int(word):,}: the table has {numbered('row', rows)}.")
+    return int(word)
+
+
+def look_up(text: str, rows: int, width: int, seed: int = 0) -> Lookup:
+    """The rows of a new `nn.Embedding(rows, width)`, drawn from the seed, that the ids pick.
+
+    Raises InputError for ids as `parse_ids` does.
+    """
+    ids = parse_ids(text, rows)
+    with torch.random.fork_rng(devices=()), torch.inference_mode():
+        torch.manual_seed(seed)
+        layer = nn.Embedding(rows, width)
+        one_hot = functional.one_hot(ids, rows).to(layer.weight.dtype)
+        return Lookup(ids, layer.weight.detach(), layer(ids), one_hot @ layer.weight)
+
+
+def cosines(vectors: Float[Tensor, "row d_model"]) -> Float[Tensor, "row other"]:
+    """The cosine of each two vectors."""
+    unit = functional.normalize(vectors.float(), dim=-1)
+    return unit @ unit.T
 
 
 def show_lookup(ids: str, rows: int, width: int, seed: int) -> Answer:
@@ -81,46 +141,11 @@ def show_lookup(ids: str, rows: int, width: int, seed: int) -> Answer:
     )
 
 
-def compare_one_hot(words: str, model: Checkpoint) -> Answer:
-    """Cosines of one-hot vectors beside those of a trained model's embeddings."""
-    ids = word_ids(model, words)[:MAX_COMPARED]
-    if len(ids) < 2:
-        raise InputError("All this is one token to the model. Type two or more words that it knows.")
-    names = tuple(model.tokenizer.stripped_token_text(token_id) for token_id in ids)
-    learned = torch.tensor(embedding_cosines(model, ids)).round(decimals=6)
-    # Two different one-hot vectors have no channel in common.
-    one_hot = torch.eye(len(ids))
-    apart = learned.clone().fill_diagonal_(-torch.inf)
-    first, second = divmod(int(apart.argmax()), len(ids))
-    return (
-        row(
-            TokensPicture(
-                title=f"Tokens and their ids, at most {MAX_COMPARED}", tokens=names, below=tuple(map(str, ids))
-            )
-        ),
-        row(
-            MatrixPicture(title="Cosines of one-hot vectors", values=one_hot, rows=names, columns=names),
-            MatrixPicture(title="Cosines of learned vectors", values=learned, rows=names, columns=names),
-            question=ask_largest(
-                f"Which of these lies nearest to “{names[0]}” in the model's table?",
-                dict(zip(names[1:5], learned[0, 1:5].tolist(), strict=True)),
-            ),
-        ),
-        verdict_row(
-            f"One-hot vectors have {model.model.config.vocabulary_size:,} channels and any two words are "
-            f"equally unlike: cosine 0. This model's vectors have {model.model.config.embedding_dim} channels, and "
-            f"“{names[first]}” is nearest to “{names[second]}”: cosine {float(learned[first, second]):.2f}."
-        ),
-    )
-
-
 LOOK_UP = Screen(
     title="From ids to rows of a table",
-    lesson=(
-        "The embedding layer is a table with a row of numbers for every entry of the vocabulary. An id picks its row, "
-        "so a batch of texts of equal length becomes one array of texts × positions × channels. The numbers are drawn "
-        "at random here, as before any training."
-    ),
+    lesson="The embedding layer is a table with a row of numbers for every entry of the vocabulary. An id picks its "
+    "row, so a batch of texts of equal length becomes one array of texts × positions × channels. The numbers are "
+    "drawn at random here, as before any training.",
     controls={
         "ids": TextControl(title="Ids: a line for each text", default="1, 5, 2, 99, 3\n10, 11, 12, 13, 14", lines=3),
         "rows": NumberControl(
@@ -132,19 +157,4 @@ LOOK_UP = Screen(
     compute=show_lookup,
     formulas=(r"x_i = E_{t_i} = \mathrm{onehot}(t_i)\,E,\quad E \in \mathbf{R}^{V \times d}",),
     code=(look_up, Transformer.embed),
-)
-ONE_HOT = Screen(
-    title="One-hot against learned vectors",
-    lesson=(
-        "A one-hot vector has one channel for every word and says nothing about its meaning: all words are equally far "
-        "apart. A learned vector has far fewer channels, and words that are used alike come to lie near each other."
-    ),
-    controls={
-        "words": TextControl(title="Words", default="king queen prince river lake red blue"),
-        "model": ModelControl(default="stories-causal"),
-    },
-    compute=compare_one_hot,
-    formulas=(r"\cos(x, y) = \frac{x \cdot y}{\lVert x \rVert\,\lVert y \rVert}",),
-    code=(embedding_cosines,),
-    explore=link("model", text="words"),
 )

@@ -13,7 +13,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from headlight.array_types import Float
 from headlight.course.attention import attend
 from headlight.course.controls import ChoiceControl, NumberControl, SeedControl
-from headlight.course.pictures import LinesPicture, MatrixPicture, TablePicture, row, verdict_row
+from headlight.course.pictures import (
+    LinesPicture,
+    MatrixPicture,
+    Question,
+    Row,
+    TablePicture,
+    row,
+    verdict_row,
+    weights_matrix,
+)
 from headlight.course.questions import ask_nearest, ask_number
 from headlight.course.screen import Answer, Screen
 from headlight.course.timing import median_times
@@ -36,54 +45,6 @@ def linear_attention(
     return (features_q @ summary) / (features_q @ total)[:, None]
 
 
-def same_numbers(length: int, head_dim: int, seed: int) -> Answer:
-    """Both orders on random numbers: the weights are made only by one of them."""
-    q, k, v = random_head(length, head_dim, seed)
-    full, linear = attend(q, k, v, attention_function="linear"), linear_attention(q, k, v)
-    error = float((full.output - linear).abs().max())
-    function = LinearAttention()
-    return (
-        row(
-            MatrixPicture(title="φ(Q) φ(K)ᵀ, each row divided by its sum", values=full.weights, colours="weights"),
-            MatrixPicture(title="times V", values=full.output, before="→"),
-            title=f"With the weights: {length} × {length} numbers in between",
-            question=ask_number(
-                "Keys times values first: how many numbers stand in between, in place of the weights?",
-                head_dim * head_dim,
-                (length * length, "That is with the weights, one for each pair of tokens."),
-                (length * head_dim, "That is as many as there are values; they are summed over the tokens."),
-                hints=("φ(K)ᵀ V is summed over all tokens.", "It has a row and a column for each channel."),
-            ),
-        ),
-        row(
-            MatrixPicture(title="φ(K)ᵀ V", values=function.feature_map(k).T @ v),
-            MatrixPicture(title="φ(Q) times it, divided", values=linear, before="→"),
-            title=f"Without them: {head_dim} × {head_dim} numbers in between, whatever the length",
-        ),
-        verdict_row(f"The two outputs differ by at most {error:.1g}.", good=error < 1e-4),
-    )
-
-
-SAME_NUMBERS = Screen(
-    title="Linear attention: multiply in another order",
-    lesson=(
-        "Without an exponential between them, the products can be taken in another order: keys times values first. The "
-        "result is the same, but the matrix of all pairs of tokens is never made. Softmax does not allow this."
-    ),
-    controls={
-        "length": NumberControl(title="Tokens", default="8", low=1, high=16, whole=True),
-        "head_dim": NumberControl(title="Channels", default="3", low=1, high=6, whole=True),
-        "seed": SeedControl(),
-    },
-    compute=same_numbers,
-    formulas=(
-        r"(\varphi(Q)\, \varphi(K)^\top)\, V = \varphi(Q)\, (\varphi(K)^\top V)",
-        r"\varphi(x) = \mathrm{elu}(x) + 1",
-    ),
-    code=(linear_attention, LinearAttention),
-)
-
-
 def causal_linear_attention(
     q: Float[Tensor, "pos head_dim"], k: Float[Tensor, "pos head_dim"], v: Float[Tensor, "pos value_head_dim"]
 ) -> Float[Tensor, "pos value_head_dim"]:
@@ -99,79 +60,105 @@ def causal_linear_attention(
     return torch.stack(outputs)
 
 
-def causal(length: int, token: int, head_dim: int, seed: int) -> Answer:
-    """The state after a token, its output, and all outputs against those of the weights under a causal mask."""
-    if token >= length:
-        raise InputError(f"There is no token {token}: the text has {numbered('token', length)}.")
+def linear(mask: str, length: int, token: int, head_dim: int, seed: int) -> Answer:
+    """Both orders on random numbers, of which one alone makes the weights; and under a mask the state that is kept."""
     q, k, v = random_head(length, head_dim, seed)
-    function, before = LinearAttention(), slice(token + 1)
-    state = function.feature_map(k)[before].T @ v[before]
-    outputs = causal_linear_attention(q, k, v)
-    allowed = torch.ones(length, length, dtype=torch.bool).tril()
-    masked = attend(q, k, v, allowed=allowed, attention_function="linear")
-    error = float((masked.output - outputs).abs().max())
-    kept = head_dim * head_dim + head_dim
+    is_causal = mask == "causal"
+    if is_causal and token >= length:
+        raise InputError(f"There is no token {token}: the text has {numbered('token', length)}.")
+    allowed = torch.ones(length, length, dtype=torch.bool).tril() if is_causal else None
+    full = attend(q, k, v, allowed=allowed, attention_function="linear")
+    found = causal_linear_attention(q, k, v) if is_causal else linear_attention(q, k, v)
+    error = float((full.output - found).abs().max())
+    marked = tuple((token, channel) for channel in range(head_dim)) if is_causal else ()
     return (
         row(
-            MatrixPicture(title=f"State after token {token}: the sum of all φ(k)ᵀ v up to it", values=state),
-            MatrixPicture(title=f"Output of token {token}", values=outputs[token][None], before="→"),
-            title=f"Token after token: {head_dim} × {head_dim} numbers are carried on, and {head_dim} for the division",
-            question=ask_number(
-                f"Keys and values of {length} tokens are {2 * head_dim * length} numbers. How many are carried on "
-                "here?",
-                kept,
-                (head_dim * head_dim, "The sum of all φ(k), by which one divides, is carried on, too."),
-                (2 * head_dim * length, "That is what softmax needs: all keys and values."),
-            ),
+            weights_matrix("φ(Q) φ(K)ᵀ, each row divided by its sum", full.weights, crossed=~full.allowed),
+            MatrixPicture(title="times V", values=full.output, before="→", marked=marked),
+            title=f"With the weights: {length} × {length} numbers in between",
+            question=_ask_of_state(length, head_dim) if is_causal else _ask_of_numbers(length, head_dim),
         ),
-        row(
-            MatrixPicture(
-                title="The same with weights, under a causal mask",
-                values=masked.weights,
-                colours="weights",
-                crossed=~allowed,
-                row_axis="query",
-                column_axis="key",
-            ),
-            MatrixPicture(
-                title="Their output",
-                values=masked.output,
-                before="→",
-                marked=tuple((token, channel) for channel in range(head_dim)),
-            ),
-        ),
+        _state_row(k, v, found, token) if is_causal else _sum_row(k, v, found),
         verdict_row(f"All {length} outputs agree to {error:.1g}.", good=error < 1e-4),
-        row(
-            TablePicture(
-                columns=("numbers kept to write on", "after 10 tokens", "after 1,000", "after 100,000"),
-                rows=(
-                    ("softmax: all keys and values", *(f"{2 * head_dim * count:,}" for count in (10, 1_000, 100_000))),
-                    ("linear: the state and the sum", *3 * (f"{kept:,}",)),
-                ),
-            )
-        ),
+        *((_kept_row(head_dim),) if is_causal else ()),
     )
 
 
-CAUSAL = Screen(
-    title="Linear attention that writes: a recurrent network",
-    lesson=(
-        "Under a causal mask the sum of keys times values grows token by token. So a decoder with linear attention can "
-        "carry one state of fixed size from token to token, as a recurrent network does, and forget all keys and "
-        "values. Move on token by token and see the state change."
-    ),
+def _ask_of_numbers(length: int, head_dim: int) -> Question:
+    return ask_number(
+        "Keys times values first: how many numbers stand in between, in place of the weights?",
+        head_dim * head_dim,
+        (length * length, "That is with the weights, one for each pair of tokens."),
+        (length * head_dim, "That is as many as there are values; they are summed over the tokens."),
+        hints=("φ(K)ᵀ V is summed over all tokens.", "It has a row and a column for each channel."),
+    )
+
+
+def _ask_of_state(length: int, head_dim: int) -> Question:
+    return ask_number(
+        f"Keys and values of {length} tokens are {2 * head_dim * length} numbers. How many are carried on here?",
+        head_dim * head_dim + head_dim,
+        (head_dim * head_dim, "The sum of all φ(k), by which one divides, is carried on, too."),
+        (2 * head_dim * length, "That is what softmax needs: all keys and values."),
+    )
+
+
+def _sum_row(k: Tensor, v: Tensor, output: Tensor) -> Row:
+    """Keys times values of all tokens together."""
+    return row(
+        MatrixPicture(title="φ(K)ᵀ V", values=LinearAttention().feature_map(k).T @ v),
+        MatrixPicture(title="φ(Q) times it, divided", values=output, before="→"),
+        title=f"Without them: {k.shape[1]} × {k.shape[1]} numbers in between, whatever the length",
+    )
+
+
+def _state_row(k: Tensor, v: Tensor, outputs: Tensor, token: int) -> Row:
+    """The sum up to one token, which is all that it needs of those before it."""
+    width, before = k.shape[1], slice(token + 1)
+    state = LinearAttention().feature_map(k)[before].T @ v[before]
+    return row(
+        MatrixPicture(title=f"State after token {token}: the sum of all φ(k)ᵀ v up to it", values=state),
+        MatrixPicture(title=f"Output of token {token}", values=outputs[token][None], before="→"),
+        title=f"Token after token: {width} × {width} numbers are carried on, and {width} for the division",
+    )
+
+
+def _kept_row(head_dim: int) -> Row:
+    counts, kept = (10, 1_000, 100_000), head_dim * head_dim + head_dim
+    return row(
+        TablePicture(
+            columns=("numbers kept to write on", "after 10 tokens", "after 1,000", "after 100,000"),
+            rows=(
+                ("softmax: all keys and values", *(f"{2 * head_dim * count:,}" for count in counts)),
+                ("linear: the state and the sum", *3 * (f"{kept:,}",)),
+            ),
+        )
+    )
+
+
+MASKS = {"none": "None: all tokens at once", "causal": "Causal: token after token"}
+LINEAR = Screen(
+    title="Linear attention: multiply in another order",
+    lesson="Without an exponential between them, the products can be taken in another order: keys times values first. "
+    "The result is the same, and the matrix of all pairs of tokens is never made. Under a causal mask the sum grows "
+    "token by token: a decoder carries one state of fixed size on, as a recurrent network does.",
     controls={
-        "length": NumberControl(title="Tokens", default="6", low=1, high=12, whole=True),
-        "token": NumberControl(title="Token that is read (0 is the first)", default="2", low=0, high=11, whole=True),
+        "mask": ChoiceControl(title="Mask", default="none", options=MASKS),
+        "length": NumberControl(title="Tokens", default="8", low=1, high=16, whole=True),
+        "token": NumberControl(
+            title="Token that is read (0 is the first)", when="mask=causal", default="2", low=0, high=15, whole=True
+        ),
         "head_dim": NumberControl(title="Channels", default="3", low=1, high=6, whole=True),
         "seed": SeedControl(),
     },
-    compute=causal,
+    compute=linear,
     formulas=(
+        r"(\varphi(Q)\, \varphi(K)^\top)\, V = \varphi(Q)\, (\varphi(K)^\top V)",
+        r"\varphi(x) = \mathrm{elu}(x) + 1",
         r"S_i = S_{i-1} + \varphi(k_i)^\top v_i,\quad z_i = z_{i-1} + \varphi(k_i)",
         r"o_i = \frac{\varphi(q_i)\, S_i}{\varphi(q_i) \cdot z_i}",
     ),
-    code=(causal_linear_attention, LinearAttention),
+    code=(linear_attention, causal_linear_attention, LinearAttention),
 )
 
 
@@ -252,10 +239,8 @@ def _lines(title: str, unit: str, lengths: list[int], series: dict[str, list[flo
 
 COST = Screen(
     title="What length costs",
-    lesson=(
-        "Softmax attention compares all pairs of tokens: twice the length takes four times the memory, and in the "
-        "end four times the time. Linear attention in its other order takes twice. Both are computed here and now."
-    ),
+    lesson="Softmax attention compares all pairs of tokens: twice the length takes four times the memory, and in the "
+    "end four times the time. Linear attention in its other order takes twice. Both are computed here and now.",
     controls={
         "longest": ChoiceControl(
             title="Longest text",

@@ -12,9 +12,8 @@ from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
 from headlight.config import Config
 from headlight.course.architectures.changed_word import CHANGED_WORD, SAME, last_tokens, vector_distances
-from headlight.course.architectures.configurations import CONFIGURATIONS
+from headlight.course.architectures.configurations import CONFIGURATIONS, at_size, count_parameters, well_known_configs
 from headlight.course.architectures.cross_attention import CUT, cross_attention, write
-from headlight.course.architectures.families import at_size, count_parameters, well_known_configs
 from headlight.course.architectures.no_assistant import prompt_bits
 from headlight.course.architectures.output_heads import (
     EXAMPLES,
@@ -29,11 +28,11 @@ from headlight.course.architectures.three_shapes import ARCHITECTURES, drawn_sha
 from headlight.course.architectures.which_task import which_task
 from headlight.course.attention import attend_with_weights
 from headlight.course.cards import card_section, card_table
-from headlight.course.pictures import HeatMapPicture, TablePicture, Verdict
-from headlight.course.screen import Answer
+from headlight.course.pictures import HeatMapPicture, TablePicture
 from headlight.errors import InputError
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.rendering.model_diagram import model_diagram
+from tests.model.course.shown import pictures, sentences
 
 LENGTHS = st.integers(1, 6)
 PUBLISHED = {"BERT": 109_514_298, "GPT-2": 124_439_808, "T5": 60_506_624, "ViT": 86_567_656}  # in the files themselves
@@ -45,10 +44,6 @@ CARD = (
 @lru_cache(maxsize=3)
 def opened(name: str) -> Checkpoint:
     return load(find_checkpoint(name))
-
-
-def verdicts(answer: Answer) -> str:
-    return " ".join(picture.text for row in answer for picture in row.pictures if isinstance(picture, Verdict))
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -89,7 +84,7 @@ def test_the_answer_of_dates_depends_on_its_source_through_cross_attention_alone
     answer = cross_attention(dates, "third of March 2021", 0, 2)
     cross, own = (one for row in answer for one in row.pictures if isinstance(one, HeatMapPicture))
     assert cross.values.shape == (len(own.values), len(cross.columns)) and len(cross.columns) != len(own.values)
-    assert "instead of “2021-03-03”" in verdicts(answer)
+    assert "instead of “2021-03-03”" in sentences(answer)
     (table,) = (one for row in answer for one in row.pictures if isinstance(one, TablePicture))
     forbidden = {line[0]: line[4].split(" of ")[0] for line in table.rows if isinstance(line[4], str)}
     length = len(own.values)
@@ -102,9 +97,9 @@ def test_the_answer_of_dates_depends_on_its_source_through_cross_attention_alone
 
 def test_the_same_gap_under_an_encoder_and_a_decoder() -> None:
     encoder, decoder = opened("stories-masked"), opened("stories-causal")
-    sure, rank = ask_encoder(encoder, "She ", " the bread with a knife.").fate("cut")
-    guessed, other_rank = ask_decoder(decoder, "She ").fate("cut")
-    assert rank == 1 and other_rank > 10 and sure > 10 * guessed
+    sure = ask_encoder(encoder, "She ", " the bread with a knife.").fate("cut")
+    guessed = ask_decoder(decoder, "She ").fate("cut")
+    assert sure.rank == 1 and guessed.rank > 10 and sure.probability > 10 * guessed.probability
     scores = sentence_scores(decoder, "She ", " the bread with a knife.", ("cut", "is"))
     assert scores[0] > 10 * scores[1], "the whole sentence tells the decoder, too"
     for text in ("[MASK] is first.", "There is none.", "Two [MASK] of [MASK]."):
@@ -185,7 +180,7 @@ def test_a_card_is_read_by_its_headings_and_tables() -> None:
 
 
 def test_shipped_models_stand_by_what_their_task_needs_to_see() -> None:
-    tables = [picture for row in which_task(1) for picture in row.pictures if isinstance(picture, TablePicture)]
+    tables = pictures(which_task(1), TablePicture)
     names = [{line[-1] for line in table.rows} for table in tables]
     assert {"sort", "stories-masked"} <= names[0] and "stories-causal" in names[1] and {"dates", "caption"} <= names[2]
     assert not any(str(name).startswith(("positions-", "induction-")) for found in names for name in found)

@@ -17,8 +17,8 @@ from headlight.course.architectures.question_answering import (
     rank_words,
 )
 from headlight.course.architectures.summary import SUMMARY, select, split_sentences, summary, word_vectors
-from headlight.course.language_modeling.next_token import word_pieces
 from headlight.course.pictures import TablePicture, Verdict
+from headlight.course.sentences import word_pieces
 from headlight.errors import InputError
 
 PASSAGE = "Ben has a blue kite and Anna has a red car, said Hezekiah."

@@ -8,7 +8,9 @@ from torch.nn import functional
 
 from headlight.cancellation import Cancelled, cancellable
 from headlight.course.block.recurrence.attention_alone import (
+    LETTERS,
     NETWORKS,
+    START,
     TASKS,
     accuracy,
     attention_alone,
@@ -18,7 +20,6 @@ from headlight.course.block.recurrence.attention_alone import (
     write,
 )
 from headlight.course.block.recurrence.recall_models import parameters
-from headlight.course.block.recurrence.sequence_models import LETTERS, START
 from headlight.course.pictures import TablePicture
 from headlight.errors import InputError
 

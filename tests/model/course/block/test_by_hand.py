@@ -1,5 +1,6 @@
 """Norms, feed-forward and averages on typed numbers, against sums done another way."""
 
+from inspect import signature
 from itertools import pairwise
 from math import erf, sqrt
 
@@ -9,25 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from headlight.checkpoints.load import Checkpoint
 from headlight.course.block.averages import AVERAGES, in_hull, spread_by_layer
 from headlight.course.block.feed_forward import FEED_FORWARD, apply_feed_forward
 from headlight.course.block.layer_norm import LAYER_NORM, normalize
 from headlight.course.block.norm_placement import NORM_PLACEMENT, through_blocks
-from headlight.course.pictures import Equations, TablePicture, Verdict
-from headlight.course.screen import Answer, Screen
+from headlight.course.block.recurrence.by_hand import RECURRENCE, run_states, unrolled
+from headlight.course.pictures import BarsPicture, Equations, TablePicture
+from headlight.course.screen import Screen
 from headlight.errors import InputError
-from tests.model import toys
-
-TOY = Checkpoint(toys.decoder(), toys.causal(), "")
-
-
-def compute(screen: Screen, **inputs: str) -> Answer:
-    return screen.compute(**screen.parse(inputs) | dict.fromkeys(screen.model_controls, TOY))
-
-
-def verdicts(answer: Answer) -> list[Verdict]:
-    return [picture for row in answer for picture in row.pictures if isinstance(picture, Verdict)]
+from tests.model.course.shown import compute, pictures, verdict
 
 
 def test_layer_norm_is_the_sum_that_one_does_by_hand() -> None:
@@ -44,16 +35,16 @@ def test_rms_norm_leaves_out_the_mean_and_the_shift() -> None:
 
 
 def test_the_screen_says_which_tokens_become_the_same_and_what_epsilon_is_for() -> None:
-    assert "Tokens 0 and 1 have become the same" in verdicts(compute(LAYER_NORM))[0].text
-    told = verdicts(compute(LAYER_NORM, x="1,1,1,1", epsilon="0"))[0]
+    assert "Tokens 0 and 1 have become the same" in verdict(compute(LAYER_NORM)).text
+    told = verdict(compute(LAYER_NORM, x="1,1,1,1", epsilon="0"))
     assert told.good is False and "variance 0" in told.text
-    (lines,) = [p.lines for row in compute(LAYER_NORM) for p in row.pictures if isinstance(p, Equations)]
+    (lines,) = (picture.lines for picture in pictures(compute(LAYER_NORM), Equations))
     assert lines[0].endswith("= 3") and lines[1].endswith("= 3.5") and lines[2].endswith("= -1.069")
     assert r"\sqrt{3.5 + 10^{-5}}" in lines[2]
 
 
 def test_the_table_of_a_norm_has_the_means_and_variances() -> None:
-    (table,) = [p for row in compute(LAYER_NORM) for p in row.pictures if isinstance(p, TablePicture)]
+    (table,) = pictures(compute(LAYER_NORM), TablePicture)
     assert table.rows[1][1:5] == pytest.approx((30.0, 350.0, 0.0, 1.0), abs=1e-4)
 
 
@@ -77,7 +68,7 @@ def test_placements_are_the_formulas_of_the_papers() -> None:
 @pytest.mark.parametrize(("activation", "xor"), [("relu", [0.0, 1.0, 1.0, 0.0]), ("linear", [2.0, 1.0, 1.0, 0.0])])
 def test_the_example_is_xor_only_with_an_activation(activation: str, xor: list[float]) -> None:
     values = FEED_FORWARD.parse({"activation": activation})
-    _, output = apply_feed_forward(**values)
+    _, output = apply_feed_forward(*(values[name] for name in signature(apply_feed_forward).parameters))
     assert output[:, 0].tolist() == pytest.approx(xor)
 
 
@@ -102,7 +93,7 @@ def test_attention_never_leaves_the_hull_of_its_values(rows: list[tuple[float, .
         return ";".join(f"{row[first]},{row[first + 1]}" for row in rows)
 
     answer = compute(AVERAGES, queries=text(0), keys=text(2), values=text(4))
-    assert verdicts(answer)[0].good is True
+    assert verdict(answer).good is True
 
 
 def test_averaging_again_and_again_makes_tokens_alike() -> None:
@@ -125,3 +116,25 @@ def test_averaging_again_and_again_makes_tokens_alike() -> None:
 def test_matrices_that_do_not_fit_get_a_sentence(screen: Screen, inputs: dict[str, str]) -> None:
     with pytest.raises(InputError, match="must fit"):
         compute(screen, **inputs)
+
+
+@given(st.integers(1, 3), st.integers(1, 3), st.integers(2, 6), st.integers(0, 99))
+def test_states_and_their_gradient_are_those_of_torch(inputs: int, width: int, tokens: int, seed: int) -> None:
+    torch.manual_seed(seed)
+    x, network = torch.randn(tokens, inputs), torch.nn.RNN(inputs, width, bias=False)
+    u, w = (each.detach().T for each in network.parameters())
+    states = run_states(x, u, w, "tanh")
+    torch.testing.assert_close(torch.stack(states[1:]), network(x)[0])
+    start = states[1].clone().requires_grad_()
+    run_states(x[1:], u, w, "tanh", start)[-1].sum().backward()  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(unrolled(states, w, "tanh")[0].sum(1), start.grad)
+
+
+def test_a_larger_matrix_keeps_more_of_the_first_token() -> None:
+    left = {}
+    for w in ("0.1,0;0,0.1", "4,0;0,4"):
+        answer = compute(RECURRENCE, w=w, x="0,0;0,0;0,0;0,0", activation="tanh")
+        (bars,) = pictures(answer, BarsPicture)
+        left[w] = float(bars.series[""][0])
+        assert verdict(answer).good is True
+    assert left["0.1,0;0,0.1"] == pytest.approx(sqrt(2) / 1_000) and left["4,0;0,4"] == pytest.approx(sqrt(2) * 64)

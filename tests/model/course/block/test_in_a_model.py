@@ -9,24 +9,25 @@ from torch.nn.functional import cross_entropy
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.block.averages import averages_in_model
 from headlight.course.block.diagram import diagram, parameters_by_part
+from headlight.course.block.feed_forward import FEED_FORWARD, apply_alone, needed, neurons
 from headlight.course.block.last_steps import LAST_STEPS, last_steps
-from headlight.course.block.neurons import NEURONS, apply_alone, needed, neurons
 from headlight.course.block.residual import residual, sublayer_steps
-from headlight.course.block.sublayer_switches import SublayerSwitches
-from headlight.course.block.switch_off import SWITCH_OFF, losses_by_layer, losses_without_parts, switch_off
+from headlight.course.block.switch_off import (
+    SWITCH_OFF,
+    SublayerSwitches,
+    losses_by_layer,
+    losses_without_parts,
+    switch_off,
+)
 from headlight.course.pictures import ModelDiagramPicture, TablePicture, Verdict
-from headlight.course.screen import Answer
-from headlight.course.sentences import sentence_batch, target_loss
+from headlight.course.sentences import sentence_batch, target_loss, word_pieces
 from headlight.errors import InputError
 from headlight.nn.stack import ResidualConnection
 from headlight.tracing.run import run
 from tests.model import toys
+from tests.model.course.shown import pictures, verdict
 
 TEXT = toys.SENTENCE
-
-
-def verdict(answer: Answer) -> Verdict:
-    return next(picture for row in answer for picture in row.pictures if isinstance(picture, Verdict))
 
 
 def test_the_stream_is_the_sum_of_the_sublayers(decoder: Checkpoint) -> None:
@@ -71,28 +72,31 @@ def test_few_neurons_hold_most_of_the_length() -> None:
 
 def test_a_model_without_feed_forward_has_no_neurons() -> None:
     with pytest.raises(InputError, match=r"needs a model that .* has a feed-forward network"):
-        NEURONS.model_controls["model"].require(toys.decoder(feed_forward="none").config)
+        FEED_FORWARD.model_controls["model"].require(toys.decoder(feed_forward="none").config)
 
 
 @pytest.mark.parametrize("choices", [{}, {"key_value_heads": 2}, {"attention_function": "linear"}])
 def test_every_head_averages(choices: dict[str, object]) -> None:
     model = Checkpoint(toys.decoder(**choices), toys.causal(), "")
     answer = averages_in_model(model, TEXT)
-    (table,) = [p for row in answer for p in row.pictures if isinstance(p, TablePicture)]
+    (table,) = pictures(answer, TablePicture)
     assert verdict(answer).good is True and len(table.rows) == 2
     assert table.rows[0][2] == len(run(model.model, model.tokenizer, TEXT).text.ids) * 16
 
 
 def test_the_last_steps_end_in_the_probabilities_of_the_model(decoder: Checkpoint, encoder: Checkpoint) -> None:
     for model, text in ((decoder, TEXT), (encoder, "the cat [MASK] on the mat")):
-        answer = last_steps(model, text)
-        (table,) = [p for row in answer for p in row.pictures if isinstance(p, TablePicture)]
+        answer = last_steps(model, text, "dog")
+        (table,) = pictures(answer, TablePicture)
         trace = run(model.model, model.tokenizer, text)
         place = -1 if model is decoder else trace.text.ids.index(model.tokenizer.mask_id or 0)
-        assert table.rows[0][3] == pytest.approx(float(trace.probabilities(place).max()), rel=1e-4)
-        assert verdict(answer).good is True
+        probabilities = trace.probabilities(place)
+        assert table.rows[0][3] == pytest.approx(float(probabilities.max()), rel=1e-4)
+        ranked, checked = pictures(answer, Verdict)
+        rank = (-probabilities).argsort().tolist().index(word_pieces(model, "dog")[0]) + 1
+        assert checked.good is True and f"number {rank:,} of {len(probabilities):,}" in ranked.text
     with pytest.raises(InputError, match="Write \\[MASK\\]"):
-        last_steps(encoder, "the cat sat")
+        last_steps(encoder, "the cat sat", "dog")
 
 
 def test_a_model_that_predicts_labels_has_no_last_steps() -> None:

@@ -7,57 +7,52 @@ import torch
 from headlight import find_checkpoint, load
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.errors.decoders import decoder_parts
-from headlight.course.errors.independent_tokens import classify_alone, first_mask, independent_tokens
-from headlight.course.errors.masked_scores import ITSELF, ITSELF_FORBIDDEN, without_itself
-from headlight.course.pictures import BarsPicture, LinesPicture, TablePicture, Verdict
-from headlight.course.screen import Answer
+from headlight.course.masks.look_ahead import LIFTED, OTHER_MASKS, other_mask
+from headlight.course.pictures import BarsPicture, LinesPicture, TablePicture
+from headlight.course.tokens.model_screens import CONTEXT
+from headlight.course.tokens.model_vectors import classify_alone, first_mask
 from headlight.errors import InputError
 from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
 from headlight.nn.transformer import variant
 from headlight.tracing.run import run
 from tests.model import toys
+from tests.model.course.shown import compute, pictures, sentences, verdict
 
-
-def verdict(answer: Answer) -> Verdict:
-    return next(picture for row in answer for picture in row.pictures if isinstance(picture, Verdict))
+STRICT = OTHER_MASKS["itself"].masks
 
 
 def test_the_strict_mask_forbids_the_diagonal_and_no_more(decoder: Checkpoint) -> None:
     places = torch.arange(9)
-    allowed = combine_masks(parse_masks(ITSELF_FORBIDDEN), QueryKeyPositions(places, places))[0, 0]
+    allowed = combine_masks(parse_masks(STRICT), QueryKeyPositions(places, places))[0, 0]
     assert torch.equal(allowed, torch.ones(9, 9).tril(-1).bool())
-    answer = without_itself(decoder, toys.SENTENCE)
-    (bars,) = (picture for row in answer for picture in row.pictures if isinstance(picture, BarsPicture))
-    for name, masks in (("j ≤ i", "causal"), ("j < i", ITSELF_FORBIDDEN)):
+    answer = other_mask(decoder, toys.SENTENCE, "itself")
+    (bars,) = pictures(answer, BarsPicture)
+    for name, masks in (("j ≤ i", "causal"), ("j < i", STRICT)):
         trace = run(variant(decoder.model, masks=masks), decoder.tokenizer, toys.SENTENCE)
         logits = torch.tensor(trace["logits"])[:-1]
         losses = torch.nn.functional.cross_entropy(logits, torch.tensor(trace.text.ids)[1:], reduction="none")
         assert list(bars.series[name]) == pytest.approx(losses.tolist(), rel=1e-3)
-    assert ITSELF.explore is not None and ITSELF.explore(model="m", text="t")["masks"] == ITSELF_FORBIDDEN
+    assert LIFTED.explore is not None and LIFTED.explore(model="m", text="t", mask="itself")["masks"] == STRICT
 
 
 def test_the_classifier_reads_one_vector_which_has_read_the_sentence(encoder: Checkpoint) -> None:
     text, other = "the cat [MASK] on the mat", "the dog [MASK] on the mat"
-    answer = independent_tokens(encoder, text, other)
-    (lines,) = (picture for row in answer for picture in row.pictures if isinstance(picture, LinesPicture))
-    (apart,) = lines.series.values()
-    assert float(apart[0]) < 1e-6 < float(apart[-1]), "the same vector, until layers mix in the other word"
+    answer = compute(CONTEXT, encoder, word="[MASK]", one=text, other=other)
+    cosines = pictures(answer, LinesPicture)[0].series["cosine"]
+    assert float(cosines[0]) == pytest.approx(1) and float(cosines[-1]) < 1 - 1e-6, "layers mix in the other word"
     trace, place = first_mask(encoder, text)
     alone = classify_alone(encoder.model, torch.tensor(trace["encoder.final_residual"][place]))
     assert alone.tolist() == pytest.approx(trace["logits"][place].tolist(), abs=1e-5)
-    assert f"up to {np.abs(alone.numpy() - trace['logits'][place]).max():.1g}:" in verdict(answer).text
-    same = independent_tokens(encoder, text, text)
-    (lines,) = (picture for row in same for picture in row.pictures if isinstance(picture, LinesPicture))
-    assert max(map(float, *lines.series.values())) == 0
-    with pytest.raises(InputError, match="need a"):
-        independent_tokens(encoder, text, "the cat sat")
+    assert f"up to {np.abs(alone.numpy() - trace['logits'][place]).max():.1g}." in sentences(answer)
+    with pytest.raises(InputError, match="does not have the word"):
+        compute(CONTEXT, encoder, word="[MASK]", one=text, other="the cat sat")
 
 
 def test_a_decoder_has_a_mask_and_cross_attention_only_beside_an_encoder(decoder: Checkpoint) -> None:
     alone = decoder_parts(decoder, "nothing", toys.SENTENCE)
     both = decoder_parts(load(find_checkpoint("dates")), "third of March 2021", "2021-03")
     for answer, cross in ((alone, 0), (both, 2)):
-        (table,) = (picture for row in answer for picture in row.pictures if isinstance(picture, TablePicture))
+        (table,) = pictures(answer, TablePicture)
         kinds = [str(row[0]) for row in table.rows]
         assert sum("cross" in kind for kind in kinds) == cross and verdict(answer).good
         masked = [row for row in table.rows if "self" in str(row[0])]

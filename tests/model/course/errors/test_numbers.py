@@ -8,37 +8,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from headlight.course.attention_by_hand.projections import PROJECTIONS
+from headlight.course.attention_by_hand.scaling import ROOT, SCALING
 from headlight.course.errors.channels import PAIRS, read_as_channels, sign_changes
-from headlight.course.errors.divisor import DIVISOR, ROOT
-from headlight.course.errors.mask_shape import MASK_SHAPE
-from headlight.course.errors.masked_scores import ZERO_SCORE
 from headlight.course.errors.missing_names import CALLS, MISSING_NAMES, needed_names
-from headlight.course.errors.rows_or_columns import ROWS_OR_COLUMNS
-from headlight.course.pictures import BarsPicture, MatrixPicture, TablePicture, Verdict
+from headlight.course.masks.broadcasting import BROADCAST
+from headlight.course.masks.matrices import BEFORE_AFTER
+from headlight.course.pictures import BarsPicture, MatrixPicture, Question, TablePicture, Verdict
 from headlight.course.positions.waves import waves
-from headlight.course.screen import Answer, Screen
+from headlight.course.questions import right_answer
+from headlight.course.screen import Answer
 from headlight.errors import InputError
-
-
-def compute(screen: Screen, **inputs: str) -> Answer:
-    return screen.compute(**screen.parse(inputs))
-
-
-def said(answer: Answer) -> list[Verdict]:
-    return [picture for row in answer for picture in row.pictures if isinstance(picture, Verdict)]
-
-
-def tables(answer: Answer) -> list[TablePicture]:
-    return [picture for row in answer for picture in row.pictures if isinstance(picture, TablePicture)]
+from tests.model.course.shown import compute, pictures
 
 
 def bars(answer: Answer) -> dict[str, Tensor]:
-    (picture,) = (picture for row in answer for picture in row.pictures if isinstance(picture, BarsPicture))
+    (picture,) = pictures(answer, BarsPicture)[-1:]
     return {name: torch.as_tensor(values) for name, values in picture.series.items()}
 
 
 def matrices(answer: Answer) -> list[Tensor]:
-    return [picture.values for row in answer for picture in row.pictures if isinstance(picture, MatrixPicture)]
+    return [picture.values for picture in pictures(answer, MatrixPicture)]
 
 
 def test_i_counts_pairs_of_channels() -> None:
@@ -52,7 +42,12 @@ def test_i_counts_pairs_of_channels() -> None:
 
 def test_the_longest_waves_are_those_of_both_readings() -> None:
     answer = compute(PAIRS, d_model="8", length="20")
-    assert tables(answer)[0].rows[-1] == ("7", "3", f"{2 * pi * 10_000**0.75:,.1f}", f"{2 * pi * 10_000**1.75:,.1f}")
+    assert pictures(answer, TablePicture)[0].rows[-1] == (
+        "7",
+        "3",
+        f"{2 * pi * 10_000**0.75:,.1f}",
+        f"{2 * pi * 10_000**1.75:,.1f}",
+    )
     span = {
         (channel, number): max(wave) - min(wave)
         for channel in range(8)
@@ -60,8 +55,11 @@ def test_the_longest_waves_are_those_of_both_readings() -> None:
         for wave in [[(sin, cos)[channel % 2](place / 10_000 ** (2 * number / 8)) for place in range(20)]]
     }
     still = [sum(span[channel, number(channel)] < 0.1 for channel in range(8)) for number in (int, lambda c: c // 2)]
-    assert f"{still[0]} of 8 channels then hardly move (by less than 0.1), where {still[1]}" in said(answer)[0].text
-    assert "distances between positions stay the same" in said(answer)[1].text
+    assert (
+        f"{still[0]} of 8 channels then hardly move (by less than 0.1), where {still[1]}"
+        in pictures(answer, Verdict)[0].text
+    )
+    assert "distances between positions stay the same" in pictures(answer, Verdict)[1].text
 
 
 @given(st.integers(2, 32).map(lambda half: 2 * half), st.integers(4, 60).map(lambda half: 2 * half))
@@ -79,59 +77,65 @@ def test_the_fast_channel_is_counted_on_the_screen() -> None:
 
 
 def test_a_score_of_zero_gets_weight() -> None:
-    answer = compute(ZERO_SCORE, scores="1,5;2,3")
+    answer = compute(BEFORE_AFTER, way="scores", scores="1,5;2,3")
     right, wrong = matrices(answer)[1], matrices(answer)[3]
     assert right.tolist() == [[1.0, 0.0], pytest.approx([1 / (1 + exp(1)), exp(1) / (1 + exp(1))])]
     assert wrong[0].tolist() == pytest.approx([exp(1) / (exp(1) + 1), 1 / (exp(1) + 1)])
-    assert bars(answer)[""].tolist() == pytest.approx([1 / (exp(1) + 1), 0])
+    assert bars(answer)[""].tolist() == pytest.approx([exp(1) / (exp(1) + 1), 1])
     kept, overwritten = matrices(answer)[-2:]
     assert kept.tolist() == [[1, 5], [2, 3]] and overwritten.tolist() == [[1, -torch.inf], [2, 3]]
-    assert "overwritten 1 of 4" in said(answer)[-1].text
     with pytest.raises(InputError, match="3 rows and 2 columns"):
-        compute(ZERO_SCORE, scores="1,2;3,4;5,6")
+        compute(BEFORE_AFTER, scores="1,2;3,4;5,6")
+
+
+def test_a_weight_of_zero_after_the_softmax_leaves_less_than_one() -> None:
+    answer = compute(BEFORE_AFTER, scores="0,0;0,0")
+    assert matrices(answer)[3].tolist() == [[0.5, 0], [0.5, 0.5]] and bars(answer)[""].tolist() == [0.5, 1]
 
 
 @pytest.mark.parametrize(
-    ("tokens", "d_model", "words"),
-    [("6", "16", "does not fit 6 keys"), ("8", "8", "as many tokens as"), ("6", "1", "an axis of 1")],
+    ("keys", "d_model", "words"),
+    [("6", "16", "it needs 6 cells"), ("6", "6", "as many tokens as"), ("6", "1", "an axis of 1")],
 )
-def test_a_mask_of_channels_fits_by_chance_alone(tokens: str, d_model: str, words: str) -> None:
-    answer = compute(MASK_SHAPE, tokens=tokens, d_model=d_model)
-    assert words in said(answer)[0].text
-    promised, right = tables(answer)[0].rows
-    assert str(promised[2]).startswith("RuntimeError: ") is (words == "does not fit 6 keys")
-    assert right[2] == f"weights (2, 4, {tokens}, {tokens})"
+def test_a_mask_of_channels_fits_by_chance_alone(keys: str, d_model: str, words: str) -> None:
+    answer = compute(BROADCAST, way="channels", keys=keys, d_model=d_model)
+    (said,) = pictures(answer, Verdict)
+    assert words in said.text and said.good is False
+    assert said.text.startswith("RuntimeError: ") is (words == "it needs 6 cells")
+    assert (right_answer(answer[1].question or Question("", (), 0)) == "an error") is (d_model == "16")
 
 
 def test_only_the_root_of_the_width_of_a_head_keeps_the_spread() -> None:
-    answer = compute(DIVISOR, d_model="256", heads="4")
-    spread = {str(name): float(found) for name, _, found, _ in tables(answer)[0].rows}
+    answer = compute(SCALING, width="64", heads="4")
+    spread = {str(name): float(found) for name, _, _, found, _ in pictures(answer, TablePicture)[0].rows}
     assert spread[ROOT] == pytest.approx(1, abs=0.1)
     assert spread["nothing"] == pytest.approx(8, abs=0.8) and spread["d_k itself"] == pytest.approx(1 / 8, abs=0.02)
     assert spread["√d_model, the width of all heads"] == pytest.approx(1 / 2, abs=0.05)
     largest = dict(zip(spread, bars(answer)[""].tolist(), strict=True))
     assert largest["nothing"] > largest[ROOT] > largest["√d_model, the width of all heads"] > largest["d_k itself"]
-    one = {row[0]: row[1] for row in tables(compute(DIVISOR, heads="1"))[0].rows}
+    one = {row[0]: row[1] for row in pictures(compute(SCALING, heads="1"), TablePicture)[0].rows}
     assert one[ROOT] == one["√d_model, the width of all heads"] == sqrt(64)
 
 
 def test_rows_and_columns_need_a_transpose() -> None:
-    answer = compute(ROWS_OR_COLUMNS, x="1,2;3,4", q="1,2;0,1", k="0,1;1,0")
-    columns, mixed, rows = matrices(answer)[:3]
+    answer = compute(PROJECTIONS, target="1,2;3,4", w_q="1,2;0,1", w_k="0,1;1,0")
+    columns, mixed, rows = matrices(answer)[-3:]
     # Q x = (5, 2), (11, 4); K x = (2, 1), (4, 3)
     assert columns.tolist() == [[12, 26], [26, 56]] and rows.tolist() == columns.tolist()
     # x Q = (1, 4), (3, 10); x K = (2, 1), (4, 3)
     assert mixed.tolist() == [[6, 16], [16, 42]]
-    assert "differ by up to 14" in said(answer)[0].text and said(answer)[0].good is False
-    same = compute(ROWS_OR_COLUMNS, q="1,2;2,1", k="3,0;0,1")
-    assert said(same)[0].good and "agree" in said(same)[0].text
+    said = pictures(answer, Verdict)[1]
+    assert "differ by up to 14" in said.text and said.good is False
+    same = pictures(compute(PROJECTIONS, w_q="1,2;2,1", w_k="3,0;0,1"), Verdict)[1]
+    assert same.good and "agree" in same.text
+    assert len(pictures(compute(PROJECTIONS, w_q="1,2,3;2,1,3", w_k="3,0,1;0,1,1"), Verdict)) == 2, "not square"
 
 
 @pytest.mark.parametrize("function", CALLS)
 def test_a_function_fails_when_it_is_called_without_its_imports(function: str) -> None:
     needed = needed_names(CALLS[function][0])
     bare, whole = (compute(MISSING_NAMES, function=function, imports=imports) for imports in ("nothing", "all"))
-    result = tables(bare)[1].rows[1][1]
+    result = pictures(bare, TablePicture)[1].rows[1][1]
     assert str(result).startswith("NameError: name ") is bool(needed)
-    assert str(tables(whole)[1].rows[1][1]).startswith("an answer of shape")
-    assert said(whole)[0].good and said(bare)[0].good is (not needed)
+    assert str(pictures(whole, TablePicture)[1].rows[1][1]).startswith("an answer of shape")
+    assert pictures(whole, Verdict)[0].good and pictures(bare, Verdict)[0].good is (not needed)

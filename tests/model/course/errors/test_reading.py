@@ -2,8 +2,9 @@
 
 import re
 
-from headlight.course.errors.reading import EXPLANATIONS, PAPERS, reading
+from headlight.course.errors.claims import EXPLANATIONS, PAPERS, reading
 from headlight.course.pictures import TablePicture
+from tests.model.course.shown import pictures
 
 
 def test_every_source_leads_out_of_the_page_by_a_safe_address() -> None:
@@ -15,5 +16,5 @@ def test_every_source_leads_out_of_the_page_by_a_safe_address() -> None:
 
 
 def test_every_row_has_its_address() -> None:
-    tables = [picture for row in reading() for picture in row.pictures if isinstance(picture, TablePicture)]
+    tables = pictures(reading(), TablePicture)
     assert [len(table.addresses) for table in tables] == [len(table.rows) for table in tables]

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import pytest
 import torch
 
-from headlight.course.language_modeling.ladder import RUNGS, climb, rung_configs, windows, writing_loss
+from headlight.course.language_modeling.ladder import MASK, RUNGS, climb, rung_configs, windows, writing_loss
 from headlight.errors import InputError
 
 TEXT = "the cat sat on the mat and the dog sat on the rug, "
@@ -18,6 +18,12 @@ def test_each_rung_is_the_one_before_it_with_one_part_more() -> None:
         changed = {name for name, value in asdict(after).items() if value != asdict(before)[name]}
         assert changed & set(added) == set(added)
         assert changed <= set(added) | {"d_ff", "head_dim", "value_head_dim", "key_value_heads"}
+
+
+def test_with_the_mask_first_all_later_parts_are_added_under_it() -> None:
+    notes, configs = (list(rung_configs(TEXT, order).items()) for order in ("notes", "mask-first"))
+    assert [name for name, config in configs if not config.masks] == [configs[0][0]] and configs[1][0] == MASK
+    assert (configs[0], configs[-1]) == (notes[0], notes[-1])
 
 
 @pytest.mark.parametrize(

@@ -1,43 +1,51 @@
 """Masked and next-token training on one sentence, against losses computed another way."""
 
+from math import log
+
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.language_modeling.masking import MASKING, fate, masking, token_losses
-from headlight.course.language_modeling.next_token import SHIFTED_TARGETS, any_word, shifted_targets, word_pieces
-from headlight.course.pictures import Picture, TablePicture, TokensPicture, Verdict
-from headlight.course.screen import Answer
+from headlight.course.language_modeling.next_token import SHIFTED_TARGETS, learn_sentence, learned_here, shifted_targets
+from headlight.course.pictures import TablePicture, TokensPicture
 from headlight.errors import InputError
 from headlight.tracing.run import run
 from tests.model import toys
+from tests.model.course.shown import pictures, verdict
 
 TEXT = toys.SENTENCE
 
 
-def pictures(answer: Answer) -> list[Picture]:
-    return [picture for row in answer for picture in row.pictures]
-
-
-def tables(answer: Answer) -> list[TablePicture]:
-    return [picture for picture in pictures(answer) if isinstance(picture, TablePicture)]
-
-
 def test_targets_are_the_tokens_moved_by_one(decoder: Checkpoint) -> None:
     answer = shifted_targets(decoder, TEXT)
-    read, targets = [picture for picture in pictures(answer) if isinstance(picture, TokensPicture)]
+    read, targets = pictures(answer, TokensPicture)
     assert read.tokens[1:] == targets.tokens[:-1] and len(read.tokens) == len(targets.tokens)
     trace = run(decoder.model, decoder.tokenizer, TEXT)
     losses = cross_entropy(torch.tensor(trace["logits"])[:-1], torch.tensor(trace.text.ids)[1:], reduction="none")
-    assert [float(row[3]) for row in tables(answer)[0].rows] == pytest.approx(losses.tolist(), rel=1e-4)
-    told = next(picture.text for picture in pictures(answer) if isinstance(picture, Verdict))
+    assert [float(row[3]) for row in pictures(answer, TablePicture)[0].rows] == pytest.approx(losses.tolist(), rel=1e-4)
+    told = verdict(answer).text
     assert f"{float(losses.mean()):.3f} nats" in told
+
+
+@pytest.mark.parametrize(("given", "steps"), [(1, 120), (3, 2)])
+def test_a_new_decoder_is_trained_until_it_completes_the_sentence(given: int, steps: int) -> None:
+    words = ["my", "red", "kite", "is", "in", "the", "old", "tree", "and", "my", "dog", "is", "sad"]
+    found = learn_sentence(words, given, steps, 1)
+    is_complete = [line == " ".join(words[given:]) for line in found.written.values()]
+    assert is_complete[-1] == (found.learned is not None) == (steps == 120) and not is_complete[0]
+    for step, complete in zip(found.written, is_complete, strict=True):
+        assert complete or found.learned is None or step < found.learned
+    assert len(found.losses) == steps + 1 and max(found.written) == steps
+    assert found.losses[0] == pytest.approx(log(len(set(words))), abs=0.6)
+    with pytest.raises(InputError, match="has 3 words; from 4 to 24"):
+        learned_here("too few words", 3, 1, 1)
 
 
 def test_shares_are_those_that_were_asked_for(encoder: Checkpoint) -> None:
     answer = masking(encoder, TEXT, 50, "bert", 3)
-    counts = {str(row[0]): int(row[1]) for row in tables(answer)[1].rows}
+    counts = {str(row[0]): int(row[1]) for row in pictures(answer, TablePicture)[1].rows}
     words = len(encoder.tokenizer.encode(TEXT).ids) - 2  # without [CLS] and [SEP]
     assert counts["tokens that may be targets"] == 20 * words and counts["targets"] == 10 * words
     assert counts["of them [MASK]"] == round(0.8 * counts["targets"])
@@ -47,8 +55,8 @@ def test_shares_are_those_that_were_asked_for(encoder: Checkpoint) -> None:
 
 def test_the_loss_counts_the_targets_alone(encoder: Checkpoint) -> None:
     answer = masking(encoder, TEXT, 30, "bert", 1)
-    losses = [float(row[3]) for row in tables(answer)[0].rows]
-    told = next(picture.text for picture in pictures(answer) if isinstance(picture, Verdict))
+    losses = [float(row[3]) for row in pictures(answer, TablePicture)[0].rows]
+    told = verdict(answer).text
     assert f"{len(losses)} targets: {sum(losses) / len(losses):.3f} nats" in told
 
 
@@ -68,20 +76,8 @@ def test_what_became_of_a_token() -> None:
     ]  # fmt: skip
 
 
-def test_any_word_has_a_rank(decoder: Checkpoint, encoder: Checkpoint) -> None:
-    for model, text in ((decoder, TEXT), (encoder, "the cat [MASK] on the mat")):
-        trace = run(model.model, model.tokenizer, text)
-        place = -1 if model is decoder else trace.text.ids.index(model.tokenizer.mask_id or 0)
-        ranking = (-trace.probabilities(place)).argsort().tolist()
-        token = word_pieces(model, "dog")[0]
-        told = next(picture.text for picture in pictures(any_word(model, text, "dog")) if isinstance(picture, Verdict))
-        assert f"number {ranking.index(token) + 1:,} of {len(ranking):,}" in told
-
-
 def test_models_and_texts_that_do_not_fit_get_a_sentence(decoder: Checkpoint, encoder: Checkpoint) -> None:
     with pytest.raises(InputError, match="fills masks"):
         MASKING.model_controls["model"].require(decoder.model.config)
     with pytest.raises(InputError, match="continues texts"):
         SHIFTED_TARGETS.model_controls["model"].require(encoder.model.config)
-    with pytest.raises(InputError, match="Write \\[MASK\\]"):
-        any_word(encoder, TEXT, "dog")

@@ -3,9 +3,14 @@
 import pytest
 import torch
 
+from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
 from headlight.course.language_modeling.pretraining import (
+    DRAWS,
     LINES,
+    PRETRAINED,
+    RANDOM,
+    accuracy_by_count,
     classify,
     fit,
     parse_lines,
@@ -72,6 +77,21 @@ def test_each_start_answers_the_learner_s_sentence_and_the_reviews(checkpoint: C
     answers = classify(checkpoint, parse_lines(LINES), [*reviews(), "a lovely film"])
     right = sum(map(str.__eq__, answers, reviews().values()))
     assert table.rows[0][1] == answers[-1] and f"{right} of {len(reviews())} right" in str(table.rows[0][2])
+
+
+def test_each_draw_of_lines_is_the_same_for_both_starts_and_half_of_each_label(checkpoint: Checkpoint) -> None:
+    examples = parse_lines(LINES)
+    curve = accuracy_by_count(checkpoint, examples, 3)
+    assert curve.counts == [2, 4, 8, 16] and {each.shape for each in curve.right.values()} == {(4, DRAWS)}
+    same = accuracy_by_count(checkpoint, examples, 3)
+    assert all(torch.equal(curve.right[name], same.right[name]) for name in (PRETRAINED, RANDOM))
+    assert accuracy_by_count(checkpoint, parse_lines("+ good\n- bad\n- worse\n- worst"), 3).counts == [2]
+
+
+def test_pretraining_helps_with_the_lines_that_a_learner_begins_with() -> None:
+    curve = accuracy_by_count(load(find_checkpoint("stories-masked")), parse_lines(LINES), 1)
+    gains = curve.right[PRETRAINED] - curve.right[RANDOM]
+    assert float(gains[-1].mean()) > 0.02, "12 draws of 16 lines"
 
 
 def test_the_shipped_table_is_read_from_the_card() -> None:

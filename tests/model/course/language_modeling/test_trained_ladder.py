@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from headlight.course.language_modeling.ladder import LADDER
-from headlight.course.language_modeling.trained_ladder import (
-    RUNGS,
+from headlight.course.language_modeling.ladder import (
+    LADDER,
+    SHIPPED,
     ask_rung,
     held_out_loss,
     shipped_rung,
@@ -22,14 +22,14 @@ def asked(name: str) -> tuple[float, float]:
 
 
 def test_each_rung_has_one_part_more_and_the_same_training() -> None:
-    configs = [shipped_rung(name).model.config for name in RUNGS]
+    configs = [shipped_rung(name).model.config for name in SHIPPED]
     assert [config.heads for config in configs] == [1, 1, 4, 4, 4, 4, 4]
     assert [config.positional_encoding for config in configs] == ["none"] + ["sinusoidal"] * 6
     assert [config.feed_forward for config in configs] == ["none"] * 3 + ["relu"] * 4
     assert [config.masks for config in configs] == [()] * 4 + [("causal",)] * 3
     assert [config.norm_placement for config in configs] == ["none"] * 5 + ["pre"] * 2
     assert [config.layers for config in configs] == [1] * 6 + [4]
-    assert len({re.search(r"Trained on .* steps", shipped_rung(name).card)[0] for name in RUNGS}) == 1  # type: ignore[index]
+    assert len({re.search(r"Trained on .* steps", shipped_rung(name).card)[0] for name in SHIPPED}) == 1  # type: ignore[index]
 
 
 @pytest.mark.parametrize("name", ["ladder-2-positions", "ladder-3-heads", "ladder-4-feed-forward"])
@@ -58,5 +58,5 @@ def test_the_screen_names_those_that_look_ahead() -> None:
 
 
 def test_the_losses_of_the_cards_go_as_the_ladder_does() -> None:
-    first, *cheating, masked, normed, deep = (held_out_loss(shipped_rung(name).card) for name in RUNGS)
+    first, *cheating, masked, normed, deep = (held_out_loss(shipped_rung(name).card) for name in SHIPPED)
     assert max(cheating) < 0.2 < first < deep < normed < masked

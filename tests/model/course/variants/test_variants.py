@@ -9,14 +9,12 @@ from torch import Tensor
 from headlight.cancellation import Cancelled, cancellable
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl
-from headlight.course.pictures import HeatMapPicture, MatrixPicture, Verdict
-from headlight.course.screen import Answer, Screen
-from headlight.course.variants.functions import FUNCTIONS, TEMPERATURE
-from headlight.course.variants.in_a_model import head_weights, temperature_in_model
+from headlight.course.pictures import HeatMapPicture, MatrixPicture
+from headlight.course.screen import Answer
+from headlight.course.variants.functions import FUNCTIONS, TEMPERATURE, head_weights, temperature_in_model
 from headlight.course.variants.linear_attention import (
-    CAUSAL,
     HEADS,
-    SAME_NUMBERS,
+    LINEAR,
     causal_linear_attention,
     cost,
     linear_attention,
@@ -27,16 +25,11 @@ from headlight.errors import InputError
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.tracing.run import run
 from tests.model import toys
-
-TOY = Checkpoint(toys.decoder(), toys.causal(), "")
-
-
-def compute(screen: Screen, **inputs: str) -> Answer:
-    return screen.compute(**screen.parse(inputs) | dict.fromkeys(screen.model_controls, TOY))
+from tests.model.course.shown import compute, pictures, verdict
 
 
 def matrices(answer: Answer) -> list[Tensor]:
-    return [picture.values for row in answer for picture in row.pictures if isinstance(picture, MatrixPicture)]
+    return [picture.values for picture in pictures(answer, MatrixPicture)]
 
 
 def test_linear_attention_is_the_average_that_its_formula_says() -> None:
@@ -74,7 +67,7 @@ def test_memory_grows_with_the_square_or_with_the_length() -> None:
 
 
 def test_both_orders_agree_on_the_screen_and_measuring_can_be_stopped() -> None:
-    assert "differ by at most" in str(compute(SAME_NUMBERS)[-1])
+    assert verdict(compute(LINEAR)).good and matrices(compute(LINEAR))[2].shape == (3, 3)
     with cancellable(lambda: True), pytest.raises(Cancelled):
         cost("512", 8, 1)
 
@@ -115,7 +108,7 @@ def test_a_state_that_is_carried_on_gives_what_causal_weights_give() -> None:
     whole = causal_linear_attention(q, k, v)
     for token in range(1, 8):
         torch.testing.assert_close(whole[token - 1], linear_attention(q[:token], k[:token], v[:token])[-1])
-    verdicts = [each for row in compute(CAUSAL) for each in row.pictures if isinstance(each, Verdict)]
-    assert [each.good for each in verdicts] == [True]
-    with pytest.raises(InputError, match="no token 7"):
-        compute(CAUSAL, token="7")
+    answer = compute(LINEAR, mask="causal", token="3", seed="2")
+    assert verdict(answer).good and not matrices(answer)[0].triu(1).any()
+    with pytest.raises(InputError, match="no token 8"):
+        compute(LINEAR, mask="causal", token="8")

@@ -193,11 +193,9 @@ def _table(sizes: dict[str, int], reach: dict[str, Tensor], layers: int, distanc
 
 PATH_LENGTH = Screen(
     title="Path length: what was said long ago",
-    lesson=(
-        "A symbol, then many fillers, then the question which symbol it was: four networks learn this here and now, "
-        "from the same batches. To attention every token is one step away. A recurrent network carries the symbol "
-        "through every step between, which gates make easier; a convolution sees no further than its layers reach."
-    ),
+    lesson="A symbol, then many fillers, then the question which symbol it was: four networks learn this here and "
+    "now, from the same batches. To attention every token is one step away. A recurrent network carries the symbol "
+    "through every step between, which gates make easier; a convolution sees no further than its layers reach.",
     controls={
         "layers": NumberControl(title="Layers", default="1", low=1, high=4, whole=True),
         "distance": NumberControl(title="Longest distance", default="24", low=4, high=64, whole=True),

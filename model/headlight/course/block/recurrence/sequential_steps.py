@@ -110,11 +110,9 @@ def _verdict(times: Times, lengths: list[int]) -> Verdict:
 
 SEQUENTIAL_STEPS = Screen(
     title="One after the other, or all at once",
-    lesson=(
-        "A recurrent network cannot begin a token before it has finished the one before. Attention and convolutions "
-        "compute all tokens of a known text at once, so their steps do not grow with its length. This is what made "
-        "training on so much text possible; when it writes, a Transformer also goes token by token."
-    ),
+    lesson="A recurrent network cannot begin a token before it has finished the one before. Attention and "
+    "convolutions compute all tokens of a known text at once, so their steps do not grow with its length. This is "
+    "what made training on so much text possible; when it writes, a Transformer also goes token by token.",
     controls={
         "longest": ChoiceControl(
             title="Longest text",

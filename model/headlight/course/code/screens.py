@@ -1,4 +1,4 @@
-"""The chapter of exercises in code."""
+"""Exercises in code, and what mistakes in it look like."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from headlight.code_exercises.steps import Steps, compute
 from headlight.course.controls import ChoiceControl, NumberControl, SeedControl
 from headlight.course.pictures import FilePicture, MatrixPicture, TablePicture, row, verdict_row
 from headlight.course.questions import ask_largest, ask_whether
-from headlight.course.screen import Answer, Chapter, Screen
+from headlight.course.screen import Answer, Screen
 from headlight.nn.attention import Attention
-from headlight.registry import Registry
 
 DIGITS = 4
 WITHOUT_LAYERS = (
@@ -42,7 +41,7 @@ def drawn_case(seed: int, tokens: int, channels: int) -> Case:
     return Case(query=query, key=key, value=value, mask=torch.ones(1, tokens, tokens, dtype=torch.bool).tril())
 
 
-def exercise(name: str, tokens: int, seed: int) -> Answer:
+def show_exercise(name: str, tokens: int, seed: int) -> Answer:
     """What the exercise asks for, and the right answer for a small example, by the attention of every model."""
     row_of_exercise = CODE_EXERCISES[name]
     case = replace(drawn_case(seed, tokens, 4), mask=None)
@@ -79,7 +78,7 @@ def exercise(name: str, tokens: int, seed: int) -> Answer:
     )
 
 
-def mistake(name: str, tokens: int, channels: int, seed: int) -> Answer:
+def show_mistake(name: str, tokens: int, channels: int, seed: int) -> Answer:
     """A misconception computed beside the right answer, on the same numbers."""
     case = drawn_case(seed, tokens, channels)
     right, row_of_mistake = right_answer(case), MISCONCEPTIONS[name]
@@ -128,44 +127,38 @@ def _numbers(count: int) -> tuple[str, ...]:
     return tuple(str(number) for number in range(count))
 
 
-TOKENS = NumberControl(title="Tokens", default="4", low=2, high=6, whole=True)
-EXERCISE = Screen(
-    title="Write it yourself",
-    lesson="Write attention once, and you know where each number comes from. Four exercises lead from one "
-    "function to several heads. Your code runs on your own machine; this page only shows what it shall do.",
+def write(shown: str, name: str, mistake: str, tokens: int, channels: int, seed: int) -> Answer:
+    """An exercise, or a mistake."""
+    return show_exercise(name, tokens, seed) if shown == "exercise" else show_mistake(mistake, tokens, channels, seed)
+
+
+WRITE = Screen(
+    title="Write it yourself, and know your mistakes",
+    lesson="Write attention once, and you know where each number comes from: four exercises lead from one function to "
+    "several heads, and your code runs on your own machine. A mistake seldom raises an error, it gives other numbers: "
+    "choose one and compare. The check of your code computes each of them, too, and so knows a wrong number by its "
+    "mistake.",
     controls={
+        "shown": ChoiceControl(
+            title="Show", default="exercise", options={"exercise": "An exercise", "mistake": "What a mistake gives"}
+        ),
         "name": ChoiceControl(
             title="Exercise",
+            when="shown=exercise",
             default="scaled_dot_product_attention",
             options={name: each.title for name, each in CODE_EXERCISES.items()},
         ),
-        "tokens": TOKENS,
-        "seed": SeedControl(),
-    },
-    compute=exercise,
-    formulas=(r"\mathrm{softmax}\left(\frac{Q K^T}{\sqrt{d_k}}\right) V",),
-    code=(Attention.weighted_sum,),
-)
-MISTAKE = Screen(
-    title="What mistakes look like",
-    lesson="A mistake in attention seldom raises an error: it gives other numbers. Choose one and compare. The check "
-    "of your code computes each of them, too, and so knows a wrong number by its mistake.",
-    controls={
-        "name": ChoiceControl(
+        "mistake": ChoiceControl(
             title="Mistake",
+            when="shown=mistake",
             default="mask-after-softmax",
             options={name: name.replace("-", " ").capitalize() for name in WITHOUT_LAYERS},
         ),
-        "tokens": TOKENS,
-        "channels": NumberControl(title="Channels", default="4", low=2, high=6, whole=True),
+        "tokens": NumberControl(title="Tokens", default="4", low=2, high=6, whole=True),
+        "channels": NumberControl(title="Channels", when="shown=mistake", default="4", low=2, high=6, whole=True),
         "seed": SeedControl(),
     },
-    compute=mistake,
+    compute=write,
     formulas=(r"\mathrm{softmax}\left(\frac{Q K^T}{\sqrt{d_k}}\right) V",),
-    code=(Steps, compute),
-)
-CODE = Chapter(
-    title="Exercises in code",
-    summary="Four functions to write, and a check that tells which mistake a wrong number comes from.",
-    screens=Registry("screen", {"write": EXERCISE, "mistakes": MISTAKE}),
+    code=(Attention.weighted_sum, Steps, compute),
 )

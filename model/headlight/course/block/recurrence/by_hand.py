@@ -1,0 +1,133 @@
+"""A recurrent network on typed numbers: its states, step after step, and its gradient, unrolled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from headlight.array_types import Float
+from headlight.course.attention_by_hand.words import TOKENS, dot, number
+from headlight.course.controls import Axis, ChoiceControl, MatrixControl
+from headlight.course.pictures import BarsPicture, Equations, MatrixPicture, Question, row, verdict_row
+from headlight.course.questions import ask_number
+from headlight.course.screen import Answer, Screen
+from headlight.course.sentences import require_width
+
+INPUTS, STATES = Axis("inputs", 1, 3), Axis("states", 1, 3)
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}
+SIGNS = {"sigmoid": r"\sigma", "tanh": r"\tanh"}
+SAME = 1e-4
+
+
+def run_states(
+    x: Float[Tensor, "pos input"],
+    u: Float[Tensor, "u_in state"],
+    w: Float[Tensor, "w_in w_out"],
+    activation: str,
+    first: Float[Tensor, " state"] | None = None,
+) -> list[Float[Tensor, " state"]]:
+    """The state before the first token, by default 0, and after each: h_t = f(x_t U + h_{t-1} W)."""
+    states = [torch.zeros(len(w)) if first is None else first]
+    for token in x:
+        states.append(ACTIVATIONS[activation](token @ u + states[-1] @ w))
+    return states
+
+
+def unrolled(
+    states: list[Float[Tensor, " state"]], w: Float[Tensor, "w_in w_out"], activation: str
+) -> list[Float[Tensor, "then now"]]:
+    """How the last state changes with the state after each token: a product of as many matrices as steps follow."""
+    product, found = torch.eye(len(w)), [torch.eye(len(w))]
+    for state in reversed(states[2:]):
+        slope = state * (1 - state) if activation == "sigmoid" else 1 - state.square()
+        product = (w * slope) @ product
+        found.insert(0, product)
+    return found
+
+
+def recurrence(x: Tensor, u: Tensor, w: Tensor, activation: str) -> Answer:
+    """Every state, one of them written out, and how much of each token is left in the last one."""
+    require_width(x.shape[1], {"rows of U": len(u)}, "inputs")
+    require_width(u.shape[1], {"rows of W": len(w), "columns of W": w.shape[1]}, "states")
+    states, names = run_states(x, u, w, activation), TOKENS.label_all(len(x))
+    products = unrolled(states, w, activation)
+    lengths = [float(each.norm()) for each in products]
+    error = max(
+        float((product - _by_torch(at, states, x, u, w, activation)).abs().max()) for at, product in enumerate(products)
+    )
+    last, before, sign = x[-1], states[-2], SIGNS[activation]
+    return (
+        row(
+            MatrixPicture(title="x", values=x, rows=names, column_axis="input"),
+            MatrixPicture(
+                title="States h", values=torch.stack(states[1:]), rows=names, column_axis="state", before="→"
+            ),
+            question=_question(x, u, w, states, activation),
+        ),
+        row(
+            Equations(
+                title=f"The first number after “{names[-1]}”, written out",
+                lines=(rf"h = {sign}({dot(last, u[:, 0])} + {dot(before, w[:, 0])}) = {number(states[-1][0])}",),
+            ),
+            BarsPicture(
+                title="How much the last state changes with the state after each token",
+                labels=names,
+                series={"": lengths},
+                digits=4,
+                note="The length (Frobenius norm) of a product of matrices, one for each step that follows.",
+            ),
+        ),
+        verdict_row(
+            f"From “{names[-1]}” back to “{names[0]}” the gradient passes {len(x) - 1} steps, and each multiplies it "
+            f"by W and by the slope of the activation: {lengths[0]:.3g} of {lengths[-1]:.3g} is left. Unrolled by hand "
+            f"and by torch it is the same up to {error:.1g}.",
+            good=error < SAME,
+        ),
+    )
+
+
+def _by_torch(at: int, states: list[Tensor], x: Tensor, u: Tensor, w: Tensor, activation: str) -> Tensor:
+    """The same change of the last state with the state after one token, by torch's own gradients."""
+    found: Tensor = torch.autograd.functional.jacobian(  # type: ignore[no-untyped-call]
+        lambda state: run_states(x[at + 1 :], u, w, activation, state)[-1], states[at + 1]
+    )
+    return found.T
+
+
+def _question(x: Tensor, u: Tensor, w: Tensor, states: list[Tensor], activation: str) -> Question:
+    apply, sums = ACTIVATIONS[activation], x[-1] @ u + states[-2] @ w
+    return ask_number(
+        f"What is the first number of the state after “{TOKENS.label(len(x) - 1)}”?",
+        float(states[-1][0]),
+        (float(sums[0]), "That goes into the activation: take what comes out of it."),
+        (float(apply(x[-1] @ u)[0]), "The state before is missing: it counts, too, times W."),
+        (float(apply(x[-1] @ u + w @ states[-2])[0]), "Take the first column of W, not its first row."),
+        hints=(
+            f"The state before is ({', '.join(number(each) for each in states[-2])}).",
+            f"Into the activation goes {number(sums[0])}.",
+        ),
+    )
+
+
+RECURRENCE = Screen(
+    title="A recurrent network, by hand",
+    lesson="One state is carried from token to token: it is mixed by W, the new token comes in by U, and an activation "
+    "keeps the numbers small. What the first token has left in the last state has passed through every step between, "
+    "and so has its gradient. Make W larger or smaller, and see it explode or vanish.",
+    controls={
+        "x": MatrixControl(title="x: a row for each token", default="1,0;0,1;1,1;0,0", rows=TOKENS, columns=INPUTS),
+        "u": MatrixControl(title="U", default="1,-1;0.5,1", rows=INPUTS, columns=STATES),
+        "w": MatrixControl(title="W", default="0.8,0.3;-0.4,0.6", rows=STATES, columns=STATES),
+        "activation": ChoiceControl(
+            title="Activation", default="sigmoid", options={"sigmoid": "Sigmoid σ", "tanh": "tanh"}
+        ),
+    },
+    compute=recurrence,
+    formulas=(
+        r"h_t = \sigma(W h_{t-1} + U x_t)",
+        r"\frac{\partial h_T}{\partial h_t} = \prod_{s=t+1}^{T} W\, \mathrm{diag}(\sigma'_s)",
+    ),
+    code=(run_states, unrolled),
+)

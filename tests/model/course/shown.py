@@ -1,0 +1,31 @@
+"""What a screen shows, for tests that look at it."""
+
+from typing import TypeVar
+
+from headlight.checkpoints.load import Checkpoint
+from headlight.course.pictures import Picture, Verdict
+from headlight.course.screen import Answer, Screen
+from tests.model import toys
+
+Kind = TypeVar("Kind", bound=Picture)
+TOY = Checkpoint(toys.decoder(), toys.causal(), "")
+
+
+def compute(screen: Screen, model: Checkpoint = TOY, /, **inputs: str) -> Answer:
+    """The answer for some inputs, the defaults elsewhere; one model stands for all that the screen asks for."""
+    return screen.compute(**screen.parse(inputs) | dict.fromkeys(screen.model_controls, model))
+
+
+def pictures(answer: Answer, kind: type[Kind]) -> list[Kind]:
+    """All pictures of a kind."""
+    return [picture for row in answer for picture in row.pictures if isinstance(picture, kind)]
+
+
+def verdict(answer: Answer) -> Verdict:
+    """The first verdict."""
+    return pictures(answer, Verdict)[0]
+
+
+def sentences(answer: Answer) -> str:
+    """All that verdicts say."""
+    return " ".join(each.text for each in pictures(answer, Verdict))
