@@ -21,7 +21,7 @@ from headlight_app.engine import worker_process
 from headlight_app.engine.engine import Engine, WorkerPool
 from headlight_app.engine.fair_queue import Superseded
 from headlight_app.engine.job import EngineError, Job, Stream, VisitorFolder
-from headlight_app.engine.worker_process import WorkerLimits, WorkerProcess
+from headlight_app.engine.worker_process import POLL_SECONDS, WorkerLimits, WorkerProcess
 from tests.app.asking import body, unpack
 from tests.app.engine.faulty_worker import put, put_to_work, request
 
