@@ -106,6 +106,12 @@ def _replace(path: Path, raw: bytes) -> None:
     path.write_bytes(raw)
 
 
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()  # an earlier change made it one
+    path.unlink(missing_ok=True)
+
+
 def flip_bits(draw: Random, folder: Path) -> None:
     path = _any_file(draw, folder)
     raw = bytearray(path.read_bytes())
@@ -285,9 +291,7 @@ def change_file_kind(draw: Random, folder: Path) -> None:
     """A pipe, a device, a folder, a link in a circle or nothing in a file's place."""
     names = ["README.md", "tokenizer_config.json", "model.safetensors.index.json", "pytorch_model.bin", "model.bin"]
     path = draw.choice([_any_file(draw, folder), folder / draw.choice(names)])
-    if path.is_dir() and not path.is_symlink():
-        path.rmdir()  # an earlier change made it one
-    path.unlink(missing_ok=True)
+    _remove(path)
     match draw.randrange(6):
         case 0:
             os.mkfifo(path)
@@ -307,12 +311,12 @@ def add_files(draw: Random, folder: Path) -> None:
     name = draw.choice(MORE_FILES)
     keys = ("tokenizer_class", "bos_token", "added_tokens_decoder", "weight_map", "base_model_name_or_path", "size")
     fields = {key: draw.choice(VALUES) for key in draw.sample(keys, draw.randint(1, 4))}
-    if not (folder / name).exists():
+    if not os.path.lexists(folder / name):  # a link in a circle is there too
         (folder / name).write_text(json.dumps(fields))
     if name.endswith("index.json") and draw.random() < 0.7:
-        (folder / "model.safetensors").unlink(missing_ok=True)
+        _remove(folder / "model.safetensors")
     if name == "adapter_config.json" and draw.random() < 0.7:
-        (folder / "config.json").unlink(missing_ok=True)
+        _remove(folder / "config.json")
 
 
 MUTATIONS: tuple[Mutation, ...] = (
