@@ -18,6 +18,7 @@ from msgspec import inspect as kinds
 from headlight.course.chapters import CHAPTERS
 from headlight.course.controls import ChoiceControl, MatrixControl, ModelControl, NumberControl
 from headlight.errors import HeadlightError
+from headlight_app.contract.request import Request
 from headlight_app.engine.job import EngineRequest
 from headlight_app.engine.requests import decode_request
 from headlight_app.server.routes import http_requests
@@ -25,6 +26,7 @@ from headlight_app.worker.serve import outcome
 from headlight_app.worker.table import ANSWERS
 
 MAX_SECONDS = 10.0
+MOST = 8  # values of a list, where it needs no more
 MISFITS: tuple[Any, ...] = (
     *(None, True, "", "x", "\0", "\ud800", "=1+1", "NaN", -1, 0, 0.5, 1e308, -1e308, 10**400, 2**63, -(2**63)),
     *([], [0], [[]], ["\ud800"], {}, {"a": 1}, "a" * 50_000),
@@ -63,6 +65,19 @@ PARTS = {
     "quantity": ("weights", "scores", "rollout", "gradient", "difference", "norms", "x"),
     "task": ("classify", "sort", "tag", "x"),
     "edits": EDITS,
+    "palette": ("#e0951f",),
+    "fill": ("#e0951f", "", "red"),
+    "stroke": ("#e0951f", "", "red"),
+    "link": ("https://example.org", "", "javascript:alert(1)"),
+    "name": ("table", "../x"),
+    "labels": ("a", "=1+1", "\ud800"),
+    "axes": ("query", "key"),
+    "head_reduction": ("mean", "max", "x"),
+    "alignment": ("tokens", "words", "position", "x"),
+    "stack": ("", "decoder", "encoder", "x"),
+    "format": ("csv", "json", "npz", "parquet", "html", "x"),
+    "neuron": ("", "1", "0.3", "99999.999999999", "x"),
+    "chapter": ("", "masks", "x"),
     "client_id": ("", "a", "\0", "x" * 64),
     "image": ("", "yellow-circle-above-green-triangle", "own-x", "no such picture"),
 }  # fmt: skip
@@ -92,10 +107,15 @@ def cases(count: int, first: int = 0) -> Iterator[Case]:
 
 def hostile_content(seed: int) -> tuple[str, bytes]:
     """The route of a seed, and a body for it."""
-    draw, routes = Random(seed), http_requests()
+    routes = http_requests()
     kind = routes[seed % len(routes)]
+    return kind.route, content_of(kind, Random(seed))
+
+
+def content_of(kind: type[Request[Any]], draw: Draw) -> bytes:
+    """A body for a kind of request."""
     value = course_request(draw) if "inputs" in kind.__struct_fields__ else _value(draw, kinds.type_info(kind), "")
-    return kind.route, json.dumps(value).encode()
+    return json.dumps(value).encode()
 
 
 def ask(route: str, content: bytes) -> Case:
@@ -151,7 +171,7 @@ def _struct(draw: Draw, kind: kinds.StructType, _: str) -> dict[str, Any]:
     found = {
         field.encode_name: _value(draw, field.type, field.name)
         for field in kind.fields
-        if field.required or draw.random() < 0.5
+        if field.required or draw.random() < 0.3
     }
     tag = {kind.tag_field: kind.tag} if kind.tag_field else {}
     return tag | found | ({"unknown": 1} if draw.random() < 0.01 else {})
@@ -169,19 +189,22 @@ def _float(draw: Draw, kind: kinds.FloatType, _: str) -> float:
 
 
 def _string(draw: Draw, kind: kinds.StrType, name: str) -> str:
-    if kind.pattern and kind.pattern.startswith(r"\A("):
+    if kind.pattern and kind.pattern.startswith(r"\A(") and name not in PARTS:
         return draw.choice(kind.pattern[3:-3].replace("\\", "").split("|"))
     return draw.choice(PARTS.get(name, TEXTS))
 
 
 def _list(draw: Draw, kind: Any, name: str) -> list[Any]:
-    return [_value(draw, kind.item_type, name) for _ in range(draw.choice((0, 0, 1, 2, 3, 8)))]
+    least = getattr(kind, "min_length", None) or 0
+    if least > MOST:
+        return [_value(draw, kind.item_type, name)] * least
+    return [_value(draw, kind.item_type, name) for _ in range(max(least, draw.choice((1, 1, 0, 0, 2, 3, MOST))))]
 
 
 def _dictionary(draw: Draw, kind: kinds.DictType, name: str) -> dict[str, Any]:
     return {
         str(_value(draw, kind.key_type, name)): _value(draw, kind.value_type, name)
-        for _ in range(draw.choice((0, 1, 3)))
+        for _ in range(draw.choice((1, 1, 0, 3)))
     }
 
 
