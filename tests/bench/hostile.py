@@ -260,8 +260,10 @@ def change_weights(draw: Random, folder: Path) -> None:
     """Other numbers, shapes, kinds and names of the tensors."""
     path = folder / "model.safetensors"
     try:
-        tensors = load_file(path)
+        tensors = load_file(path) if path.is_file() else {}
     except Exception:  # broken by another mutation
+        return
+    if not tensors:
         return
     name = draw.choice(sorted(tensors))
     tensor = tensors[name]
