@@ -26,18 +26,17 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from headlight import catalog, generate, run, save, variant
+from headlight import catalog, run, save
 from headlight.checkpoints import Checkpoint, describe_nonfinite, find_nonfinite, load
 from headlight.checkpoints.catalog import read_metadata
-from headlight.checkpoints.load import choose_device
-from headlight.config import Config
 from headlight.errors import MAX_SENTENCE_LENGTH, HeadlightError
 from headlight.tracing.run import candidates
 from headlight.tracing.trace import Trace
 from headlight.vision.image import process_image
-from headlight_app.contract.question import Question, Variant
 from headlight_app.engine.requests import decode_request
-from headlight_app.explore.contract import TraceRequest
+from headlight_app.inference.resolved_question import resolve
+from headlight_app.server.routes import http_requests
+from tests.app.worker.hostile_requests import TEXTS, ask, content_of
 from tests.families.cases import CASES
 from tests.families.reference import build
 from tests.families.test_tokenizers import LAYOUTS
@@ -56,33 +55,10 @@ VALUES: tuple[Any, ...] = (
     [1e308] * 100, ["\ud800"], {"type": "Sequence"}, {"factor": 1e308, "rope_type": "yarn"},
 )  # fmt: skip
 PATTERNS = ("(?:a|a){20}[bc]", "(a+)+b", "[ab]+[cd]", ".*.*.*b", "", "(", "\\p{L}*", "a{1000}{1000}", "^", "(?=a*)*b")
-TEXTS = (
-    "the cat sat on the mat", "", " ", "\0", "\ud800", "e\u0301 日本 😀 [MASK] <s>x</s>\n", "a" * 5_000, " " * 200_000,
-    "a" * 200_001, "a b " * 40_000, "[MASK]" * 1_000, "<|endoftext|>" * 500, "\u0301" * 3_000, "ﷺ" * 10_000,
-    "ab" * 9_999,
-    "\r\n" * 50_000, "\u202e\u200d\ufeff", "</script><img src=x>", "\U000e0001" * 2_000, "İ" * 4_000,
-)  # fmt: skip
-PATHS = ("decoder.1.self.weights", "*.weights", "logits", "decoder.0.self.query", "", "encoder", LONG, "decoder.-1")
-INDICES = ("", "[0]", "[0,1]", "[:]", "[-1]", "[9:1]", "[99999999999999999999]", "[0,0,0,0,0,0]", "[x]", "[", "[1:2:3]")
-OPERATIONS = ("=zero", "=set:0", "=set:1e39", "=set:nan", "=mean", "=scale:1e30", "=", "=x:1", "=set:", "=noise:1", "")
-MASKS = ("causal", "none", "window:0", "window:-1", "window:9" + "9" * 50, "custom:10/11", "custom:" + "1" * 5_000, "x",
-         "causal+window:2", "+", "causal:1", "custom:1/", "padding")  # fmt: skip
 MORE_FILES = (
     "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "adapter_config.json",
     "preprocessor_config.json", "model.safetensors.index.json", "generation_config.json",
 )  # fmt: skip
-# A question's fields as JSON, and how often one has them.
-FIELDS: dict[str, tuple[float, tuple[str, ...]]] = {
-    "masks": (0.4, MASKS),
-    "positional_encoding": (0.3, ("rotary", "alibi", "none", LONG, "\0")),
-    "attention_function": (0.2, ("softmax", "linear", LONG)),
-    "source": (0.4, TEXTS),
-    "device": (0.2, ("cpu", "cpu:0", "cpu:000", "cuda:99", LONG, "\ud800")),
-}
-SAMPLING: dict[str, tuple[Any, ...]] = {
-    "temperature": (0, 1, -1, 1e-300, 1e300, np.nan), "top_k": (None, 0, 10**9), "top_p": (None, 0, 0.5, 2, np.nan),
-    "seed": (0, 10**30, -5),
-}  # fmt: skip
 Case = Callable[[Random, Path], None]
 Mutation = Callable[[Random, Path], None]
 
@@ -378,42 +354,16 @@ def _ask(opened: Checkpoint, text: str) -> None:
     opened.tokenizer.decode([number for number in traced.text.ids if number < opened.tokenizer.vocabulary_size])
 
 
-def _decoded(fields: dict[str, Any]) -> Question:
-    """The question of a request with these fields, those of its variant among them, as the server reads it."""
-    parts = {name: fields[name] for name in Variant.__struct_fields__ if name in fields}
-    rest = {name: value for name, value in fields.items() if name not in parts}
-    content = json.dumps({"question": {**rest, "variant": parts}}).encode()
-    return decode_request(msgspec.json.Decoder(TraceRequest), content).questions()[0]
-
-
 def ask_question(draw: Random, victims: Path) -> None:
-    """A good model is asked with JSON values, edits, masks, positions and devices of all kinds."""
-    tokenizer = draw.choice((toys.causal(), toys.masked()))
-    model = draw.choice((toys.decoder, toys.encoder, toys.both))(vocabulary_size=tokenizer.vocabulary_size)
-    edits = ["".join(map(draw.choice, (PATHS, INDICES, OPERATIONS))) for _ in range(draw.choice((0, 0, 1, 1, 2)))]
-    body: dict[str, Any] = {"model": "toy", "text": draw.choice(TEXTS)}
-    body |= {name: draw.choice(given) for name, (often, given) in FIELDS.items() if draw.random() < often}
-    body |= {"masks": "+".join(draw.choices(MASKS, k=draw.choice((2, 40))))} if draw.random() < 0.1 else {}
-    if draw.random() < 0.3:
-        body[draw.choice((*body, "edits", "scale", "image", "masked_positions"))] = draw.choice(VALUES)
+    """A request to one of the routes; what a model computed for it is looked at too."""
+    kind = draw.choice(http_requests())
+    content = content_of(kind, draw)
+    case = ask(kind.route, content)
+    if case.is_wrong:
+        raise WrongAnswer(f"{case.route}: {case.said} {content[:300]!r}")
     with _sentences(str(victims)):
-        asked = _decoded(body)
-        choose_device(asked.device)
-        parts = asked.variant
-        changed = variant(
-            model, positional_encoding=parts.positional_encoding or None,
-            attention_function=parts.attention_function or None, masks=parts.masks or None,
-        )  # fmt: skip
-        masked = draw.choices((0, 1, 5, -1, 10**30), k=draw.choice((0, 0, 1, 2)))
-        source = asked.source if model.config.has_cross_attention or asked.source else None
-        _require_answer(run(changed, tokenizer, asked.text, edits, source=source, masked_positions=masked))
-        sampled: dict[str, Any] = {name: draw.choice(given) for name, given in SAMPLING.items()}
-        for step in generate(changed, tokenizer, asked.text, edits, source=source, steps=3, **sampled):
-            _require_answer(step)
-    with _sentences(str(victims)):
-        values = model.config.to_dict()
-        values[draw.choice(sorted(values))] = draw.choice(VALUES)
-        Config.from_dict(values)
+        for question in decode_request(msgspec.json.Decoder(kind), content).questions():
+            _require_answer(resolve(question).trace)
 
 
 @contextmanager

@@ -1,13 +1,12 @@
 """Requests made to do harm, over all routes and screens: each ends in an answer or in one sentence.
 
-A case is a number, the seed of everything in it: `python -m tests.app.worker.hostile_requests --count 20000 --first 0`
+A case is a number, the seed of everything in it: `python -m tests.bench hostile --questions 20000 --checkpoints 0`
 """
 
-import argparse
 import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from random import Random
 from time import process_time
 from typing import Any
@@ -32,35 +31,36 @@ MISFITS: tuple[Any, ...] = (
     *([], [0], [[]], ["\ud800"], {}, {"a": 1}, "a" * 50_000),
 )
 TEXTS = (
-    *(
-        "the cat sat on the mat",
-        "",
-        " ",
-        "\0",
-        "\ud800",
-        "e\u0301 日本 😀 [MASK] <s>x</s>\n",
-        "a" * 5_000,
-        "a b " * 3_000,
-    ),
+    *("the cat sat on the mat", "", " ", "\0", "\ud800", "e\u0301 日本 😀 [MASK] <s>x</s>\n", "a b " * 3_000),
     *("[MASK]" * 200, "\u202e\u200d\ufeff", "</script><img src=x>", "javascript:alert(1)", "=cmd", "../../etc/passwd"),
+    *(" " * 200_000, "a" * 5_000, "a" * 200_001, "a b " * 40_000, "[MASK]" * 1_000, "<|endoftext|>" * 500),
+    *("\u0301" * 3_000, "ﷺ" * 10_000, "ab" * 9_999, "\r\n" * 50_000, "\U000e0001" * 2_000, "İ" * 4_000),
 )
-EDITS = (
-    *("decoder.1.self.weights[0]=set:0", "decoder.0.self.scores[:]=set:nan", "decoder.*.self.output=scale:1e38"),
-    *("decoder.9.self.weights=zero", "encoder.0.self.weights[0,0,1]=set:0.5", "x", "decoder.0.self.mask[0,1]=set:0"),
-    *("decoder.1.self.output=from:B[3]", "decoder.0.feed_forward.output[0,:]=from:B", "logits=from:[::-1]", "x=from:"),
-    *("decoder.0.self.weights[99999999999999999999]=set:1", "decoder.0.feed_forward.output=scale:-1e300", "\ud800=\0"),
+PATHS = ("decoder.1.self.weights", "*.weights", "logits", "decoder.0.self.query", "encoder.0.self.mask", "", "x" * 300)
+INDICES = ("", "[0]", "[0,1]", "[:]", "[-1]", "[9:1]", "[99999999999999999999]", "[0,0,0,0,0,0]", "[x]", "[", "[1:2:3]")
+OPERATIONS = (
+    *("=zero", "=set:0", "=set:1e39", "=set:nan", "=mean", "=scale:1e30", "=", "=x:1", "=set:", "=noise:1", ""),
+    *("=from:B[3]", "=from:B", "=from:[::-1]", "=from:", "=scale:-1e300", "\ud800=\0"),
 )
+GOOD_EDITS = (
+    *("decoder.1.self.weights[0]=set:0", "decoder.*.self.output=scale:1e38", "encoder.0.self.weights[0,0,1]=set:0.5"),
+    *("decoder.0.self.mask[0,1]=set:0", "decoder.0.feed_forward.output=scale:-1e300"),
+)
+EDITS = (*GOOD_EDITS * 200, *map("".join, product(PATHS, INDICES, OPERATIONS)))  # half of them fit
 MODELS = ("induction", "positions-decoder-rope", "sort", "sentiment", "entities", "tiny-vit", "no such model", "")
 PARTS = {
     "text": TEXTS,
     "source": TEXTS,
     "other_text": TEXTS,
     "model": MODELS,
-    "masks": ("causal", "none", "window:3", "window:-1", "custom:10/11", "custom:1/", "causal+window:2", "+"),
+    "masks": (
+        *("causal", "none", "window:3", "window:0", "window:-1", f"window:{9**50}", "custom:10/11", "custom:1/", "+"),
+        *("causal+window:2", "causal:1", "padding", "x", "custom:" + "1" * 5_000, "+".join(["causal", "x"] * 20)),
+    ),
     "positional_encoding": ("rope", "alibi", "none", "learned", "disentangled", "x"),
     "attention_function": ("softmax", "hardmax", "linear", "x"),
     "pooling": ("mean", "max", "first", "x"),
-    "path": ("decoder.1.self.weights", "*.weights", "logits", "decoder.0.self.query", "encoder.0.self.mask", "drawn"),
+    "path": PATHS,
     "attention": ("decoder.0.self", "encoder.1.self", "decoder.1.cross", "x"),
     "quantity": ("weights", "scores", "rollout", "gradient", "difference", "norms", "x"),
     "task": ("classify", "sort", "tag", "x"),
@@ -223,23 +223,3 @@ _MAKERS: dict[type, Callable[[Draw, Any, str], Any]] = {
     kinds.UnionType: lambda draw, kind, name: _value(draw, draw.choice(kind.types), name),
     kinds.BytesType: lambda draw, *_: draw.choice(("AAAAAAAAAAA=", "", "x", "AAAA" * 9)),
 }
-
-
-def main() -> int:
-    """Ask, and print each request that went wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=20_000)
-    parser.add_argument("--first", type=int, default=0)
-    options = parser.parse_args()
-    wrong = answered = 0
-    for seed, case in enumerate(cases(options.count, options.first), options.first):
-        answered += not case.said or case.said[0] not in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-        if case.is_wrong:
-            wrong += 1
-            print(f"{seed} {case.route} {case.seconds:.1f} s {case.said!r}\n    {case.content[:600]!r}", flush=True)
-    print(f"{options.count} requests, {answered} with an answer, {wrong} went wrong")
-    return int(wrong > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
