@@ -1,16 +1,15 @@
 """Checkpoints and questions made to do harm: each ends in a right answer or in one sentence, within seconds.
 
-A case is a number, the seed of everything in it. Cases run one after the other in a process that is killed where one
-takes too long, or more memory than is allowed, and started anew. `python -m tests.bench hostile --checkpoints 10000`
+A case is a number, the seed of everything in it. Cases run one after the other in a worker process, which is ended
+where one takes too long, or more memory than is allowed, and started anew.
+
+`python -m tests.bench hostile --checkpoints 10000`
 """
 
 import argparse
 import json
-import multiprocessing
 import os
-import resource
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -33,7 +32,9 @@ from headlight.errors import MAX_SENTENCE_LENGTH, HeadlightError
 from headlight.tracing.run import candidates
 from headlight.tracing.trace import Trace
 from headlight.vision.image import process_image
+from headlight_app.engine.job import EngineError, EngineRequest, Job
 from headlight_app.engine.requests import decode_request
+from headlight_app.engine.worker_process import ANSWER, READY, WorkerLimits, WorkerProcess
 from headlight_app.inference.resolved_question import resolve
 from headlight_app.server.routes import http_requests
 from tests.app.worker.hostile_requests import TEXTS, ask, content_of
@@ -43,8 +44,7 @@ from tests.families.test_tokenizers import LAYOUTS
 from tests.families.texts import configured
 from tests.model import toys
 
-MAX_SECONDS, MAX_BYTES = 10.0, 8 << 30  # of one case; of the address space of the process that runs it
-START_SECONDS = 120.0
+MAX_SECONDS, MAX_BYTES = 10.0, 8 << 30  # of a processor for one case; of memory for the process that runs it
 MAX_EDITED_BYTES = 1 << 20
 FAMILIES = ("gpt2", "llama", "bert", "t5", "deberta-v2", "falcon", "gemma3_text", "vit")
 OLD_VOCABULARIES = ("gpt2", "bert", "t5", "gemma", "albert", "marian", "qwen2")
@@ -416,62 +416,40 @@ class Outcome:
 
 
 class Runner:
-    """A process that runs cases, killed and started anew where one does not end."""
+    """A worker process that runs cases, ended and started anew where one takes too long or too much memory."""
 
     def __init__(self, victims: Path) -> None:
         self.victims = victims
-        self.process: multiprocessing.process.BaseProcess | None = None
+        self.worker = WorkerProcess(WorkerLimits(MAX_BYTES, module=__name__))
 
     def run(self, kind: str, seed: int) -> Outcome:
         """Run one case."""
-        if self.process is None or not self.process.is_alive():
-            self._start()
+        job = Job("", EngineRequest(kind, json.dumps([seed, str(self.victims)]).encode()), MAX_SECONDS)
+        self.worker.start()
         started = perf_counter()
-        self.pipe.send((kind, seed))
-        wrong = self._receive(MAX_SECONDS)
+        try:
+            wrong = self.worker.answer(job).decode()
+        except EngineError as error:
+            wrong = str(error)
         return Outcome(kind, seed, perf_counter() - started, wrong)
 
-    def stop(self) -> None:
-        """End the process."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.join()
-            self.process = None
 
-    def _start(self) -> None:
-        self.pipe, theirs = multiprocessing.Pipe()
-        self.process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs, self.victims))
-        self.process.start()
-        theirs.close()
-        if self._receive(START_SECONDS):
-            raise RuntimeError("the process for the cases does not start")
-
-    def _receive(self, seconds: float) -> str:
-        try:
-            if self.pipe.poll(seconds):
-                return str(self.pipe.recv())
-        except EOFError:
-            self.stop()
-            return "the process ended"
-        self.stop()
-        return f"no answer within {seconds:.0f} s"
-
-
-def _serve(pipe: Connection, victims: Path) -> None:
-    """Answer each (kind, seed) with what was wrong."""
+def serve(connection: Connection) -> None:
+    """Answer each case with what was wrong."""
     torch.set_num_threads(1)
-    resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, MAX_BYTES))
     with Path(os.devnull).open("w") as nowhere:  # Rust code writes its panics to standard error
         os.dup2(nowhere.fileno(), 2)
-    pipe.send("")
+    connection.send_bytes(READY)
     while True:
-        kind, seed = pipe.recv()
+        message = connection.recv_bytes()
+        request = msgspec.msgpack.decode(message[9:], type=EngineRequest)
+        seed, victims = json.loads(request.body)
         wrong = ""
         try:
-            CASES_BY_KIND[kind](Random(f"{kind} {seed}"), victims)
+            CASES_BY_KIND[request.route](Random(f"{request.route} {seed}"), Path(victims))
         except BaseException as error:
             wrong = f"{type(error).__name__}: {str(error)[:300]!r}"
-        pipe.send(wrong)
+        connection.send_bytes(ANSWER + message[1:9] + wrong.encode("utf-8", "replace"))
 
 
 def outcomes(counts: dict[str, int], first: int = 0) -> Iterator[Outcome]:
@@ -484,7 +462,7 @@ def outcomes(counts: dict[str, int], first: int = 0) -> Iterator[Outcome]:
                 for seed in range(first, first + count):
                     yield runner.run(kind, seed)
         finally:
-            runner.stop()
+            runner.worker.stop()
 
 
 def lines(counts: dict[str, int] | None = None, first: int = 0) -> Iterator[str]:
@@ -510,7 +488,3 @@ def main(arguments: Sequence[str]) -> None:
     options = parser.parse_args(arguments)
     for line in lines({"checkpoints": options.checkpoints, "questions": options.questions}, options.first):
         print(line, flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

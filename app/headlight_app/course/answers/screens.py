@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 
 import msgspec
 from cachetools import LRUCache, cached
@@ -94,17 +94,8 @@ def _asked(rows: tuple[Row, ...], tries: tuple[str, ...]) -> tuple[tuple[Row, ..
     shown, place, question, mark = withhold(rows, tries)
     if question is None or mark is None:
         return shown, None
-    return shown, AskedQuestion(
-        place=place,
-        text=question.text,
-        options=question.options,
-        ruled_out=mark.ruled_out,
-        hints=mark.hints,
-        more_hints=mark.more_hints,
-        said=mark.said,
-        is_settled=mark.is_settled,
-        is_right=mark.is_right,
-    )
+    asked = {"place": place, "text": question.text, "options": question.options}
+    return shown, msgspec.convert(asked | asdict(mark), AskedQuestion)
 
 
 def answer_run(request: RunRequest) -> Reply[ScreenAnswer]:
