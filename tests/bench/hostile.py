@@ -1,14 +1,14 @@
 """Checkpoints and questions made to do harm: each ends in a right answer or in one sentence, within seconds.
 
-A case is a number, the seed of everything in it. Cases run one after the other in a process that is killed where one
-takes too long, or more memory than is allowed, and started anew. `python -m tests.bench hostile --checkpoints 10000`
+A case is a number, the seed of everything in it. Cases run one after the other in a worker process, which is ended
+where one takes too long, or more memory than is allowed, and started anew.
+
+`python -m tests.bench hostile --checkpoints 10000`
 """
 
 import argparse
 import json
-import multiprocessing
 import os
-import resource
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,26 +25,26 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from headlight import catalog, generate, run, save, variant
+from headlight import catalog, run, save
 from headlight.checkpoints import Checkpoint, describe_nonfinite, find_nonfinite, load
 from headlight.checkpoints.catalog import read_metadata
-from headlight.checkpoints.load import choose_device
-from headlight.config import Config
 from headlight.errors import MAX_SENTENCE_LENGTH, HeadlightError
 from headlight.tracing.run import candidates
 from headlight.tracing.trace import Trace
 from headlight.vision.image import process_image
-from headlight_app.contract.question import Question, Variant
+from headlight_app.engine.job import EngineError, EngineRequest, Job
 from headlight_app.engine.requests import decode_request
-from headlight_app.explore.contract import TraceRequest
+from headlight_app.engine.worker_process import ANSWER, READY, WorkerLimits, WorkerProcess
+from headlight_app.inference.resolved_question import resolve
+from headlight_app.server.routes import http_requests
+from tests.app.worker.hostile_requests import TEXTS, ask, content_of
 from tests.families.cases import CASES
 from tests.families.reference import build
 from tests.families.test_tokenizers import LAYOUTS
 from tests.families.texts import configured
 from tests.model import toys
 
-MAX_SECONDS, MAX_BYTES = 10.0, 8 << 30  # of one case; of the address space of the process that runs it
-START_SECONDS = 120.0
+MAX_SECONDS, MAX_BYTES = 10.0, 8 << 30  # of a processor for one case; of memory for the process that runs it
 MAX_EDITED_BYTES = 1 << 20
 FAMILIES = ("gpt2", "llama", "bert", "t5", "deberta-v2", "falcon", "gemma3_text", "vit")
 OLD_VOCABULARIES = ("gpt2", "bert", "t5", "gemma", "albert", "marian", "qwen2")
@@ -55,33 +55,10 @@ VALUES: tuple[Any, ...] = (
     [1e308] * 100, ["\ud800"], {"type": "Sequence"}, {"factor": 1e308, "rope_type": "yarn"},
 )  # fmt: skip
 PATTERNS = ("(?:a|a){20}[bc]", "(a+)+b", "[ab]+[cd]", ".*.*.*b", "", "(", "\\p{L}*", "a{1000}{1000}", "^", "(?=a*)*b")
-TEXTS = (
-    "the cat sat on the mat", "", " ", "\0", "\ud800", "e\u0301 日本 😀 [MASK] <s>x</s>\n", "a" * 5_000, " " * 200_000,
-    "a" * 200_001, "a b " * 40_000, "[MASK]" * 1_000, "<|endoftext|>" * 500, "\u0301" * 3_000, "ﷺ" * 10_000,
-    "ab" * 9_999,
-    "\r\n" * 50_000, "\u202e\u200d\ufeff", "</script><img src=x>", "\U000e0001" * 2_000, "İ" * 4_000,
-)  # fmt: skip
-PATHS = ("decoder.1.self.weights", "*.weights", "logits", "decoder.0.self.query", "", "encoder", LONG, "decoder.-1")
-INDICES = ("", "[0]", "[0,1]", "[:]", "[-1]", "[9:1]", "[99999999999999999999]", "[0,0,0,0,0,0]", "[x]", "[", "[1:2:3]")
-OPERATIONS = ("=zero", "=set:0", "=set:1e39", "=set:nan", "=mean", "=scale:1e30", "=", "=x:1", "=set:", "=noise:1", "")
-MASKS = ("causal", "none", "window:0", "window:-1", "window:9" + "9" * 50, "custom:10/11", "custom:" + "1" * 5_000, "x",
-         "causal+window:2", "+", "causal:1", "custom:1/", "padding")  # fmt: skip
 MORE_FILES = (
     "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "adapter_config.json",
     "preprocessor_config.json", "model.safetensors.index.json", "generation_config.json",
 )  # fmt: skip
-# A question's fields as JSON, and how often one has them.
-FIELDS: dict[str, tuple[float, tuple[str, ...]]] = {
-    "masks": (0.4, MASKS),
-    "positional_encoding": (0.3, ("rotary", "alibi", "none", LONG, "\0")),
-    "attention_function": (0.2, ("softmax", "linear", LONG)),
-    "source": (0.4, TEXTS),
-    "device": (0.2, ("cpu", "cpu:0", "cpu:000", "cuda:99", LONG, "\ud800")),
-}
-SAMPLING: dict[str, tuple[Any, ...]] = {
-    "temperature": (0, 1, -1, 1e-300, 1e300, np.nan), "top_k": (None, 0, 10**9), "top_p": (None, 0, 0.5, 2, np.nan),
-    "seed": (0, 10**30, -5),
-}  # fmt: skip
 Case = Callable[[Random, Path], None]
 Mutation = Callable[[Random, Path], None]
 
@@ -103,6 +80,12 @@ def _any_file(draw: Random, folder: Path) -> Path:
 def _replace(path: Path, raw: bytes) -> None:
     path.unlink()  # a mapped file must not change under its readers
     path.write_bytes(raw)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()  # an earlier change made it one
+    path.unlink(missing_ok=True)
 
 
 def flip_bits(draw: Random, folder: Path) -> None:
@@ -253,8 +236,10 @@ def change_weights(draw: Random, folder: Path) -> None:
     """Other numbers, shapes, kinds and names of the tensors."""
     path = folder / "model.safetensors"
     try:
-        tensors = load_file(path)
+        tensors = load_file(path) if path.is_file() else {}
     except Exception:  # broken by another mutation
+        return
+    if not tensors:
         return
     name = draw.choice(sorted(tensors))
     tensor = tensors[name]
@@ -284,9 +269,7 @@ def change_file_kind(draw: Random, folder: Path) -> None:
     """A pipe, a device, a folder, a link in a circle or nothing in a file's place."""
     names = ["README.md", "tokenizer_config.json", "model.safetensors.index.json", "pytorch_model.bin", "model.bin"]
     path = draw.choice([_any_file(draw, folder), folder / draw.choice(names)])
-    if path.is_dir() and not path.is_symlink():
-        path.rmdir()  # an earlier change made it one
-    path.unlink(missing_ok=True)
+    _remove(path)
     match draw.randrange(6):
         case 0:
             os.mkfifo(path)
@@ -306,12 +289,12 @@ def add_files(draw: Random, folder: Path) -> None:
     name = draw.choice(MORE_FILES)
     keys = ("tokenizer_class", "bos_token", "added_tokens_decoder", "weight_map", "base_model_name_or_path", "size")
     fields = {key: draw.choice(VALUES) for key in draw.sample(keys, draw.randint(1, 4))}
-    if not (folder / name).exists():
+    if not os.path.lexists(folder / name):  # a link in a circle is there too
         (folder / name).write_text(json.dumps(fields))
     if name.endswith("index.json") and draw.random() < 0.7:
-        (folder / "model.safetensors").unlink(missing_ok=True)
+        _remove(folder / "model.safetensors")
     if name == "adapter_config.json" and draw.random() < 0.7:
-        (folder / "config.json").unlink(missing_ok=True)
+        _remove(folder / "config.json")
 
 
 MUTATIONS: tuple[Mutation, ...] = (
@@ -371,42 +354,16 @@ def _ask(opened: Checkpoint, text: str) -> None:
     opened.tokenizer.decode([number for number in traced.text.ids if number < opened.tokenizer.vocabulary_size])
 
 
-def _decoded(fields: dict[str, Any]) -> Question:
-    """The question of a request with these fields, those of its variant among them, as the server reads it."""
-    parts = {name: fields[name] for name in Variant.__struct_fields__ if name in fields}
-    rest = {name: value for name, value in fields.items() if name not in parts}
-    content = json.dumps({"question": {**rest, "variant": parts}}).encode()
-    return decode_request(msgspec.json.Decoder(TraceRequest), content).questions()[0]
-
-
 def ask_question(draw: Random, victims: Path) -> None:
-    """A good model is asked with JSON values, edits, masks, positions and devices of all kinds."""
-    tokenizer = draw.choice((toys.causal(), toys.masked()))
-    model = draw.choice((toys.decoder, toys.encoder, toys.both))(vocabulary_size=tokenizer.vocabulary_size)
-    edits = ["".join(map(draw.choice, (PATHS, INDICES, OPERATIONS))) for _ in range(draw.choice((0, 0, 1, 1, 2)))]
-    body: dict[str, Any] = {"model": "toy", "text": draw.choice(TEXTS)}
-    body |= {name: draw.choice(given) for name, (often, given) in FIELDS.items() if draw.random() < often}
-    body |= {"masks": "+".join(draw.choices(MASKS, k=draw.choice((2, 40))))} if draw.random() < 0.1 else {}
-    if draw.random() < 0.3:
-        body[draw.choice((*body, "edits", "scale", "image", "masked_positions"))] = draw.choice(VALUES)
+    """A request to one of the routes; what a model computed for it is looked at too."""
+    kind = draw.choice(http_requests())
+    content = content_of(kind, draw)
+    case = ask(kind.route, content)
+    if case.is_wrong:
+        raise WrongAnswer(f"{case.route}: {case.said} {content[:300]!r}")
     with _sentences(str(victims)):
-        asked = _decoded(body)
-        choose_device(asked.device)
-        parts = asked.variant
-        changed = variant(
-            model, positional_encoding=parts.positional_encoding or None,
-            attention_function=parts.attention_function or None, masks=parts.masks or None,
-        )  # fmt: skip
-        masked = draw.choices((0, 1, 5, -1, 10**30), k=draw.choice((0, 0, 1, 2)))
-        source = asked.source if model.config.has_cross_attention or asked.source else None
-        _require_answer(run(changed, tokenizer, asked.text, edits, source=source, masked_positions=masked))
-        sampled: dict[str, Any] = {name: draw.choice(given) for name, given in SAMPLING.items()}
-        for step in generate(changed, tokenizer, asked.text, edits, source=source, steps=3, **sampled):
-            _require_answer(step)
-    with _sentences(str(victims)):
-        values = model.config.to_dict()
-        values[draw.choice(sorted(values))] = draw.choice(VALUES)
-        Config.from_dict(values)
+        for question in decode_request(msgspec.json.Decoder(kind), content).questions():
+            _require_answer(resolve(question).trace)
 
 
 @contextmanager
@@ -459,62 +416,40 @@ class Outcome:
 
 
 class Runner:
-    """A process that runs cases, killed and started anew where one does not end."""
+    """A worker process that runs cases, ended and started anew where one takes too long or too much memory."""
 
     def __init__(self, victims: Path) -> None:
         self.victims = victims
-        self.process: multiprocessing.process.BaseProcess | None = None
+        self.worker = WorkerProcess(WorkerLimits(MAX_BYTES, module=__name__))
 
     def run(self, kind: str, seed: int) -> Outcome:
         """Run one case."""
-        if self.process is None or not self.process.is_alive():
-            self._start()
+        job = Job("", EngineRequest(kind, json.dumps([seed, str(self.victims)]).encode()), MAX_SECONDS)
+        self.worker.start()
         started = perf_counter()
-        self.pipe.send((kind, seed))
-        wrong = self._receive(MAX_SECONDS)
+        try:
+            wrong = self.worker.answer(job).decode()
+        except EngineError as error:
+            wrong = str(error)
         return Outcome(kind, seed, perf_counter() - started, wrong)
 
-    def stop(self) -> None:
-        """End the process."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.join()
-            self.process = None
 
-    def _start(self) -> None:
-        self.pipe, theirs = multiprocessing.Pipe()
-        self.process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs, self.victims))
-        self.process.start()
-        theirs.close()
-        if self._receive(START_SECONDS):
-            raise RuntimeError("the process for the cases does not start")
-
-    def _receive(self, seconds: float) -> str:
-        try:
-            if self.pipe.poll(seconds):
-                return str(self.pipe.recv())
-        except EOFError:
-            self.stop()
-            return "the process ended"
-        self.stop()
-        return f"no answer within {seconds:.0f} s"
-
-
-def _serve(pipe: Connection, victims: Path) -> None:
-    """Answer each (kind, seed) with what was wrong."""
+def serve(connection: Connection) -> None:
+    """Answer each case with what was wrong."""
     torch.set_num_threads(1)
-    resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, MAX_BYTES))
     with Path(os.devnull).open("w") as nowhere:  # Rust code writes its panics to standard error
         os.dup2(nowhere.fileno(), 2)
-    pipe.send("")
+    connection.send_bytes(READY)
     while True:
-        kind, seed = pipe.recv()
+        message = connection.recv_bytes()
+        request = msgspec.msgpack.decode(message[9:], type=EngineRequest)
+        seed, victims = json.loads(request.body)
         wrong = ""
         try:
-            CASES_BY_KIND[kind](Random(f"{kind} {seed}"), victims)
+            CASES_BY_KIND[request.route](Random(f"{request.route} {seed}"), Path(victims))
         except BaseException as error:
             wrong = f"{type(error).__name__}: {str(error)[:300]!r}"
-        pipe.send(wrong)
+        connection.send_bytes(ANSWER + message[1:9] + wrong.encode("utf-8", "replace"))
 
 
 def outcomes(counts: dict[str, int], first: int = 0) -> Iterator[Outcome]:
@@ -527,7 +462,7 @@ def outcomes(counts: dict[str, int], first: int = 0) -> Iterator[Outcome]:
                 for seed in range(first, first + count):
                     yield runner.run(kind, seed)
         finally:
-            runner.stop()
+            runner.worker.stop()
 
 
 def lines(counts: dict[str, int] | None = None, first: int = 0) -> Iterator[str]:

@@ -57,10 +57,13 @@ class Request(Struct, Generic[A_co], frozen=True, kw_only=True, forbid_unknown_f
         """The names of all pictures and recordings that the answer may need."""
         return tuple(question.image for question in self.questions() if question.image)
 
+    def texts(self) -> tuple[str, ...]:
+        """All texts that a model may have to read."""
+        return tuple(text for question in self.questions() for text in (question.text, question.source))
+
     def wanted_lane(self) -> Lane:
         """The workers that answer it where it names nothing of the visitor's own: long texts are long work."""
-        texts = (text for question in self.questions() for text in (question.text, question.source))
-        return Lane.LONG if any(len(text) > LONG_TEXT for text in texts) else self.lane
+        return Lane.LONG if any(len(text) > LONG_TEXT for text in self.texts()) else self.lane
 
 
 class QuestionRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):

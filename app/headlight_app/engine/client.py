@@ -24,6 +24,7 @@ from headlight_app.engine.engine import Engine
 from headlight_app.engine.fair_queue import STOPPED
 from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream, VisitorFolder
 
+LONG_REQUEST = 50_000  # bytes from which on a request, say of thousands of edits, is long work
 REFRESH_SECONDS = 10.0  # for which what the server offers is taken to be as it was
 
 A = TypeVar("A", bound=Answer)
@@ -99,8 +100,8 @@ def submit(request: Request[Any], body: bytes = b"") -> Job:
     """Put a request of the current visitor into the queue. Raises HeadlightError where it cannot be taken.
 
     `body` is the request as it came, where it came as bytes. A request that names a visitor's own checkpoint or picture
-    is answered in a worker that holds no other visitor's; one of a visitor without a turn of their own among long work,
-    so that no letter of others waits for it.
+    is answered in a worker that holds no other visitor's; a large one, or one of a visitor without a turn of their own,
+    among long work, so that no letter of others waits for it.
     """
     visitor, models = current_visitor(), set(request.models())
     for name in models:
@@ -112,7 +113,8 @@ def submit(request: Request[Any], body: bytes = b"") -> Job:
     content, queue = body or msgspec.json.encode(request), current_queue()
     asked = EngineRequest(request.route, content, folders, images, request.is_local, visitor=queue)
     stream = Stream(request.client_id, request.request_number) if request.client_id else None
-    lane = Lane.PRIVATE if is_private else request.wanted_lane() if queue == visitor else Lane.LONG
+    is_heavy = queue != visitor or len(content) > LONG_REQUEST
+    lane = Lane.PRIVATE if is_private else Lane.LONG if is_heavy else request.wanted_lane()
     return engine().submit(queue, asked, lane=lane, seconds=request.seconds, stream=stream)
 
 

@@ -128,17 +128,26 @@ class HeadViewAnswer(Answer, frozen=True, kw_only=True):
     rules: tuple[str, ...]
 
 
-class HeadViewRequest(QuestionRequest[HeadViewAnswer], frozen=True, kw_only=True):
-    """The view of the chosen heads; `per_head` asks for each head by itself besides."""
-
-    route: ClassVar[str] = "head_view"
+class ChoiceRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
+    """A request about the chosen heads."""
 
     choice: HeadChoice
-    per_head: bool = False
 
     def images(self) -> tuple[str, ...]:
         """The difference to another picture names that one as its other text."""
         return (*QuestionRequest.images(self), *filter(None, [self.choice.other_text]))
+
+    def texts(self) -> tuple[str, ...]:
+        """The other text of a difference is read too."""
+        return *QuestionRequest.texts(self), self.choice.other_text
+
+
+class HeadViewRequest(ChoiceRequest[HeadViewAnswer], frozen=True, kw_only=True):
+    """The view of the chosen heads; `per_head` asks for each head by itself besides."""
+
+    route: ClassVar[str] = "head_view"
+
+    per_head: bool = False
 
 
 class ThumbnailsAnswer(Answer, frozen=True, kw_only=True):
@@ -664,13 +673,11 @@ class ExploreChartsAnswer(Answer, frozen=True, kw_only=True):
     head: HeadChart | None
 
 
-class ExploreChartsRequest(QuestionRequest[ExploreChartsAnswer], frozen=True, kw_only=True):
+class ExploreChartsRequest(ChoiceRequest[ExploreChartsAnswer], frozen=True, kw_only=True):
     """The chosen heads and the predictions as exact numbers."""
 
     route: ClassVar[str] = "explore_charts"
     is_http: ClassVar[bool] = False
-
-    choice: HeadChoice
 
 
 class SourceCodeAnswer(Answer, frozen=True, kw_only=True):

@@ -90,7 +90,7 @@ def model_picker(
 
 
 def _on_model_change() -> None:
-    change_state(model=str(MODEL_PICKER.reported()["model"]), **PER_MODEL_DEFAULTS, task="")
+    change_state(model=MODEL_PICKER.reported().get("model"), **PER_MODEL_DEFAULTS, task="")
 
 
 def variant_controls(state: State, trained: Config, trained_models: Mapping[str, str]) -> None:
@@ -188,7 +188,7 @@ def presenter_mode(state: State) -> None:
     """The key that switches it, and the way out of it, on every page."""
 
     def store() -> None:
-        change_state(presenter=str(PRESENTER_MODE.reported()["presenter"]))
+        change_state(presenter=PRESENTER_MODE.reported().get("presenter"))
 
     PRESENTER_MODE.mount({"presenter": state.presenter == "1"}, store)
 

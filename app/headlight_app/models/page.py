@@ -32,6 +32,7 @@ FIRST_CARDS = 48  # cards on the page before all are asked for
 SEARCH_FROM = 6  # with more models than this there is a search
 UPLOAD_METHODS = {"file": "Zip or GGUF", "folder": "Folder", "path": "Path or id"}
 OPENING, UPLOAD_RESULT, UPLOADER_ROUND, SHOW_ALL = "_opening", "_upload_result", "_uploader_round", "_show_all_models"
+CARD = "_model_card"
 POLL_SECONDS = 0.3  # between two looks at whether a checkpoint is open
 
 
@@ -50,6 +51,8 @@ def show(state: State, entry: AvailableModel | None = None) -> None:
     if not offered:
         st.info("There is no model yet. Start with `headlight --models FOLDER`, or train one.")
     _card_grid(_search(offered), state)
+    if CARD in st.session_state:  # Streamlit may put two clicks into one run, which can open one dialog
+        _model_card_dialog(st.session_state.pop(CARD))
 
 
 def _describe_own(own: Sequence[ListedModel]) -> str:
@@ -239,7 +242,7 @@ def _draw_card(listed: ListedModel, *, open_now: bool) -> None:
         if not listed.problem:
             _open_button(listed.name, "Open", key=f"open {listed.name}")
         if listed.has_card:
-            st.button("Model card", key=f"model_card {listed.name}", on_click=_model_card_dialog, args=(listed,))
+            st.button("Model card", key=f"model_card {listed.name}", on_click=_choose_card, args=(listed,))
         if listed.own:
             label = "Remove" if is_upload(listed.name) else "Close"
             st.button(label, key=f"remove {listed.name}", on_click=_remove, args=(listed.name,))
@@ -252,6 +255,10 @@ def _open_button(name: str, label: str, key: str) -> None:
 def _remove(name: str) -> None:
     """Delete an upload of this visitor, or close a folder that they opened."""
     upload_store().remove(current_visitor(), name)
+
+
+def _choose_card(listed: ListedModel) -> None:
+    st.session_state[CARD] = listed
 
 
 @st.dialog("Model card", width="medium")

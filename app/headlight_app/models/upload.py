@@ -32,8 +32,8 @@ def upload_file(name: str, data: BinaryIO) -> VisitorCheckpoint:
 
 def upload_folder(files: Mapping[str, BinaryIO]) -> VisitorCheckpoint:
     """The same for the files of a folder, by their paths."""
-    top = {PurePosixPath(name).parts[0] for name in files if name}
-    title = top.pop() if len(top) == 1 else "my model"
+    tops = {top for name in files for top in PurePosixPath(name).parts[:1]}
+    title = tops.pop() if len(tops) == 1 else "my model"
     return _receive_upload(title, files)
 
 

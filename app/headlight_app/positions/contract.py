@@ -8,10 +8,11 @@ from msgspec import Meta, Struct
 
 from headlight_app.contract.arrays import ArraysAnswer
 from headlight_app.contract.question import Index, Question
-from headlight_app.contract.request import Answer, PageRequest, QuestionRequest
+from headlight_app.contract.request import Answer, Lane, PageRequest, QuestionRequest
 from headlight_app.contract.state import Label
 
 MAX_LENGTH = 4096  # positions: an array has a number for each pair of them
+LONG_PROFILE = 2048  # positions up to which that takes moments
 
 
 class PositionProfileAnswer(ArraysAnswer, frozen=True, kw_only=True):
@@ -36,6 +37,10 @@ class PositionProfileRequest(QuestionRequest[PositionProfileAnswer], frozen=True
     length: Annotated[int, Meta(ge=1, le=MAX_LENGTH, description=f"a number of positions from 1 to {MAX_LENGTH:,}")]
     stack: Label = ""
     layer: Index | None = None
+
+    def wanted_lane(self) -> Lane:
+        """So many positions are long work."""
+        return Lane.LONG if self.length > LONG_PROFILE else QuestionRequest.wanted_lane(self)
 
 
 class MeasuredLoss(Struct, frozen=True, kw_only=True):

@@ -9,9 +9,12 @@ from google.protobuf.message import DecodeError
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.runtime.state.common import GENERATED_ELEMENT_ID_PREFIX
+from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX
 
 PROTOCOL_ERROR = 1002  # of a WebSocket
 NO_MESSAGE = "This is no message of the page."
+WIDGET_IDS = (GENERATED_ELEMENT_ID_PREFIX, STREAMLIT_INTERNAL_KEY_PREFIX)  # how they begin
 
 
 class QuietConnections:
@@ -49,11 +52,13 @@ class QuietConnections:
 
 
 def _is_message(content: bytes | None) -> bool:
-    """Whether Streamlit can read it; texts, which have no bytes, come from no page."""
-    if content is None:
-        return False
+    """Whether Streamlit can read it; texts, which have no bytes, come from no page.
+
+    It takes the state of a widget without an id of its own for a value of the session, which is not there.
+    """
+    message = BackMsg()
     try:
-        BackMsg().ParseFromString(content)
+        message.ParseFromString(content or b"\0")
     except DecodeError:
         return False
-    return True
+    return all(state.id.startswith(WIDGET_IDS) for state in message.rerun_script.widget_states.widgets)

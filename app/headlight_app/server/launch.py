@@ -194,7 +194,6 @@ def _serve(options: argparse.Namespace) -> int:
     import streamlit as st
     from starlette.middleware import Middleware
 
-    from headlight_app.contract.prepare import prepare_types
     from headlight_app.server.connections import QuietConnections
     from headlight_app.server.hosts import HostCheck, known_names
     from headlight_app.server.lifespan import lifespan, on_script_error
@@ -223,14 +222,23 @@ def _serve(options: argparse.Namespace) -> int:
         Middleware(UploadLimiter),
         Middleware(QuietConnections),
     ]
-    import_module("headlight_app.frame.main")  # the first visitors would wait for it otherwise
-    prepare_types()
+    _prepare_pages()
     try:
         app = st.App(SCRIPT, routes=routes(), middleware=middleware, lifespan=lifespan, on_script_error=on_script_error)
         app.run(config=config)
     except KeyboardInterrupt:
         print()
     return 0
+
+
+def _prepare_pages() -> None:
+    """Import what the first visitors would wait for, and have Streamlit read with care what their browsers send."""
+    from headlight_app.contract.prepare import prepare_types
+    from headlight_app.server.widget_states import ignore_misfits
+
+    import_module("headlight_app.frame.main")
+    prepare_types()
+    ignore_misfits()
 
 
 def open_browser_when_up(host: str, port: int, address: str) -> None:

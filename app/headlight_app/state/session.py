@@ -156,8 +156,8 @@ def apply_reports(
 def _with_new_report(session: _Session) -> _Session:
     reports: _Reports | None = st.session_state.get(REPORTS_KEY)
     report = reported(reports.component) if reports else {}
-    serial = int(report.pop("serial", 0))
-    if reports is None or serial <= session.serial:
+    serial = report.pop("serial", 0)
+    if reports is None or not isinstance(serial, int) or serial <= session.serial:
         return session
     st.session_state[COMPONENT_RUN_KEY] = True
     try:

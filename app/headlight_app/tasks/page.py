@@ -69,6 +69,8 @@ def _task_choice(task: str, entry: AvailableModel) -> None:
 
 def _choose_task(entry: AvailableModel) -> None:
     task = st.session_state.task
+    if task not in TASK_VIEWS:
+        return
     required = TASK_VIEWS[task].required
     other = None if required.suits(entry.config) else required.first_of(available_models())
     left, kept = current_state(), st.session_state.setdefault(TEXTS, {})

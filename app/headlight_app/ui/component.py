@@ -62,9 +62,9 @@ def shared_styles(own: str) -> tuple[str, ...]:
 
 
 def reported(key: str) -> Data:
-    """The last report of the component with this key."""
-    state = st.session_state.get(key) or {}
-    return dict(state.get("settled") or {})
+    """The last report of the component with this key; empty before the first, and where it is none of its own."""
+    settled = (st.session_state.get(key) or {}).get("settled")
+    return dict(settled) if isinstance(settled, Mapping) else {}
 
 
 def api_address() -> str:

@@ -10,8 +10,11 @@ from starlette.testclient import TestClient
 from headlight.course.chapters import CHAPTERS
 from headlight.course.pictures import plain
 from headlight.course.questions import GIVE_UP, right_answer
-from headlight_app.course.contract import ScreenRequest
+from headlight_app.course.answers.screens import answer_screen
+from headlight_app.course.contract import RunRequest, ScreenRequest
+from headlight_app.engine.job import EngineRequest
 from headlight_app.frame.main import PAGES
+from headlight_app.inference.context import answering
 from headlight_app.state.url import (
     decode_sampling,
     decode_side_b,
@@ -29,6 +32,7 @@ FREE = {
     for name, screen in row.screens.items()
     if not (screen.model_controls or screen.is_long)
 }
+LONG = [f"{chapter}/{name}" for chapter, row in CHAPTERS.items() for name in row.screens if row.screens[name].is_long]
 # What screens without a model begin with, where they ask something.
 QUESTIONS = {path: rows for path, rows in FREE.items() if any(row.question for row in rows)}
 
@@ -100,14 +104,35 @@ def test_a_try_does_not_run_long_work_again_and_a_new_run_does(client: TestClien
     assert asked() == [] and asked("4") != measured
 
 
+def test_what_one_learner_ran_answers_another_no_sooner() -> None:
+    inputs = {"longest": "512", "head_dim": "4"}
+    request = RunRequest(chapter="variants", screen="cost", inputs=inputs, asks=True, tries=(GIVE_UP,))
+
+    def shown(visitor: str) -> Any:
+        with answering(EngineRequest(request.route, b"", visitor=visitor)):
+            return answer_screen(request).answer.rows
+
+    measured = shown("anna")  # the times of this very run
+    assert shown("anna") == measured != shown("ben")
+    assert shown("anna") == measured
+
+
+@pytest.mark.parametrize("path", LONG)
+def test_a_long_screen_is_refused_on_the_route_of_short_ones(client: TestClient, path: str) -> None:
+    chapter, name = path.split("/")
+    said = ask(client, "course_screen", chapter=chapter, screen=name, inputs={})["error"]
+    assert said == f"The screen {name!r} works for seconds. Press Run, or ask the route course_run."
+
+
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
         ({"screen": "nothing"}, "no screen 'nothing'"),
-        ({"chapter": "block", "screen": "gradients"}, "'gradients' works for seconds. Press Run"),
         ({"chapter": "nothing"}, "no chapter 'nothing'"),
         ({"inputs": {"keys": "1,x;0,1"}}, "Row 0, column 1 of Keys is 'x'"),
         ({"inputs": {"keys": "1,2,3;0,1,1"}}, "2 channels and keys 3"),
+        ({"chapter": "masks", "screen": "drawn", "inputs": {"cells": "1,1;1,1;1,0"}}, "3 rows and 2 columns"),
+        ({"chapter": "tokens", "screen": "merges", "inputs": {"word": "\ud800"}}, "half a character"),
         ({"inputs": {"keys": 3}}, "texts by the names"),
         ({"inputs": ["keys"]}, "texts by the names"),
     ],

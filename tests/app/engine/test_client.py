@@ -20,6 +20,8 @@ from headlight_app.engine.contract import Done, OwnModelsRequest
 from headlight_app.engine.fair_queue import FairQueue
 from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
 from headlight_app.explore.contract import HeadViewRequest
+from headlight_app.export.contract import LONG_WORK, ExportOriginRequest, Side
+from headlight_app.positions.contract import LONG_PROFILE, PositionProfileRequest
 from tests.app.asking import make_question
 
 ANNA, BEN = "anna", "ben"
@@ -181,9 +183,21 @@ def test_long_texts_wait_with_long_work(engine: Asked, anna: UploadStore, field_
     assert engine.lane() == Lane.PRIVATE, "however long it is, the files of one visitor are read in their worker alone"
 
 
-def test_long_work_waits_with_long_work(engine: Asked) -> None:
-    submit(Slow(question=OTHER))
-    assert engine.lane() == Lane.LONG
+@pytest.mark.parametrize(
+    ("lane", "request_"),
+    [
+        (Lane.LONG, Slow(question=OTHER)),
+        (Lane.SHORT, Echo(question=make_question("next", edits=("decoder.0.self.weights[0]=set:0",) * 9))),
+        (Lane.LONG, Echo(question=make_question("next", edits=("decoder.0.self.weights[0]=set:0",) * 9_999))),
+        (Lane.SHORT, PositionProfileRequest(question=OTHER, length=LONG_PROFILE)),
+        (Lane.LONG, PositionProfileRequest(question=OTHER, length=LONG_PROFILE + 1)),
+        (Lane.LONG, HeadViewRequest(question=OTHER, choice=HeadChoice(other_text="x" * (LONG_TEXT + 1)))),
+        (Lane.LONG, ExportOriginRequest(sides=(Side(question=OTHER),) * LONG_WORK)),
+    ],
+)
+def test_the_lane_follows_from_what_is_asked(engine: Asked, request_: Request[Any], lane: Lane) -> None:
+    submit(request_)
+    assert engine.lane() == lane
 
 
 def test_the_bytes_of_a_request_travel_as_they_came(engine: Asked) -> None:

@@ -159,6 +159,8 @@ def test_positions_have_an_origin_without_a_text(client: TestClient) -> None:
         ),
         ("export_table", {"sides": [SIDE], "format": "csv", "table": TABLE | {"name": "../x"}}, "name"),
         ("export_table", {"sides": [SIDE], "format": "csv", "table": WRAPPING_TABLE}, "a number for"),
+        ("export_worksheet", {"model": "next", "text": "\ud800", "state": {}}, "half a character"),
+        ("link", {"state": {"text": "\ud800"}}, "half a character"),
     ],
 )
 def test_what_makes_no_file_gets_a_sentence(client: TestClient, route: str, body: dict[str, Any], said: str) -> None:

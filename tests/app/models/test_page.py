@@ -47,6 +47,14 @@ def test_the_message_of_success_opens_the_model() -> None:
     assert at.session_state[OPEN_EXPLORE] and at.query_params["model"] == "next"
 
 
+def test_of_two_model_cards_that_are_asked_for_at_once_one_is_shown() -> None:
+    at = alone("models", model="next")
+    for button in [button for button in at.button if str(button.key).startswith("model_card")][:2]:
+        button.click()
+    at.run()
+    assert not at.exception and [card.type for card in at.get("dialog")] == ["dialog"]
+
+
 def test_a_checkpoint_is_opened_once_however_often_the_page_runs_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     listed, may_go_on, asked = listed_models()[0], Event(), []
 

@@ -64,6 +64,15 @@ def test_a_folder_has_its_name_for_a_title(toys: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("name", [".", "/", "", "a\0b", "a\nb", "..", "\u202e"])
+def test_a_name_that_is_none_gets_a_sentence(anna: Path, name: str) -> None:
+    with pytest.raises(HeadlightError):
+        upload_folder({name: BytesIO(b"{}")})
+    with pytest.raises(HeadlightError):
+        upload_file(f"{name}.gguf", BytesIO(b"{}"))
+    assert uploads_on_disk(anna) == 0
+
+
 def test_the_texts_beside_a_checkpoint_come_along(toys: Path) -> None:
     examples = b'[{"text": "7 3 5", "hint": "Point at the first number."}]'
     checkpoint = upload_file("a.zip", packed(toys / "next", **{"examples.json": examples}))

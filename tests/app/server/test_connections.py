@@ -40,13 +40,22 @@ class Runtime:
         self.messages.append(message)
 
 
-@pytest.mark.parametrize("nonsense", [b"\xff\xfe\xfd", "a text", b"\x0a\xff"])
+def of_widget(name: str) -> bytes:
+    """A message that says something of a widget."""
+    message = BackMsg()
+    message.rerun_script.widget_states.widgets.add(id=name, bool_value=True)
+    content: bytes = message.SerializeToString()
+    return content
+
+
+@pytest.mark.parametrize("nonsense", [b"\xff\xfe\xfd", "a text", b"\x0a\xff", of_widget(""), of_widget("_session")])
 def test_a_message_that_is_none_ends_its_session_with_one_line(
     nonsense: bytes | str, caplog: pytest.LogCaptureFixture
 ) -> None:
     runtime = Runtime()
     [stream] = create_websocket_routes(runtime, None)  # type: ignore[arg-type]
-    message = BackMsg(stop_script=True)
+    message = BackMsg()
+    message.ParseFromString(of_widget("$$ID-5909-help"))
     with TestClient(QuietConnections(stream)).websocket_connect("/_stcore/stream") as page:
         page.send_bytes(message.SerializeToString())
         page.send_text(nonsense) if isinstance(nonsense, str) else page.send_bytes(nonsense)

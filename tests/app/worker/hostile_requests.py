@@ -1,13 +1,12 @@
 """Requests made to do harm, over all routes and screens: each ends in an answer or in one sentence.
 
-A case is a number, the seed of everything in it: `python -m tests.app.worker.hostile_requests --count 20000 --first 0`
+A case is a number, the seed of everything in it: `python -m tests.bench hostile --questions 20000 --checkpoints 0`
 """
 
-import argparse
 import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from random import Random
 from time import process_time
 from typing import Any
@@ -18,6 +17,7 @@ from msgspec import inspect as kinds
 from headlight.course.chapters import CHAPTERS
 from headlight.course.controls import ChoiceControl, MatrixControl, ModelControl, NumberControl
 from headlight.errors import HeadlightError
+from headlight_app.contract.request import Request
 from headlight_app.engine.job import EngineRequest
 from headlight_app.engine.requests import decode_request
 from headlight_app.server.routes import http_requests
@@ -25,44 +25,59 @@ from headlight_app.worker.serve import outcome
 from headlight_app.worker.table import ANSWERS
 
 MAX_SECONDS = 10.0
+MOST = 8  # values of a list, where it needs no more
 MISFITS: tuple[Any, ...] = (
     *(None, True, "", "x", "\0", "\ud800", "=1+1", "NaN", -1, 0, 0.5, 1e308, -1e308, 10**400, 2**63, -(2**63)),
     *([], [0], [[]], ["\ud800"], {}, {"a": 1}, "a" * 50_000),
 )
 TEXTS = (
-    *(
-        "the cat sat on the mat",
-        "",
-        " ",
-        "\0",
-        "\ud800",
-        "e\u0301 日本 😀 [MASK] <s>x</s>\n",
-        "a" * 5_000,
-        "a b " * 3_000,
-    ),
+    *("the cat sat on the mat", "", " ", "\0", "\ud800", "e\u0301 日本 😀 [MASK] <s>x</s>\n", "a b " * 3_000),
     *("[MASK]" * 200, "\u202e\u200d\ufeff", "</script><img src=x>", "javascript:alert(1)", "=cmd", "../../etc/passwd"),
+    *(" " * 200_000, "a" * 5_000, "a" * 200_001, "a b " * 40_000, "[MASK]" * 1_000, "<|endoftext|>" * 500),
+    *("\u0301" * 3_000, "ﷺ" * 10_000, "ab" * 9_999, "\r\n" * 50_000, "\U000e0001" * 2_000, "İ" * 4_000),
 )
-EDITS = (
-    *("decoder.1.self.weights[0]=set:0", "decoder.0.self.scores[:]=set:nan", "decoder.*.self.output=scale:1e38"),
-    *("decoder.9.self.weights=zero", "encoder.0.self.weights[0,0,1]=set:0.5", "x", "decoder.0.self.mask[0,1]=set:0"),
-    *("decoder.1.self.output=from:B[3]", "decoder.0.feed_forward.output[0,:]=from:B", "logits=from:[::-1]", "x=from:"),
-    *("decoder.0.self.weights[99999999999999999999]=set:1", "decoder.0.feed_forward.output=scale:-1e300", "\ud800=\0"),
+PATHS = ("decoder.1.self.weights", "*.weights", "logits", "decoder.0.self.query", "encoder.0.self.mask", "", "x" * 300)
+INDICES = ("", "[0]", "[0,1]", "[:]", "[-1]", "[9:1]", "[99999999999999999999]", "[0,0,0,0,0,0]", "[x]", "[", "[1:2:3]")
+OPERATIONS = (
+    *("=zero", "=set:0", "=set:1e39", "=set:nan", "=mean", "=scale:1e30", "=", "=x:1", "=set:", "=noise:1", ""),
+    *("=from:B[3]", "=from:B", "=from:[::-1]", "=from:", "=scale:-1e300", "\ud800=\0"),
 )
+GOOD_EDITS = (
+    *("decoder.1.self.weights[0]=set:0", "decoder.*.self.output=scale:1e38", "encoder.0.self.weights[0,0,1]=set:0.5"),
+    *("decoder.0.self.mask[0,1]=set:0", "decoder.0.feed_forward.output=scale:-1e300"),
+)
+EDITS = (*GOOD_EDITS * 200, *map("".join, product(PATHS, INDICES, OPERATIONS)))  # half of them fit
 MODELS = ("induction", "positions-decoder-rope", "sort", "sentiment", "entities", "tiny-vit", "no such model", "")
 PARTS = {
     "text": TEXTS,
     "source": TEXTS,
     "other_text": TEXTS,
     "model": MODELS,
-    "masks": ("causal", "none", "window:3", "window:-1", "custom:10/11", "custom:1/", "causal+window:2", "+"),
+    "masks": (
+        *("causal", "none", "window:3", "window:0", "window:-1", f"window:{9**50}", "custom:10/11", "custom:1/", "+"),
+        *("causal+window:2", "causal:1", "padding", "x", "custom:" + "1" * 5_000, "+".join(["causal", "x"] * 20)),
+    ),
     "positional_encoding": ("rope", "alibi", "none", "learned", "disentangled", "x"),
     "attention_function": ("softmax", "hardmax", "linear", "x"),
     "pooling": ("mean", "max", "first", "x"),
-    "path": ("decoder.1.self.weights", "*.weights", "logits", "decoder.0.self.query", "encoder.0.self.mask", "drawn"),
+    "path": PATHS,
     "attention": ("decoder.0.self", "encoder.1.self", "decoder.1.cross", "x"),
     "quantity": ("weights", "scores", "rollout", "gradient", "difference", "norms", "x"),
     "task": ("classify", "sort", "tag", "x"),
     "edits": EDITS,
+    "palette": ("#e0951f",),
+    "fill": ("#e0951f", "", "red"),
+    "stroke": ("#e0951f", "", "red"),
+    "link": ("https://example.org", "", "javascript:alert(1)"),
+    "name": ("table", "../x"),
+    "labels": ("a", "=1+1", "\ud800"),
+    "axes": ("query", "key"),
+    "head_reduction": ("mean", "max", "x"),
+    "alignment": ("tokens", "words", "position", "x"),
+    "stack": ("", "decoder", "encoder", "x"),
+    "format": ("csv", "json", "npz", "parquet", "html", "x"),
+    "neuron": ("", "1", "0.3", "99999.999999999", "x"),
+    "chapter": ("", "masks", "x"),
     "client_id": ("", "a", "\0", "x" * 64),
     "image": ("", "yellow-circle-above-green-triangle", "own-x", "no such picture"),
 }  # fmt: skip
@@ -92,10 +107,15 @@ def cases(count: int, first: int = 0) -> Iterator[Case]:
 
 def hostile_content(seed: int) -> tuple[str, bytes]:
     """The route of a seed, and a body for it."""
-    draw, routes = Random(seed), http_requests()
+    routes = http_requests()
     kind = routes[seed % len(routes)]
+    return kind.route, content_of(kind, Random(seed))
+
+
+def content_of(kind: type[Request[Any]], draw: Draw) -> bytes:
+    """A body for a kind of request."""
     value = course_request(draw) if "inputs" in kind.__struct_fields__ else _value(draw, kinds.type_info(kind), "")
-    return kind.route, json.dumps(value).encode()
+    return json.dumps(value).encode()
 
 
 def ask(route: str, content: bytes) -> Case:
@@ -151,7 +171,7 @@ def _struct(draw: Draw, kind: kinds.StructType, _: str) -> dict[str, Any]:
     found = {
         field.encode_name: _value(draw, field.type, field.name)
         for field in kind.fields
-        if field.required or draw.random() < 0.5
+        if field.required or draw.random() < 0.3
     }
     tag = {kind.tag_field: kind.tag} if kind.tag_field else {}
     return tag | found | ({"unknown": 1} if draw.random() < 0.01 else {})
@@ -169,19 +189,22 @@ def _float(draw: Draw, kind: kinds.FloatType, _: str) -> float:
 
 
 def _string(draw: Draw, kind: kinds.StrType, name: str) -> str:
-    if kind.pattern and kind.pattern.startswith(r"\A("):
+    if kind.pattern and kind.pattern.startswith(r"\A(") and name not in PARTS:
         return draw.choice(kind.pattern[3:-3].replace("\\", "").split("|"))
     return draw.choice(PARTS.get(name, TEXTS))
 
 
 def _list(draw: Draw, kind: Any, name: str) -> list[Any]:
-    return [_value(draw, kind.item_type, name) for _ in range(draw.choice((0, 0, 1, 2, 3, 8)))]
+    least = getattr(kind, "min_length", None) or 0
+    if least > MOST:
+        return [_value(draw, kind.item_type, name)] * least
+    return [_value(draw, kind.item_type, name) for _ in range(max(least, draw.choice((1, 1, 0, 0, 2, 3, MOST))))]
 
 
 def _dictionary(draw: Draw, kind: kinds.DictType, name: str) -> dict[str, Any]:
     return {
         str(_value(draw, kind.key_type, name)): _value(draw, kind.value_type, name)
-        for _ in range(draw.choice((0, 1, 3)))
+        for _ in range(draw.choice((1, 1, 0, 3)))
     }
 
 
@@ -200,23 +223,3 @@ _MAKERS: dict[type, Callable[[Draw, Any, str], Any]] = {
     kinds.UnionType: lambda draw, kind, name: _value(draw, draw.choice(kind.types), name),
     kinds.BytesType: lambda draw, *_: draw.choice(("AAAAAAAAAAA=", "", "x", "AAAA" * 9)),
 }
-
-
-def main() -> int:
-    """Ask, and print each request that went wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=20_000)
-    parser.add_argument("--first", type=int, default=0)
-    options = parser.parse_args()
-    wrong = answered = 0
-    for seed, case in enumerate(cases(options.count, options.first), options.first):
-        answered += not case.said or case.said[0] not in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-        if case.is_wrong:
-            wrong += 1
-            print(f"{seed} {case.route} {case.seconds:.1f} s {case.said!r}\n    {case.content[:600]!r}", flush=True)
-    print(f"{options.count} requests, {answered} with an answer, {wrong} went wrong")
-    return int(wrong > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from functools import lru_cache
 
 import msgspec
+from cachetools import LRUCache
 
 from headlight.course.chapters import CHAPTERS, CORE_PATH, find_screen
 from headlight.course.controls import Control, ModelControl, RecordingControl
@@ -29,9 +30,12 @@ from headlight_app.course.contract import (
     ScreenRow,
     ScreenTitle,
 )
+from headlight_app.inference.context import current_request
 from headlight_app.inference.images import own_file
 from headlight_app.inference.open_models import open_checkpoint
 from headlight_app.inference.source_code import source_of
+
+_Run = tuple[str, str, str, tuple[tuple[str, str], ...]]  # whose, chapter, screen, inputs
 
 
 def answer_chapter(request: ChapterRequest) -> Reply[ChapterAnswer]:
@@ -54,7 +58,7 @@ def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
     if screen.is_long and not isinstance(request, RunRequest):
         raise InputError(f"The screen {request.screen!r} works for seconds. Press Run, or ask the route course_run.")
     values = screen.parse(request.inputs)
-    links = screen.links(values)
+    named = dict(values)  # in links a model is a name
     for name, control in screen.controls.items():
         if isinstance(control, RecordingControl) and values[name] is not None:
             values[name] = decode_recording(own_file(values[name]))
@@ -63,9 +67,10 @@ def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
         model_control.require(values[name].model.config)
     needs_files = any(isinstance(control, ModelControl | RecordingControl) for control in screen.controls.values())
     if screen.is_long and not needs_files:
-        if not request.tries:  # a run, and no answer to what it asked
-            _kept_rows.cache_clear()
-        rows = _kept_rows(request.chapter, request.screen, tuple(sorted(request.inputs.items())))
+        run = (current_request().visitor, request.chapter, request.screen, tuple(sorted(request.inputs.items())))
+        if not request.tries or run not in _kept_rows():  # without a try it is a run, and no answer to what it asked
+            _kept_rows()[run] = tuple(screen.compute(**values))
+        rows = _kept_rows()[run]
     else:
         rows = screen.compute(**values)
     can_ask = any(row.question for row in rows)
@@ -73,14 +78,14 @@ def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
         rows, question = tuple(replace(row, question=None) for row in rows), None
     else:
         rows, question = _asked(rows, request.tries)
+    links = screen.links(named)  # of inputs that could be computed
     return Reply(ScreenAnswer(rows=tuple(map(plain, rows)), links=links, can_ask=can_ask, question=question))
 
 
-@lru_cache(maxsize=4)
-def _kept_rows(chapter: str, name: str, inputs: tuple[tuple[str, str], ...]) -> tuple[Row, ...]:
-    """What a screen that runs for seconds has shown: another try at its question must not run it again."""
-    screen = find_screen(chapter, name)
-    return tuple(screen.compute(**screen.parse(dict(inputs))))
+@lru_cache(maxsize=1)
+def _kept_rows() -> LRUCache[_Run, tuple[Row, ...]]:
+    """What screens that run for seconds have shown a visitor: another try at a question must not run them again."""
+    return LRUCache(16)
 
 
 def _asked(rows: tuple[Row, ...], tries: tuple[str, ...]) -> tuple[tuple[Row, ...], AskedQuestion | None]:
@@ -88,17 +93,8 @@ def _asked(rows: tuple[Row, ...], tries: tuple[str, ...]) -> tuple[tuple[Row, ..
     shown, place, question, mark = withhold(rows, tries)
     if question is None or mark is None:
         return shown, None
-    return shown, AskedQuestion(
-        place=place,
-        text=question.text,
-        options=question.options,
-        ruled_out=mark.ruled_out,
-        hints=mark.hints,
-        more_hints=mark.more_hints,
-        said=mark.said,
-        is_settled=mark.is_settled,
-        is_right=mark.is_right,
-    )
+    asked = {"place": place, "text": question.text, "options": question.options}
+    return shown, msgspec.convert(asked | asdict(mark), AskedQuestion)
 
 
 def answer_run(request: RunRequest) -> Reply[ScreenAnswer]:

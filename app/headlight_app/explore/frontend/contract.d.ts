@@ -88,9 +88,13 @@ export interface HeadViewAnswer {
   rules: string[];
 }
 
-/** The view of the chosen heads; `per_head` asks for each head by itself besides. */
-export interface HeadViewRequest extends QuestionRequest {
+/** A request about the chosen heads. */
+export interface ChoiceRequest extends QuestionRequest {
   choice: Partial<HeadChoice>;
+}
+
+/** The view of the chosen heads; `per_head` asks for each head by itself besides. */
+export interface HeadViewRequest extends ChoiceRequest {
   per_head?: boolean;
 }
 

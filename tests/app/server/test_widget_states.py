@@ -1,0 +1,59 @@
+"""What a browser says of a widget and no page would say leaves the page as it was."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX, WStates
+from streamlit.testing.v1.element_tree import Block
+
+from headlight_app.server.widget_states import ignore_misfits
+from tests.app.pages import alone, open_app
+
+KINDS = WidgetState.DESCRIPTOR.oneofs_by_name["value"].fields
+REPORTS = (
+    *("", "null", "5", '"x"', "[" * 2_000, '{"settled": 5}', '{"settled": {"serial": "x", "turn": []}}'),
+    '{"settled": {"serial": 9, "text": 5, "model": {}, "variant": 7, "presenter": [], "side_b": "x", "sampling": {}}}',
+    '{"settled": {"serial": 99, "text": "\\ud800", "model": "\\ud800", "presenter": "\\ud800"}}',
+)
+
+
+def forged(name: str) -> Iterator[WidgetState]:
+    """A widget's state in every kind, and in JSON that no component of ours writes."""
+    for kind in KINDS:
+        state = WidgetState(id=name)
+        if kind.name == "file_uploader_state_value":
+            state.file_uploader_state_value.uploaded_file_info.add()
+        elif kind.message_type:
+            getattr(state, kind.name).SetInParent()
+        else:
+            setattr(state, kind.name, kind.default_value)
+        yield state
+    for report in REPORTS:
+        yield WidgetState(id=name, json_value=report)
+        yield WidgetState(id=f"{STREAMLIT_INTERNAL_KEY_PREFIX}_{name}__events", json_trigger_value=report)
+
+
+def protos(block: Block) -> Iterator[Any]:
+    """What the page sends, element by element."""
+    for node in block.children.values():
+        if getattr(node, "proto", None) is not None:
+            yield node.proto
+        if isinstance(node, Block):
+            yield from protos(node)
+
+
+@pytest.mark.parametrize("page", ["", "models", "tasks", "compare", "generate", "course"])
+def test_a_state_that_no_page_sends_is_ignored(
+    page: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(WStates, "__getitem__", WStates.__getitem__)  # as it is after this test
+    ignore_misfits()
+    at = alone(page, model="next") if page else open_app(model="next")
+    names = {proto.id for proto in protos(at._tree) if str(getattr(proto, "id", "")).startswith("$$")}
+    assert names
+    for states in zip(*map(forged, ["$$ID-0-unknown", *names]), strict=True):
+        at._run(WidgetStates(widgets=states))
+        assert not at.exception
+    assert not [record for record in caplog.records if record.exc_info]
