@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from headlight.cli.terminal import guarded
+from headlight.cli.terminal import ended_at_once, guarded
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,10 +26,12 @@ def _run(given: list[str]) -> int:
     if given[:1] == ["open"] and len(given) > 1 and _is_checkpoint(Path(given[1])):
         given = ["--models", given[1], "--model", Path(given[1]).resolve().name, *given[2:]]
     if given and given[0] != "app" and not given[0].startswith("-"):
-        from headlight.cli.main import main as run_verb
+        with ended_at_once():
+            from headlight.cli.main import main as run_verb
 
         return run_verb(given)
-    from headlight_app.server.launch import main as serve
+    with ended_at_once():
+        from headlight_app.server.launch import main as serve
 
     return serve(given[1:] if given[:1] == ["app"] else given, _other_verbs if {"-h", "--help"} & set(given) else str)
 

@@ -1,4 +1,4 @@
-"""A slice of `python -m tests.numerics`: five shipped models, without what takes long."""
+"""A slice of `python -m tests.numerics`: six shipped models, without what takes long."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.numerics.__main__ import subjects
 from tests.numerics.network import read_tensors, softmax
 from tests.numerics.quantities import QUANTITIES, Subject, difference
 
-SLICE = ["ladder-5-mask", "induction", "caption", "positions-encoder-alibi", "dates"]
+SLICE = ["ladder-5-mask", "induction", "caption", "positions-encoder-alibi", "positions-decoder-relative", "dates"]
 SLOW = {"bits per byte", "head ablation (log-probabilities)"}
 SKIPS = 1e-3  # of the residual stream: terms that information flow may leave out
 

@@ -230,7 +230,8 @@ def _start_process(connection: Connection, limits: WorkerLimits) -> subprocess.P
     environment = os.environ | {"PYTHONPATH": path}
     if sys.platform == "win32":
         return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, close_fds=False)
-    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, pass_fds=[handle])
+    # In a group of its own: a terminal sends Ctrl+C to the server's, also while this one imports.
+    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, pass_fds=[handle], process_group=0)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -240,7 +241,8 @@ def main(arguments: Sequence[str]) -> None:
     if sys.platform != "win32":
         _confine(limits)
     serve: Callable[[Connection], None] = import_module(limits.module).serve
-    serve(Connection(handle))
+    with suppress(ConnectionError):  # the server has gone
+        serve(Connection(handle))
 
 
 def _confine(limits: WorkerLimits) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from contextlib import suppress
+from functools import partial
 
 from google.protobuf.message import DecodeError
 from starlette.requests import ClientDisconnect
@@ -28,6 +30,9 @@ class QuietConnections:
         if scope["type"] == "websocket":
             await self._hold_session(scope, receive, send)
             return
+        if scope["type"] == "lifespan":
+            await self.app(scope, partial(_receive_to_the_end, receive), send)
+            return
         with suppress(ClientDisconnect):  # nobody is there to be answered
             await self.app(scope, receive, send)
 
@@ -49,6 +54,14 @@ class QuietConnections:
                 await send(message)
 
         await self.app(scope, checked, send_while_open)
+
+
+async def _receive_to_the_end(receive: Receive) -> Message:
+    """A server that is stopped before it serves cancels this; the page then ends as it always does."""
+    try:
+        return await receive()
+    except asyncio.CancelledError:
+        return {"type": "lifespan.shutdown"}
 
 
 def _is_message(content: bytes | None) -> bool:

@@ -9,12 +9,14 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from ipaddress import ip_address
 from pathlib import Path
 from time import sleep
 from urllib.parse import quote
 
+from headlight.cli.terminal import ended_at_once
 from headlight.errors import HeadlightError
 from headlight.origin import headlight_version
 from headlight_app.access.addresses import ALL_INTERFACES, announcement, page_addresses
@@ -183,7 +185,6 @@ def _port_problem(host: str, port: int) -> str:
 
 def _serve(options: argparse.Namespace) -> int:
     """Serve the page until it is stopped."""
-    host, port = options.host, options.port
     from headlight_app.engine.client import engine
 
     try:
@@ -191,6 +192,18 @@ def _serve(options: argparse.Namespace) -> int:
     except HeadlightError as error:
         print(f"headlight: {error}", file=sys.stderr)
         return 2
+    with ended_at_once():
+        run = _import_page(options)
+    try:
+        run()
+    except KeyboardInterrupt:
+        print()
+    return 0
+
+
+def _import_page(options: argparse.Namespace) -> Callable[[], None]:
+    """Import the page and say where it is; gives what serves it."""
+    host, port = options.host, options.port
     import streamlit as st
     from starlette.middleware import Middleware
 
@@ -223,12 +236,8 @@ def _serve(options: argparse.Namespace) -> int:
         Middleware(QuietConnections),
     ]
     _prepare_pages()
-    try:
-        app = st.App(SCRIPT, routes=routes(), middleware=middleware, lifespan=lifespan, on_script_error=on_script_error)
-        app.run(config=config)
-    except KeyboardInterrupt:
-        print()
-    return 0
+    app = st.App(SCRIPT, routes=routes(), middleware=middleware, lifespan=lifespan, on_script_error=on_script_error)
+    return partial(app.run, config=config)
 
 
 def _prepare_pages() -> None:

@@ -54,13 +54,14 @@ def position_profile(
     position = model.stack(name).positional_encoding if layer is None else encodings[layer]
     position_ids = torch.arange(length, device=model.device)
     embeddings, bias = position.embed(position_ids), position.bias(position_ids, position_ids)
+    config = model.config.for_stack(name)
     angles = position.angles(position_ids) if isinstance(position, Rope) else None
     buckets = _buckets(position, torch.arange(-(length // 2), length // 2 + 1, device=model.device))
     return PositionProfile(
-        encoding=_encoding_name(model.config.for_stack(name), layer),
-        embeddings=to_numpy(embeddings) if _overrides(position, "embed") else None,
+        encoding=_encoding_name(config, layer),
+        embeddings=to_numpy(embeddings) if position.adds_embeddings(config) else None,
         angles=None if angles is None else to_numpy(angles),
-        bias=to_numpy(bias) if _overrides(position, "bias") else None,
+        bias=to_numpy(bias) if type(position).bias is not PositionalEncoding.bias else None,
         slopes=to_numpy(position.slopes()) if isinstance(position, Alibi) else None,
         similarity=_cosines(embeddings) if angles is None else _rotated_similarity(angles, model.config.head_dim),
         buckets=None if buckets is None else buckets.cpu().numpy(),
@@ -80,11 +81,6 @@ def _buckets(position: PositionalEncoding, key_minus_query: torch.Tensor) -> tor
     if isinstance(position, DisentangledPositions):
         return position.bucket(-key_minus_query)
     return position.bucket(key_minus_query) if isinstance(position, RelativeBias) else None
-
-
-def _overrides(position: PositionalEncoding, method: str) -> bool:
-    """Whether this encoding acts where `method` says; its values may still be all zero, as those of a new table are."""
-    return getattr(type(position), method) is not getattr(PositionalEncoding, method)
 
 
 def _rotated_similarity(angles: Float[torch.Tensor, "pos pair"], head_dim: int) -> Float[np.ndarray, "pos other"]:

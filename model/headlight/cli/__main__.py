@@ -2,11 +2,12 @@
 
 import sys
 
-from headlight.cli.terminal import guarded
+from headlight.cli.terminal import ended_at_once, guarded
 
 
 def _run() -> int:
-    from headlight.cli.main import main  # which takes its time, and may be interrupted
+    with ended_at_once():  # it imports torch
+        from headlight.cli.main import main
 
     return main(sys.argv[1:])
 

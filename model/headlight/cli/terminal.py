@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import TextIOWrapper
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it
+
+
+@contextmanager
+def ended_at_once() -> Iterator[None]:
+    """Meanwhile Ctrl+C ends the process: an import that it stops halfway fails in another way, some within C++."""
+    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def guarded(run: Callable[[], int]) -> int:

@@ -94,15 +94,15 @@ class RunFolder:
     show: Callable[[StepReport], None] | None = None
 
     def __post_init__(self) -> None:
-        path, fingerprint = self.path / "recipe.json", self.recipe.fingerprint()
+        path, content = self.path / "recipe.json", json_bytes(self.recipe.fingerprint())
         task = self.recipe.example_task
         examples = task.paths if isinstance(task, TextTask) else ()
         require_files([*(source.path for source in self.recipe.texts), *examples, *self.recipe.validation])
         if not path.is_file():
             require_new_folder(self.checkpoint_folder, self.force)
         else:
-            stored = json.loads(path.read_text(encoding="utf-8"))
-            different = [name for name, value in fingerprint.items() if value != stored.get(name)]
+            stored, wanted = json.loads(path.read_bytes()), json.loads(content)  # both with lists for tuples
+            different = [name for name, value in wanted.items() if value != stored.get(name)]
             if different and not any(self.path.rglob(LATEST)):  # a start that failed has learned nothing
                 shutil.rmtree(self.path)
             elif different:
@@ -110,7 +110,7 @@ class RunFolder:
                     f"{self.checkpoint_folder} holds a run of another recipe ({', '.join(different)}); "
                     "give another --out, or delete that folder to start again."
                 )
-        write_files(self.path, {path.name: json_bytes(fingerprint)})
+        write_files(self.path, {path.name: content})
 
     @property
     def path(self) -> Path:

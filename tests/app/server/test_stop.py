@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import psutil
@@ -90,3 +91,20 @@ def test_it_ends_when_it_is_told_though_a_worker_hangs_and_a_visitor_is_slow(tmp
         assert TRACEBACK not in log
         assert not list(tmp_path.glob(f"{FOLDER_PREFIX}*"))
         assert workers and not psutil.wait_procs(workers, timeout=PATIENCE)[1]
+
+
+@pytest.mark.parametrize(("module", "count"), [("encodings", 2), ("uvicorn.protocols.http.h11_impl", 1)])
+def test_ctrl_c_leaves_no_traceback_while_a_worker_and_the_server_start(module: str, count: int) -> None:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONPROFILEIMPORTTIME": "1"}
+    command = [sys.executable, "-m", "headlight_app", "--no-browser", "--port", str(free_port())]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0
+    ) as process:
+        try:
+            assert process.stderr is not None
+            imported = (line.rpartition("|")[2].strip() for line in process.stderr)  # a line for each module
+            assert [name for name in islice((name for name in imported if name == module), count)] == [module] * count
+            os.killpg(process.pid, signal.SIGINT)
+            assert TRACEBACK not in process.communicate(timeout=PATIENCE)[1]
+        finally:
+            process.kill()

@@ -6,6 +6,7 @@ import { exactMatrix } from "../../../app/headlight_app/ui/frontend/state/head_m
 import { createPage } from "./page.js";
 
 /** @import { Found, HeadViewAnswer } from "../../../app/headlight_app/ui/frontend/types.js" */
+/** @import { QkProjectionAnswer } from "../../../app/headlight_app/explore/frontend/contract.js" */
 /** @import { Curve, TextLine } from "../../../app/headlight_app/ui/frontend/export/contract.js" */
 
 // Texts are measured on a canvas, which Node does not have.
@@ -60,4 +61,33 @@ test("of several heads a map shows the combined one and says so, and lines show 
   assert.equal(bold, "Mean of 2 heads: Layer 0 · Head 0, Layer 1 · Head 2");
   assert.deepEqual(rulesOf("heatmap", matrix), rules);
   assert.deepEqual(rulesOf("lines", matrix), ["attention weight"]);
+});
+
+test("the line of a query strikes no name out", () => {
+  const weights = new Float32Array(4 + 4 + 1).fill(0.9);
+  new Uint8Array(weights.buffer).set([1, 1, 1, 1], 4 * 8);
+  const columns = { ...AXIS, labels: ["<|endoftext|>", " dog"] };
+  const { page } = createPage({ pinned: [1] });
+  const matrix = exactMatrix(
+    page,
+    /** @type {Found<HeadViewAnswer>} */ ({ meta: { ...META, columns }, numbers: weights }),
+  );
+  const meta = { queries: 2, explained_variance: [0.8, 0.1] };
+  const numbers = new Float32Array([0.5, 0.6, 1, 0, -1, 0, -0.9, 0.7]); // the second query and the first key lie level
+  const plane = /** @type {Found<QkProjectionAnswer>} */ ({ meta, numbers });
+  const shown = { page, matrix, heads: ["Layer 0 · Head 0"], locked: [1], plane };
+  const { shapes } = drawHeads("qk_projection", shown, 85, "").figure;
+  const names = shapes.filter(
+    (shape) => shape.kind === "text" && [...AXIS.labels, ...columns.labels].some((name) => name.trim() === shape.text),
+  );
+  const level = shapes.flatMap((shape) =>
+    shape.kind === "polyline" && shape.stroke === "#c47a0a" && shape.points[1] === shape.points[3]
+      ? [shape.points]
+      : [],
+  );
+  assert.equal(names.length, 4);
+  assert.equal(level.length, 1);
+  const [from, y, to] = [Math.min(level[0][0], level[0][2]), level[0][1], Math.max(level[0][0], level[0][2])];
+  for (const { x, y: base, text_width, size } of /** @type {TextLine[]} */ (names))
+    assert.ok(x + text_width < from || x > to || base < y || base - 0.8 * size > y, `${x} ${base}, ${from} ${to} ${y}`);
 });

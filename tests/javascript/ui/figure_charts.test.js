@@ -193,6 +193,32 @@ test("a map says what its rows and columns are, and how many of them are named",
   }
 });
 
+test("what stands in the cells of a table is never cut, and on paper it is at least 5 points high", () => {
+  for (const width of [81, 176])
+    for (let count = 2; count < 40; count++) {
+      const { figure, y } = beginFigure(width + 4, "");
+      const table = causalTable(count);
+      for (const { cells } of table.rows) for (const cell of cells) if (cell) cell.lines = ["+0.123", "#7890"];
+      addTable(figure, table, { x: 2, y, width });
+      const inCells = figure.shapes.filter((shape) => shape.kind === "text" && !shape.text.startsWith("w"));
+      const sizes = /** @type {TextLine[]} */ (inCells).map(({ text, size }) => {
+        assert.ok(["+0.123", "#7890"].includes(text), `${text} of ${count} columns in ${width} mm`);
+        return text === "#7890" ? size / 0.8 : size;
+      });
+      assert.ok(Math.min(...sizes) >= (5 * 25.4) / 72, `${Math.min(...sizes)} mm`);
+      assert.ok(figure.shapes.map(endsOf).every(([left, , right]) => left >= 0 && right <= width + 4));
+    }
+});
+
+test("the names above a map of few tokens are whole in each width", () => {
+  for (const width of [85, 180]) {
+    const { figure, y } = beginFigure(width, "");
+    const map = { rows: ["a"], columns: ["<|begin_of_text|>"], axes: { down: "query", across: "key" } };
+    addHeatmap(figure, { ...map, codes: new Uint8Array(1) }, { ...BOX, width: width - 4, y });
+    assert.ok(textsOf(figure).includes("<|begin_of_text|>"), `${width}`);
+  }
+});
+
 test("a slide has its shape, nothing lies outside it, and its letters are as large as it has room for", () => {
   const names = ["one", "two", "three"];
   const origin = ["stories-causal · ".repeat(9)];

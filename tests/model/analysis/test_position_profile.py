@@ -6,7 +6,7 @@ import torch
 
 from headlight import variant
 from headlight.analysis.position_profile import position_profile
-from headlight.config_groups import PerLayerConfig, RopeConfig
+from headlight.config_groups import PerLayerConfig, RelativePositionConfig, RopeConfig
 from headlight.errors import EditError
 from tests.model import toys
 
@@ -16,6 +16,10 @@ def test_distances_that_share_a_row_are_shown(encoding: str) -> None:
     profile = position_profile(toys.model(positional_encoding=encoding, masks=()), 9)
     assert profile.buckets is not None and len(profile.buckets) == 9
     assert len(set(profile.buckets[:5].tolist())) == 5, "small distances back have a row each"
+    assert profile.embeddings is None, "nothing is added to the tokens"
+    absolute = RelativePositionConfig(absolute_positions=True)
+    beside = position_profile(toys.model(positional_encoding=encoding, relative_position=absolute, masks=()), 9)
+    assert as_array(beside.embeddings).any() and beside.similarity is not None
 
 
 @pytest.mark.parametrize("rotary_dim", [0, 2, 4])

@@ -71,6 +71,7 @@ def test_pairs_train_a_model_that_writes(tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "pairs.tsv").write_text("\ufeff" + "\n".join(lines), encoding="utf-8")
     flags = ["--objective", "sequence-to-sequence", "--examples", str(tmp_path / "pairs.tsv"), *SMALL, "--steps", "3"]
     assert train([*flags, "--out", str(tmp_path / "out")]) == 0
+    assert train([*flags, "--out", str(tmp_path / "out"), "--steps", "4"]) == 0, "the same recipe resumes"
     assert load(tmp_path / "out").model.config.architecture == "encoder-decoder"
     assert main(["predict", "3 cats", "--model", str(tmp_path / "out")]) == 0
     capsys.readouterr()

@@ -13,8 +13,9 @@ import { addWords, PRINT_COLOURS, textWidth } from "./figure_text.js";
 const LINE = 1.3; // of the size of words
 const PADDING = 0.7; // of that size, on both sides of a cell's words together
 const MOST_CELL = 9; // of that size
-const [NARROWEST, WIDEST] = [0.8, 1.6]; // of the width that a column needs
+const [NARROWEST, WIDEST] = [0.8, 1.6]; // of the width that columns need
 const MOST_LABEL = 0.3; // of the width
+const SHORT_NAME = 5; // of the size of words: the width of a column whose name is not cut
 const SMALL = 0.8; // of the size: the second line of a cell
 
 /**
@@ -45,32 +46,33 @@ function sizesOf({ look: { size } }, { columns, rows }, box) {
   const label = Math.min(widest, box.width * MOST_LABEL);
   const cells = rows.flatMap((row) => row.cells);
   const lines = Math.max(...cells.map((cell) => cell?.lines.length ?? 0), 1);
-  const widths = columns.map((name, column) => {
-    const words = [...name.split("\n"), ...rows.flatMap((row) => row.cells[column]?.lines ?? [])];
-    const needed = Math.max(...words.map((line) => textWidth(inlineText(line), size)), 1.5 * size) + PADDING * size;
-    return Math.min(needed, MOST_CELL * size, box.width - label);
-  });
-  return {
-    size,
-    label,
-    widths: fitted(widths, box.width - label),
-    height: (1 + (lines - 1) * SMALL) * size * LINE + 0.2 * size,
+  const needed = (/** @type {string[]} */ words) => {
+    const most = Math.max(...words.map((line) => textWidth(inlineText(line), size)), 1.5 * size);
+    return Math.min(most + PADDING * size, MOST_CELL * size, box.width - label);
   };
+  const cellsOf = columns.map((_, column) => rows.flatMap((row) => row.cells[column]?.lines ?? []));
+  const whole = columns.map((name, column) => needed([...name.split("\n"), ...cellsOf[column]]));
+  const least = whole.map((width, column) => Math.max(needed(cellsOf[column]), Math.min(width, SHORT_NAME * size)));
+  const { scale, widths } = fitted(whole, least, box.width - label);
+  return { size: size * scale, label, widths, height: ((1 + (lines - 1) * SMALL) * LINE + 0.2) * size * scale };
 }
 
 /**
- * A narrow table has wider columns, and in one that is a little too wide the widest are narrower, in place of a second
- * part.
- * @param {number[]} widths @param {number} room
+ * A narrow table has wider columns. In one that is a little too wide the longest names of columns are cut, then all words
+ * are smaller, in place of a second part; what stands in cells is never cut.
+ * @param {number[]} widths @param {number[]} least what they are not cut below @param {number} room
  */
-function fitted(widths, room) {
-  const sum = (/** @type {number} */ most) => widths.reduce((total, width) => total + Math.min(width, most), 0);
-  const share = room / sum(Infinity);
-  if (share >= 1) return widths.map((width) => width * Math.min(share, WIDEST));
-  if (share < NARROWEST) return widths;
+function fitted(widths, least, room) {
+  const total = (/** @type {number[]} */ parts) => parts.reduce((sum, width) => sum + width, 0);
+  const share = room / total(widths);
+  if (share >= 1) return { scale: 1, widths: widths.map((width) => width * Math.min(share, WIDEST)) };
+  if (share < NARROWEST) return { scale: 1, widths };
+  const scale = Math.min(room / total(least), 1);
+  const cut = (/** @type {number} */ most) =>
+    widths.map((width, column) => Math.max(Math.min(width, most), least[column]) * scale);
   let most = Math.max(...widths);
-  while (sum(most) > room) most *= 0.97;
-  return widths.map((width) => Math.min(width, most));
+  while (most > 0 && total(cut(most)) > room + 0.001) most *= 0.97;
+  return { scale, widths: cut(most) };
 }
 
 /**

@@ -12,6 +12,7 @@ import { addNames, longestName, nameSteps } from "./heatmap.js";
 export const GAP = 5; // between two panels
 export const MARGIN = 2;
 const SCALE = 10.4; // of a scale, in the size of its words
+const MOST_NAME = 10.5; // of a name above a map, in its size
 const LARGE_NAMES = 16; // columns; the names of fewer are larger in a wide figure
 const MIN_VECTOR_CELL = 1.3; // millimetres a side, from which on cells are drawn one by one
 
@@ -99,7 +100,7 @@ export function addHeatmap(figure, { rows, columns, axes, codes, signed = false,
   const names = [rows, columns].map((tokens) => tokens.map(inlineText));
   const most = (columns.length < LARGE_NAMES ? 1 + box.width / 450 : 1) * LABEL_SIZE;
   const left = Math.min(longestName(names[0], most) + 1.2, box.width * 0.36);
-  const top = Math.min(longestName(names[1], most) + 1.2, 24);
+  const top = Math.min(longestName(names[1], most) + 1.2, MOST_NAME * most);
   const largest = Math.max(7, box.width / 10); // a few tokens fill most of a wide figure
   const cell = Math.min((box.width - left) / columns.length, largest, 160 / rows.length);
   const counted = { rows: rows.length, columns: columns.length };

@@ -13,6 +13,8 @@ const STATE_FORMAT = "headlight";
 const MAX_STATE_SIZE = 4 << 20; // bytes of a state file
 const LONGEST_DRAWN = 300; // characters of an address at the foot of a figure
 
+const TOO_LONG = "the address is in the metadata of this file";
+
 /**
  * What a page has to share.
  * @typedef {object} Shared
@@ -60,7 +62,7 @@ export class Share {
   async address() {
     const { link } = await this.link();
     const drawn = decodeURI(link.replaceAll("%25", "%2525")); // letters of any script, not their bytes
-    return { link, drawn: drawn.length <= LONGEST_DRAWN ? drawn : "" };
+    return { link, drawn: drawn.length <= LONGEST_DRAWN ? drawn : TOO_LONG };
   }
 
   async #copyLink() {

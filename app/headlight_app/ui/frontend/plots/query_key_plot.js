@@ -15,6 +15,7 @@ const KEY_COLOUR = "#3b8fd0";
 const HIT_RADIUS = 16; // pixels within which the pointer finds a point
 const NAME_SIZE = 0.9; // of the size of words
 const MOST_NAME = 90; // pixels of a name
+const LINE_STEP = 6; // pixels between the places of a line that a name keeps clear of
 
 /** @typedef {{ side: "query" | "key", place: number, name: string, x: number, y: number }} PlotPoint */
 /** @typedef {{ all: PlotPoint[], x0: number, y0: number }} PointsLayout */
@@ -154,23 +155,44 @@ function addPoint({ shapes, look }, { side, x, y }, hot) {
 function addPointNames(figure, page, { all }) {
   const { ink, quiet } = figure.look;
   const size = NAME_SIZE * figure.look.size;
-  const taken = all.map(({ x, y }) => [x - 4, y - 4, x + 4, y + 4]);
+  const taken = [...all.map(({ x, y }) => [x - 4, y - 4, x + 4, y + 4]), ...strongLines(figure)];
   for (const point of [...all].sort((one, other) => Number(isActive(page, other)) - Number(isActive(page, one)))) {
     const hot = isActive(page, point);
     const name = fitText(inlineText(point.name), size, MOST_NAME);
     const wide = textWidth(name, size, hot);
-    const sides = [point.x + 8, point.x - 8 - wide]; // first the one away from the lines in the middle
-    const places = (point.x < figure.width / 2 ? sides.reverse() : sides).filter(
-      (x) => x >= 0 && x + wide <= figure.width,
-    );
-    const boxes = places.map((x) => [x - 2, point.y - 7, x + wide + 2, point.y + 7]);
+    const boxes = placesOfName(figure, point, wide);
     const box = boxes.find((one) => !taken.some((other) => overlaps(one, other))) ?? (hot ? boxes[0] : null);
     if (!box) continue;
-    const x = box[0] + 2;
     taken.push(box);
     const look = { size, bold: hot, fill: hot ? ink : quiet };
-    addWords(figure, name, x, point.y + 0.35 * size, { anchor: "start", room: wide + 1, ...look });
+    addWords(figure, name, box[0] + 2, box[1] + 7 + 0.35 * size, { anchor: "start", room: wide + 1, ...look });
   }
+}
+
+/**
+ * Boxes beside a point, first the one away from the lines in the middle, then above and below it.
+ * @param {Figure} figure @param {PlotPoint} point @param {number} wide
+ */
+function placesOfName({ width, height }, { x, y }, wide) {
+  const sides = [x + 8, x - 8 - wide].map((start) => [start, y]);
+  const left = Math.max(Math.min(x - wide / 2, width - wide), 0);
+  const places = [...(x < width / 2 ? sides.reverse() : sides), [left, y - 15], [left, y + 15]];
+  const boxes = places.map(([start, middle]) => [start - 2, middle - 7, start + wide + 2, middle + 7]);
+  return boxes.filter((box) => box[0] >= -2 && box[1] >= 0 && box[2] <= width + 2 && box[3] <= height);
+}
+
+/** Small boxes along the lines that would strike a name out. @param {Figure} figure @returns {number[][]} */
+function strongLines({ shapes, look }) {
+  const lines = shapes.flatMap((shape) =>
+    shape.kind === "polyline" && shape.stroke === look.beam && shape.opacity > 0.2 ? [shape.points] : [],
+  );
+  return lines.flatMap(([fromX, fromY, toX, toY]) => {
+    const steps = Math.ceil(Math.hypot(toX - fromX, toY - fromY) / LINE_STEP);
+    return Array.from({ length: steps }, (_, step) => {
+      const [x, y] = [fromX + ((toX - fromX) * step) / steps, fromY + ((toY - fromY) * step) / steps];
+      return [x - 1, y - 1, x + 1, y + 1];
+    });
+  });
 }
 
 /** Whether two boxes of left, top, right and bottom have room in common. @param {number[]} one @param {number[]} other */

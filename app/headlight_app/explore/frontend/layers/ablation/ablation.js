@@ -74,7 +74,7 @@ async function exportAblation(page) {
   const ranked = { title: "The largest changes", entries: rankedEntries(page, rows) };
   return {
     name: "head-ablation",
-    shown: `each head of ${group.title} turned off alone: change of the log-probability of “${inlineText(text)}” (${formatPercent(2 ** before)} with all heads), in bits`,
+    shown: `each ${group.title.toLowerCase()} head turned off alone: change of the log-probability of “${inlineText(text)}” (${formatPercent(2 ** before)} with all heads), in bits`,
     sides: [{ ...runOf(page), attention_group: group.name }],
     draw: drawSigned({ columns, rows }, ranked, "bits"),
     tables: {
