@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
+from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
 
 SHOW_AT_ONCE = """localStorage.setItem("headlight-course", JSON.stringify({ showsAtOnce: true }))"""
 
@@ -27,11 +27,15 @@ def screen(page: Page, name: str) -> Locator:
 
 def test_numbers_are_changed_kept_and_forgotten(visitor: Visitor) -> None:
     page = course(visitor, chapter="attention")
+    wait_until(page, lambda: page.get_by_test_id("stSidebar").bounding_box(), lambda box: bool(box and box["width"] < 100))
     look_up = screen(page, "look-up")
     shares = look_up.get_by_test_id("picture-bars")
     expect(shares).to_contain_text("soft 0.72")
     for name in ("model-variant", "model-picker"):  # they would change nothing here
         expect(page.get_by_test_id(name)).to_have_count(0)
+    shares.scroll_into_view_if_needed()
+    for beside in (look_up.get_by_test_id("input-sharpness"), look_up.get_by_label("Keys, row 2, column 1"), shares):
+        expect(beside).to_be_in_viewport(ratio=1)  # so that the result is seen while a control is moved
     look_up.get_by_test_id("input-sharpness").fill("0")
     expect(shares).to_contain_text("soft 0.33")
     cell = look_up.get_by_label("Keys, row 1, column 0")

@@ -220,7 +220,10 @@ function createParts(row, linkTo) {
   others.append(...row.see_also.map(linkTo));
   const footer = createElement("footer", "screen-foot");
   footer.append(ways, others, createCode(row));
-  element.append(title, lesson, formulas, controls, run, problem, rows, footer);
+  const [ask, result] = [createElement("div", "ask"), createElement("div", "result")];
+  ask.append(lesson, formulas, controls, run);
+  result.append(problem, rows);
+  element.append(title, ask, result, footer);
   return { element, controls, run, problem, rows, ways };
 }
 
