@@ -150,11 +150,14 @@ def test_three_shapes_are_drawn_and_two_models_compared(visit: Visit) -> None:
     visitor = visit(width=390, height=844)
     page = course(visitor, chapter="architectures")
     shapes = screen(page, "three-shapes")
-    expect(shapes.locator(".diagram:has([role=button])")).to_have_count(1)  # the model itself
-    shapes.get_by_test_id("input-shape").select_option("encoder")
-    expect(shapes.locator(".diagram svg")).to_have_count(1)
-    expect(shapes.locator(".diagram:has([role=button])")).to_have_count(0)
+    for shape in ("decoder", "encoder"):
+        shapes.get_by_test_id("input-shape").select_option(shape)
+        expect(shapes.get_by_test_id("picture-heat_map")).to_contain_text(f"{shape.capitalize()}: ")
+        expect(shapes.locator(".diagram svg")).to_have_count(1)
+        expect(shapes.locator(".diagram:has([role=button])")).to_have_count(0)
+        wait_until(page, shapes.bounding_box, lambda box: bool(box and box["height"] < 2.7 * 844))
     shapes.get_by_test_id("input-shape").select_option("encoder-decoder")
+    expect(shapes.locator(".diagram:has([role=button])")).to_have_count(1)  # the model itself
     expect(shapes.get_by_test_id("diagram-decoder-cross")).to_contain_text("weights 4 × 8 × 9")
     shapes.get_by_test_id("input-text").fill("2021")
     expect(shapes.get_by_test_id("diagram-decoder-cross")).to_contain_text("weights 4 × 5 × 9")

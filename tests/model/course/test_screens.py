@@ -71,6 +71,7 @@ BEFORE = {
     "masks/added.width": ("mask", "window"),
     "positions/order.seed": ("order", "drawn"),
     "attention/projections.source": ("memory", "cross"),
+    "architectures/three-shapes.source": ("shape", "encoder-decoder"),
     **{
         f"{path}.{name}": ("on", "model")
         for path in ("block/averages", "variants/functions", "variants/temperature")
