@@ -27,7 +27,9 @@ def screen(page: Page, name: str) -> Locator:
 
 def test_numbers_are_changed_kept_and_forgotten(visitor: Visitor) -> None:
     page = course(visitor, chapter="attention")
-    wait_until(page, lambda: page.get_by_test_id("stSidebar").bounding_box(), lambda box: bool(box and box["width"] < 100))
+    wait_until(
+        page, lambda: page.get_by_test_id("stSidebar").bounding_box(), lambda box: bool(box and box["width"] < 100)
+    )
     look_up = screen(page, "look-up")
     shares = look_up.get_by_test_id("picture-bars")
     expect(shares).to_contain_text("soft 0.72")
