@@ -53,8 +53,7 @@ def test_compare_exports_both_sides_with_the_origin_of_both(visitor: Visitor, tm
     assert {"A · RoPE (rotary)", "B · None", "B − A", "mat", "Next token"} <= texts(root)
     assert any(text.startswith("A: stories-causal") for text in texts(root))
     picture = Image.open(download(page, "export-png", tmp_path))
-    assert isinstance(picture, PngImageFile) and picture.text["Description"] == line
-    assert picture.width > picture.height, "as a screen is"
+    assert isinstance(picture, PngImageFile) and picture.text["Description"] == line and picture.width > picture.height
     pdf = PdfReader(io.BytesIO(download(page, "export-pdf", tmp_path).read_bytes()))
     assert pdf.metadata and pdf.metadata.subject == line
     loaded = load(find_checkpoint("stories-causal"))
