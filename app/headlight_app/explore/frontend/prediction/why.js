@@ -48,17 +48,19 @@ export function drawWhy(page) {
 function whyParts(page, first, second, largest) {
   const title = createElement("h3");
   title.append("Why ", ...quotedToken(first), " and not ", ...quotedToken(second));
-  const times = first.after / second.after;
-  const sentence = createElement("p", "quiet");
   const most = largest.find(({ value }) => value > 0);
-  sentence.append(
-    `It is ${times >= 10 ? Math.round(times) : times.toFixed(1)} times as likely; `,
-    most ? `${partName(most.part)} speaks for it most.` : "no single part speaks for it.",
-  );
+  const speaks = most ? `${partName(most.part)} speaks for it most.` : "no single part speaks for it.";
+  const sentence = createElement("p", "quiet", `${likelihoodText(first.after / second.after)}; ${speaks}`);
   const unit = createElement("p", "quiet", "Largest parts of the difference of the two logits:");
   const list = createElement("ol", "reasons");
   list.append(...largest.map((reason) => createReason(page, reason)));
   return [title, sentence, unit, list];
+}
+
+/** @param {number} times how much likelier the first is */
+export function likelihoodText(times) {
+  if (times < 1.05) return "It is hardly likelier";
+  return `It is ${times >= 10 ? Math.round(times) : times.toFixed(1)} times as likely`;
 }
 
 /** @param {Part} part */
