@@ -80,7 +80,6 @@ def suitable_state(page: ModuleType, state: State, entries: Sequence[AvailableMo
     elif last_path == page.PATH:
         left = ""
     st.session_state[LAST_SHOWN] = (page.PATH, state.model)
-    st.session_state[KEPT] = {**st.session_state.get(KEPT, {}), page.PATH: state}
     if left not in ("", state.model):
         st.session_state[REPLACED] = (page.PATH, state.model, _replacement(page, state, left, entries))
     path, model, words = st.session_state.get(REPLACED, ("", "", ""))
