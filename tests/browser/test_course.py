@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
+from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
 
 SHOW_AT_ONCE = """localStorage.setItem("headlight-course", JSON.stringify({ showsAtOnce: true }))"""
 
@@ -27,11 +27,17 @@ def screen(page: Page, name: str) -> Locator:
 
 def test_numbers_are_changed_kept_and_forgotten(visitor: Visitor) -> None:
     page = course(visitor, chapter="attention")
+    wait_until(
+        page, lambda: page.get_by_test_id("stSidebar").bounding_box(), lambda box: bool(box and box["width"] < 100)
+    )
     look_up = screen(page, "look-up")
     shares = look_up.get_by_test_id("picture-bars")
     expect(shares).to_contain_text("soft 0.72")
     for name in ("model-variant", "model-picker"):  # they would change nothing here
         expect(page.get_by_test_id(name)).to_have_count(0)
+    shares.scroll_into_view_if_needed()
+    for beside in (look_up.get_by_test_id("input-sharpness"), look_up.get_by_label("Keys, row 2, column 1"), shares):
+        expect(beside).to_be_in_viewport(ratio=1)  # so that the result is seen while a control is moved
     look_up.get_by_test_id("input-sharpness").fill("0")
     expect(shares).to_contain_text("soft 0.33")
     cell = look_up.get_by_label("Keys, row 1, column 0")
@@ -145,11 +151,14 @@ def test_three_shapes_are_drawn_and_two_models_compared(visit: Visit) -> None:
     visitor = visit(width=390, height=844)
     page = course(visitor, chapter="architectures")
     shapes = screen(page, "three-shapes")
-    expect(shapes.locator(".diagram:has([role=button])")).to_have_count(1)  # the model itself
-    shapes.get_by_test_id("input-shape").select_option("encoder")
-    expect(shapes.locator(".diagram svg")).to_have_count(1)
-    expect(shapes.locator(".diagram:has([role=button])")).to_have_count(0)
+    for shape in ("decoder", "encoder"):
+        shapes.get_by_test_id("input-shape").select_option(shape)
+        expect(shapes.get_by_test_id("picture-heat_map")).to_contain_text(f"{shape.capitalize()}: ")
+        expect(shapes.locator(".diagram svg")).to_have_count(1)
+        expect(shapes.locator(".diagram:has([role=button])")).to_have_count(0)
+        wait_until(page, shapes.bounding_box, lambda box: bool(box and box["height"] < 2.7 * 844))
     shapes.get_by_test_id("input-shape").select_option("encoder-decoder")
+    expect(shapes.locator(".diagram:has([role=button])")).to_have_count(1)  # the model itself
     expect(shapes.get_by_test_id("diagram-decoder-cross")).to_contain_text("weights 4 × 8 × 9")
     shapes.get_by_test_id("input-text").fill("2021")
     expect(shapes.get_by_test_id("diagram-decoder-cross")).to_contain_text("weights 4 × 5 × 9")

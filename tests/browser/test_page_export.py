@@ -28,6 +28,7 @@ def open_menu(page: Page, first: str) -> None:
     """The menu Export, with the numbers that the page offers."""
     page.get_by_test_id("export-menu-button").click()
     expect(page.get_by_test_id("export-which").locator("option").first).to_have_text(first)
+    expect(page.get_by_test_id("export-menu")).to_be_in_viewport(ratio=1)
 
 
 def choose(page: Page, numbers: str) -> None:
@@ -52,7 +53,7 @@ def test_compare_exports_both_sides_with_the_origin_of_both(visitor: Visitor, tm
     assert {"A · RoPE (rotary)", "B · None", "B − A", "mat", "Next token"} <= texts(root)
     assert any(text.startswith("A: stories-causal") for text in texts(root))
     picture = Image.open(download(page, "export-png", tmp_path))
-    assert isinstance(picture, PngImageFile) and picture.text["Description"] == line
+    assert isinstance(picture, PngImageFile) and picture.text["Description"] == line and picture.width > picture.height
     pdf = PdfReader(io.BytesIO(download(page, "export-pdf", tmp_path).read_bytes()))
     assert pdf.metadata and pdf.metadata.subject == line
     loaded = load(find_checkpoint("stories-causal"))
@@ -171,6 +172,9 @@ def test_the_menus_fit_a_phone(visit: Visit) -> None:
     page = step(ready(visitor.open(f"model=stories-causal&text={quote(PROMPT)}", "/generate")))
     open_menu(page, "Attention of each step")
     expect_to_fit(page, "export-menu")
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 844, "height": 390})
+    open_menu(page, "Attention of each step")
 
 
 def test_where_nothing_is_left_to_generate_the_menu_says_so(visitor: Visitor) -> None:

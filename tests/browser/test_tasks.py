@@ -160,3 +160,25 @@ def test_the_text_of_one_task_does_not_become_that_of_the_next(visitor: Visitor)
     expect(page.get_by_test_id("sentence")).not_to_have_value("1.5 0.2")
     page.wait_for_timeout(1_000)  # a report that comes late would bring the text back
     expect(page.get_by_test_id("sentence")).not_to_have_value("1.5 0.2")
+
+
+def test_what_one_typed_on_a_page_is_there_on_return(visitor: Visitor) -> None:
+    def go(name: str) -> None:
+        page.get_by_test_id("stSidebar").get_by_role("link", name=name).click()
+        expect(page).to_have_title(f"{name} · Headlight")
+
+    page = visitor.open()
+    for typed, other in (("My zebra sings", "a dull film"), ("My zebra sings loudly", "a dull, long film")):
+        say(page, typed)
+        go("Tasks")  # at once: the sentence is on its way
+        wait_for_address(page, model="sentiment")
+        expect(page.get_by_test_id("sentence")).not_to_have_value(typed)
+        say(page, other)
+        go("Explore")
+        expect(page.get_by_test_id("sentence")).to_have_value(typed)
+        wait_for_address(page, model=None, text=typed)
+        go("Tasks")
+        expect(page.get_by_test_id("sentence")).to_have_value(other)
+        go("Explore")
+    page.go_back()
+    expect(page.get_by_test_id("sentence")).to_have_value("a dull, long film")

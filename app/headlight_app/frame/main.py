@@ -34,6 +34,7 @@ from headlight_app.frame import sidebar
 from headlight_app.frame.suitable_model import (
     chosen_entry,
     requirement,
+    resume_state,
     state_on_return,
     suitable_state,
 )
@@ -62,15 +63,15 @@ def main() -> None:
 
 
 def _run() -> None:
-    state = current_state()
-    st.set_page_config("Headlight", None, "wide", initial_sidebar_state="collapsed" if state.presenter else "auto")
-    st.html(_stylesheet(*(name for name in ("presenter", "embedded") if getattr(state, name))))
-    entries = available_models()
     pages = {page: st.Page(partial(_show_page, page), title=page.TITLE, url_path=page.PATH) for page in PAGES}
     chosen = st.navigation(list(pages.values()), position="hidden")
     page = next(module for module, link in pages.items() if link == chosen)
+    entries = available_models()
+    resume_state(page, PAGES, entries)
+    state = current_state()
+    _configure(state)
     state, replaced = suitable_state(page, state, entries)
-    _tell_browser(chosen.title)
+    _tell_browser(page.TITLE)
     if session.should_open_explore():
         st.switch_page(pages[explore], query_params=encode_state(state))
     weights_slot = st.empty()
@@ -94,6 +95,11 @@ def _run() -> None:
             )  # once the page is painted: looking at each weight takes its time
     else:
         chosen.run()
+
+
+def _configure(state: State) -> None:
+    st.set_page_config("Headlight", None, "wide", initial_sidebar_state="collapsed" if state.presenter else "auto")
+    st.html(_stylesheet(*(name for name in ("presenter", "embedded") if getattr(state, name))))
 
 
 def _tell_browser(title: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import ModuleType
 
 import streamlit as st
@@ -10,7 +10,8 @@ import streamlit as st
 from headlight_app.contract.state import OPENING, State
 from headlight_app.engine.models import AvailableModel
 from headlight_app.state.requirement import ANY_MODEL, Requirement
-from headlight_app.state.session import current_state, replace_state
+from headlight_app.state.session import current_state, replace_state, reported_state, return_to
+from headlight_app.state.url import encode_state
 
 LAST_SHOWN, REPLACED, KEPT = "_last_shown", "_replaced_model", "_kept_states"
 
@@ -51,6 +52,19 @@ def state_on_return(page: ModuleType, open_page: ModuleType, state: State, entri
     return kept.change(presenter=state.presenter, device=state.device)
 
 
+def resume_state(page: ModuleType, pages: Iterable[ModuleType], entries: Sequence[AvailableModel]) -> None:
+    """The state with which a page was left is that of this run, where a link of the sidebar led back to it."""
+    last_path, _ = st.session_state.get(LAST_SHOWN, (page.PATH, ""))
+    left = reported_state()
+    if left is None or last_path == page.PATH:
+        return
+    st.session_state[KEPT] = {**st.session_state.get(KEPT, {}), last_path: left}
+    last_page = next(other for other in pages if last_path == other.PATH)
+    resumed = state_on_return(page, last_page, left, entries)
+    if encode_state(resumed) == st.query_params.to_dict():
+        return_to(resumed)
+
+
 def suitable_state(page: ModuleType, state: State, entries: Sequence[AvailableModel]) -> tuple[State, str]:
     """The state of this run, with a model that the page can show, and what to say where that is another than before.
 
@@ -66,7 +80,6 @@ def suitable_state(page: ModuleType, state: State, entries: Sequence[AvailableMo
     elif last_path == page.PATH:
         left = ""
     st.session_state[LAST_SHOWN] = (page.PATH, state.model)
-    st.session_state[KEPT] = {**st.session_state.get(KEPT, {}), page.PATH: state}
     if left not in ("", state.model):
         st.session_state[REPLACED] = (page.PATH, state.model, _replacement(page, state, left, entries))
     path, model, words = st.session_state.get(REPLACED, ("", "", ""))

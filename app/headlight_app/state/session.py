@@ -78,15 +78,25 @@ class _Reports:
 
 def current_state() -> State:
     """The state of this run, read from the address where that says something new."""
-    address, session = st.query_params.to_dict(), _session()
+    address, session = st.query_params.to_dict(), _reported_session()
     if session is None or (
         address != session.addresses[-1] and (_is_history_navigation() or address not in session.addresses)
     ):
         session = _hold(decode_state(address), address)
-    session = _with_new_report(session)
     if address not in (session.addresses[-1], session.replaced):
         st.query_params.from_dict(session.addresses[-1])
     return session.state
+
+
+def reported_state() -> State | None:
+    """The state that this session held last, with what its component reported since; None where it is new."""
+    session = _reported_session()
+    return session.state if session else None
+
+
+def return_to(state: State) -> None:
+    """Hold a state that the session had before: its address counts as an older one, and would not be read again."""
+    _hold(state, encode_state(state))
 
 
 def change_state(**choices: Any) -> None:
@@ -153,18 +163,23 @@ def apply_reports(
     st.session_state[REPORTS_KEY] = _Reports(component, read, opening_text, opening_source, default_head)
 
 
-def _with_new_report(session: _Session) -> _Session:
-    reports: _Reports | None = st.session_state.get(REPORTS_KEY)
-    report = reported(reports.component) if reports else {}
+def _reported_session() -> _Session | None:
+    """The session, with a new report applied: it is of the state that was left, whatever the address asks for now."""
+    session, reports = _session(), st.session_state.get(REPORTS_KEY)
+    return _with_new_report(session, reports) if session and reports else session
+
+
+def _with_new_report(session: _Session, reports: _Reports) -> _Session:
+    report = reported(reports.component)
     serial = report.pop("serial", 0)
-    if reports is None or not isinstance(serial, int) or serial <= session.serial:
+    if not isinstance(serial, int) or serial <= session.serial:
         return session
     st.session_state[COMPONENT_RUN_KEY] = True
     try:
         state = session.state.change(**_without_unsaid(reports.read(report), session.state, reports))
     except (HeadlightError, msgspec.ValidationError, UnicodeEncodeError):  # not written by our component
         state = session.state
-    return _hold(state, st.query_params.to_dict(), encode_state(state), serial=serial)
+    return _hold(state, encode_state(state), serial=serial)
 
 
 def _without_unsaid(report: Report, state: State, reports: _Reports) -> Report:

@@ -57,6 +57,20 @@ def test_distances_are_those_of_the_two_runs() -> None:
     assert answer.sides[1].notes and not answer.sides[0].notes
 
 
+def test_a_side_says_how_much_of_its_text_its_model_does_not_know() -> None:
+    foreign = {"model": "mood", "text": "the 猫 sat", "variant": {"positional_encoding": "none"}}
+    answer, _ = ask(causal(), foreign)
+    assert not answer.sides[0].notes
+    replaced, unknown = answer.sides[1].notes
+    assert replaced.startswith("Positional encoding: None instead of")
+    assert unknown.startswith("1 of 5 tokens are [UNK]: it stands for what this model has no token for.")
+
+
+def test_parts_that_a_model_was_trained_with_are_no_note() -> None:
+    answer, _ = ask(causal(), causal(variant={"masks": "causal"}))
+    assert not answer.sides[1].notes
+
+
 def test_the_same_words_in_another_order_are_paired_by_word_unless_told_otherwise() -> None:
     """A model without positions and mask does not know the order: its heads are equal up to the swap."""
     side = {"model": "masked", "variant": {"positional_encoding": "none"}}

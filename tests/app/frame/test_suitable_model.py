@@ -68,32 +68,3 @@ def test_the_address_gives_way_without_an_entry_in_the_history() -> None:
     script, address = (text.value for text in scripted(visit, model="mood").text)
     assert script == '<script>history.replaceState(history.state, "", "?model=stories-causal");</script>'
     assert address == "mood", "Streamlit itself would add an entry"
-
-
-def test_what_one_typed_on_a_page_is_there_on_return() -> None:
-    def visits() -> None:
-        import streamlit as st
-
-        from headlight_app.engine.models import available_models
-        from headlight_app.explore import page as explore
-        from headlight_app.frame.suitable_model import state_on_return, suitable_state
-        from headlight_app.state.session import current_state
-        from headlight_app.tasks import page as tasks
-
-        entries = available_models()
-        typed, _ = suitable_state(explore, current_state(), entries)
-        led = state_on_return(tasks, explore, typed, entries)
-        st.text(led.model)
-        suitable_state(tasks, led.change(text="typed on Tasks"), entries)
-        back = state_on_return(explore, tasks, led, entries)
-        st.text(back.model)
-        st.text(back.text)
-        again = state_on_return(tasks, explore, back, entries)
-        st.text(again.model)
-
-    at = scripted(visits, model="next", text="the cat sat")
-    assert not at.exception
-    led, model, text, again = (each.value for each in at.text)
-    assert led != "next", "no task is done by that model"
-    assert (model, text) == ("next", "the cat sat")
-    assert again == led

@@ -31,7 +31,9 @@ ALL = {f"{chapter}/{name}": screen for chapter, row in CHAPTERS.items() for name
 )
 def test_what_the_stream_becomes_is_named_as_the_model_computes_it(placement: str, title: str) -> None:
     model = Checkpoint(toys.decoder(norm_placement=placement), toys.causal(), "")
-    x, added, after = pictures(residual(model, toys.SENTENCE, 0, 1), MatrixPicture)
+    answer = residual(model, toys.SENTENCE, 0, 1)
+    x, added, after = pictures(answer, MatrixPicture)
+    assert answer[0].text == "The first 6 of 16 channels."
     assert after.title == title
     is_sum = torch.allclose(x.values + added.values, after.values, atol=1e-4)
     assert is_sum == (title == "x + f(x)") == (after.before == "=")

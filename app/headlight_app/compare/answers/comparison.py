@@ -131,9 +131,22 @@ def _side_answer(side: Side, offset: int = 0) -> tuple[SideAnswer, bytes]:
         tokens=token_answers(traced.text, side.tokenizer),
         source_tokens=token_answers(traced.source, side.tokenizer) if traced.source else None,
         attention_groups=tuple(groups),
-        notes=(" ".join(variant_notes(side.resolved)),) if question.variant else (),
+        notes=tuple(filter(None, (" ".join(variant_notes(side.resolved)), _unknown_note(side)))),
     )
     return answer, codes
+
+
+def _unknown_note(side: Side) -> str:
+    """How much of what a side reads its model has no token for; empty where that is nothing."""
+    ids = [*side.trace.text.ids, *(side.trace.source.ids if side.trace.source else ())]
+    unknown = side.tokenizer.unknown_id
+    if unknown is None or unknown not in ids:
+        return ""
+    token = side.tokenizer.token_text(unknown)
+    return (
+        f"{ids.count(unknown)} of {len(ids)} tokens are {token}: it stands for what this model has no token for. "
+        "Compare on a text that both models know."
+    )
 
 
 def pair_attentions(left: Side, right: Side) -> tuple[AttentionPair, ...]:

@@ -3,6 +3,7 @@
 import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.js";
 import { paintScale, SIGNED_COLOURS } from "../../ui/frontend/charts/colours.js";
 import { createElement, drawChoices, drawExampleButtons } from "../../ui/frontend/dom/dom.js";
+import { findByTestId } from "../../ui/frontend/dom/elements.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
 import { programOf } from "../../ui/frontend/export/share.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
@@ -71,6 +72,7 @@ class ComparePage {
       collect: () => this.#exported(),
       share: () => this.#shared(),
     });
+    findByTestId(place, "figure-size", HTMLSelectElement).value = "180"; // three maps beside each other
     this.#listen();
     this.#resized = new ResizeObserver(() => {
       fitHeights([...this.#elements.texts, ...this.#elements.sources]);

@@ -9,6 +9,10 @@ export function fitFormulas(lines) {
     if (lines.clientWidth === fitted) return;
     fitted = lines.clientWidth;
     for (const formula of lines.querySelectorAll("math")) fit(formula, fitted);
+    const scrolls = lines.scrollWidth > lines.clientWidth || lines.scrollHeight > lines.clientHeight;
+    if (scrolls)
+      lines.tabIndex = 0; // so that arrow keys scroll it
+    else lines.removeAttribute("tabindex");
   }).observe(lines);
 }
 

@@ -208,7 +208,9 @@ function createParts(row, linkTo) {
   const others = createElement("span", "onward", row.see_also.length ? "See also " : "");
   others.append(...row.see_also.map(linkTo));
   const footer = createElement("footer", "screen-foot", [ways, others, createCode(row)]);
-  element.append(title, lesson, formulas, controls, run, problem, rows, footer);
+  const ask = createElement("div", "ask", [lesson, formulas, controls, run]);
+  const result = createElement("div", "result", [problem, rows]);
+  element.append(title, ask, result, footer);
   return { element, controls, run, problem, rows, ways };
 }
 

@@ -1,6 +1,6 @@
 // The mask as a table of cells, a row for each query: who clicks or drags over cells paints them open or closed.
 
-import { hidpiContext } from "../../ui/frontend/dom/dom.js";
+import { createElement, hidpiContext, inlineText } from "../../ui/frontend/dom/dom.js";
 import { find } from "../../ui/frontend/dom/elements.js";
 import { GRID_STEPS } from "../../ui/frontend/dom/keyboard.js";
 
@@ -9,6 +9,10 @@ import { GRID_STEPS } from "../../ui/frontend/dom/keyboard.js";
 
 const SMALLEST = 9; // pixels of a cell's side; past that the table scrolls
 const LARGEST = 28;
+const LEGIBLE = 13; // pixels of a row that has its token beside it
+const NAMES = 71; // pixels that the tokens take
+const OPEN = 0.45; // how strong the colour of an open cell is
+const LEGEND = "Filled: sees. A dot: painted by you.";
 
 export class MaskPainter {
   #part;
@@ -121,24 +125,43 @@ export class MaskPainter {
     return [clamp(Math.floor(down * this.#size), this.#size), clamp(Math.floor(right * this.#size), this.#size)];
   }
 
+  /** Writes each query's token beside its row, where the rows are high enough; gives the side of a cell. */
+  #nameRows() {
+    const { tokens } = this.#mask;
+    const width = this.#part.clientWidth || 220;
+    /** @param {number} room */
+    const sideIn = (room) => Math.min(Math.max(Math.floor(room / tokens.length), SMALLEST), LARGEST);
+    const side = sideIn(width - NAMES);
+    const names = find(this.#part, ".queries", HTMLElement);
+    names.hidden = side < LEGIBLE;
+    names.style.setProperty("--side", `${side}px`);
+    names.replaceChildren(...tokens.map((token) => createElement("li", "", inlineText(token.trim()))));
+    return names.hidden ? sideIn(width) : side;
+  }
+
   /** Paints the table, and says what the cell at hand allows. @param {Cell | null} cell */
   #show(cell) {
     this.#at = cell;
     const size = this.#size;
     if (!size) return;
-    const room = Math.floor((this.#part.clientWidth || 220) / size);
-    const side = Math.min(Math.max(room, SMALLEST), LARGEST);
+    const side = this.#nameRows();
     const context = hidpiContext(this.#canvas, size * side, size * side);
     const style = getComputedStyle(this.#canvas);
     for (let query = 0; query < size; query++)
       for (let key = 0; key < size; key++) {
-        context.fillStyle = style.getPropertyValue(this.#isOpen([query, key]) ? "--beam" : "--line");
+        const isOpen = this.#isOpen([query, key]);
+        context.globalAlpha = isOpen ? OPEN : 1;
+        context.fillStyle = style.getPropertyValue(isOpen ? "--beam" : "--line");
         context.fillRect(key * side, query * side, side - 1, side - 1);
+        context.globalAlpha = 1;
+        if (!this.#turned.has(`${query}-${key}`)) continue;
+        context.fillStyle = style.getPropertyValue("--ink");
+        context.fillRect((key + 0.35) * side, (query + 0.35) * side, 0.3 * side, 0.3 * side);
       }
     const tokens = this.#mask.tokens;
     find(this.#part, "output").textContent = cell
       ? `“${tokens[cell[0]].trim()}” ${this.#isOpen(cell) ? "sees" : "does not see"} “${tokens[cell[1]].trim()}”`
-      : "\u00a0";
+      : LEGEND;
     if (!cell) return;
     context.strokeStyle = style.getPropertyValue("--ink");
     context.lineWidth = 2;

@@ -34,10 +34,11 @@ export default {
         verb: "was found by looking at",
       });
     const read = tokens.map(({ text }) => text.trim());
-    const words = right === null ? "" : readText(page.state.choice.text, read) + verdictText(right, tokens.length);
-    if (words && verdict.textContent !== words) announce(verdict, words);
+    const misread = readText(page.state.choice.text, read);
+    const words = misread || verdictText(right, tokens.length);
+    if (verdict.textContent !== words) announce(verdict, words);
     verdict.textContent = words;
-    verdict.classList.toggle("wrong", right !== null && right < tokens.length);
+    verdict.classList.toggle("wrong", Boolean(misread) || right < tokens.length);
   },
 
   /** @param {ExplorePage} page */
@@ -59,8 +60,8 @@ export default {
 };
 
 /**
- * The answer of each place, and how many are right; null where not all that was read are numbers.
- * @param {string[]} read @param {TokenLabelsAnswer} meta @returns {{ outputs: OutputToken[], right: number | null }}
+ * The answer of each place, and how many are right: none where not all that was read are numbers.
+ * @param {string[]} read @param {TokenLabelsAnswer} meta @returns {{ outputs: OutputToken[], right: number }}
  */
 export function sortedOutputs(read, { labels, as_trained, changed }) {
   const numbers = read.map((text) => (/^\s*\d+\s*$/.test(text) ? Number(text) : NaN));
@@ -72,13 +73,15 @@ export function sortedOutputs(read, { labels, as_trained, changed }) {
     const note = wrong ? was || `not ${sorted[place]}` : was || formatPercent(best.after);
     return { text: best.text, query: place, note, wrong, ahead: false };
   });
-  return { outputs, right: isKnown ? outputs.filter(({ wrong }) => !wrong).length : null };
+  return { outputs, right: isKnown ? outputs.filter(({ wrong }) => !wrong).length : 0 };
 }
 
-/** What was read, where it is not what was typed. @param {string} typed @param {string[]} read */
+/** What was read in place of what was typed, which is not sorted then; empty where they are the same. @param {string} typed @param {string[]} read */
 export function readText(typed, read) {
   const isSame = typed.trim().split(/\s+/).join(" ") === read.join(" ");
-  return isSame ? "" : `The model knows whole numbers from 0 to 99, so it reads ${read.join(", ")}. `;
+  if (isSame) return "";
+  const unknown = read.includes("[UNK]") ? ", where [UNK] stands for what it does not know" : "";
+  return `These are not the numbers you typed. The model knows whole numbers from 0 to 99 alone, so it read ${read.join(", ")}${unknown}.`;
 }
 
 /** @param {number} right @param {number} all */

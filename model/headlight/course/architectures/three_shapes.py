@@ -16,7 +16,6 @@ from headlight.course.pictures import (
     ModelDiagramPicture,
     Question,
     Row,
-    TablePicture,
     row,
     verdict_row,
     weights_map,
@@ -37,26 +36,21 @@ TITLES = {"encoder": "Encoder", "decoder": "Decoder", "encoder-decoder": "Encode
 Shapes = dict[str, tuple[int, ...]]
 
 
-def three_shapes(model: Checkpoint, source: str, text: str, shape: str) -> Answer:
-    """The model's sizes in three shapes: who may look at whom, the diagram of one, and what a run of each computes."""
+def three_shapes(model: Checkpoint, shape: str, text: str, source: str) -> Answer:
+    """The model's sizes in one of three shapes: who may look at whom, its diagram, and what a run of it computes."""
     own = model.model.config
     read, written = _encode(model, source, text)
-    configs = {name: with_architecture(own, name) for name in ARCHITECTURES}
-    lengths = {name: (len(read.ids), len(written.ids)) for name in ARCHITECTURES}
-    lengths["encoder"], lengths["decoder"] = (0, len(read.ids)), (0, len(written.ids))
-    diagrams = {
-        name: model_diagram(config, written_length, read_length)
-        for (name, config), (read_length, written_length) in zip(configs.items(), lengths.values(), strict=True)
-    }
+    config = with_architecture(own, shape)
+    length, source_length = len(written.ids), len(read.ids) if config.has_cross_attention else 0
+    diagram = model_diagram(config, length, source_length)
     is_own = shape == own.architecture
-    title = TITLES[shape] + (": this model" if is_own else "")
+    drawn = ModelDiagramPicture(
+        title=TITLES[shape] + (": this model" if is_own else ""), diagram=diagram, enterable=is_own
+    )
+    usual = with_architecture(own, "encoder-decoder")
     return (
-        _masks_row(configs["encoder-decoder"], token_labels(read), token_labels(written)),
-        row(
-            ModelDiagramPicture(title=title, diagram=diagrams[shape], enterable=is_own),
-            title="One stack, or two that cross-attention joins",
-        ),
-        *_measured_rows(configs, lengths, diagrams),
+        _shape_row(shape, usual, drawn, token_labels(read), token_labels(written)),
+        _measured_row(config, source_length, length, diagram),
     )
 
 
@@ -121,51 +115,60 @@ def _encode(model: Checkpoint, source: str, text: str) -> tuple[Encoded, Encoded
     return read or encode_input(network, tokenizer, source), encode_input(network, tokenizer, text)
 
 
-def _masks_row(config: Config, read: tuple[str, ...], written: tuple[str, ...]) -> Row:
-    cross = torch.ones(len(written), len(read))
-    maps = (
-        ("Encoder: all look at all", allowed_cells(config, "encoder", len(read)), read, read),
-        ("Decoder: each looks back", allowed_cells(config, "decoder", len(written)), written, written),
-        ("Cross-attention: all look at the source", cross, written, read),
-    )
-    return row(
-        *(
-            weights_map(title, cells.float(), queries, keys, note="1: may look")
-            for title, cells, queries, keys in maps
+def _shape_row(
+    shape: str, config: Config, drawn: ModelDiagramPicture, read: tuple[str, ...], written: tuple[str, ...]
+) -> Row:
+    """Who may look at whom, in what sets a shape apart from the others, beside its diagram."""
+    title, cells, queries, keys = {
+        "encoder": ("Encoder: all look at all", allowed_cells(config, "encoder", len(written)), written, written),
+        "decoder": ("Decoder: each looks back", allowed_cells(config, "decoder", len(written)), written, written),
+        "encoder-decoder": (
+            "Cross-attention: all of the decoder look at all of the encoder",
+            torch.ones(len(written), len(read)).bool(), written, read,
         ),
+    }[shape]  # fmt: skip
+    return row(
+        weights_map(title, cells.float(), queries, keys, note="1: may look"),
+        drawn,
         title="Who may look at whom",
-        question=_question(len(written)),
-    )  # fmt: skip
-
-
-def _question(count: int) -> Question:
-    return ask_number(
-        f"The decoder has {count} tokens. How many of its {count} × {count} pairs of query and key are allowed?",
-        count * (count + 1) // 2,
-        (count * count, "In an encoder all of them are. A token of a decoder does not see those after it."),
-        (count * (count - 1) // 2, "A token sees itself, too: the diagonal counts."),
-        hints=("Token 0 sees one token, itself; token 1 sees two.", f"Add up 1 + 2 + ... + {count}."),
+        question=_question(shape, len(queries), len(keys)),
     )
 
 
-def _measured_rows(
-    configs: dict[str, Config], lengths: dict[str, tuple[int, int]], diagrams: dict[str, ModelDiagram]
-) -> tuple[Row, Row]:
-    """What a forward pass of each shape computes, and whether the diagrams say the same."""
-    rows, agree = [], True
-    for name, config in configs.items():
-        model, shapes = run_shapes(config, *lengths[name])
-        weights = {path: shape for path, shape in shapes.items() if path.endswith(".weights")}
-        attentions = [f"{_kind(path)} {shape_text(shape)}" for path, shape in weights.items()]
-        parameters = sum(parameter.numel() for parameter in model.parameters())
-        agree &= drawn_shapes(diagrams[name]).items() <= shapes.items()
-        rows.append((TITLES[name], len(weights), "; ".join(dict.fromkeys(attentions)), f"{parameters:,}"))
-    columns = ("shape", "attentions", "weights of each: heads × queries × keys", "parameters")
-    return (
-        row(TablePicture(columns=columns, rows=tuple(rows)), title="The same sizes, run in three shapes"),
-        verdict_row("Each shape was built from the config and run on your tokens; the shapes in the drawings are "
-                "those of the run." if agree else "The shapes in the drawings are not those of the run.", good=agree),
-    )  # fmt: skip
+def _question(shape: str, queries: int, keys: int) -> Question:
+    asked = (
+        f"{queries} queries meet {keys} keys in this attention. "
+        f"How many of the {queries} × {keys} pairs of query and key are allowed?"
+    )
+    looking_back = queries * (queries + 1) // 2
+    if shape != "decoder":
+        return ask_number(
+            asked,
+            queries * keys,
+            (looking_back, "So many are allowed in a decoder's own attention. Here no token waits for another."),
+        )
+    return ask_number(
+        asked,
+        looking_back,
+        (queries * keys, "In an encoder all of them are. A token of a decoder does not see those after it."),
+        (queries * (queries - 1) // 2, "A token sees itself, too: the diagonal counts."),
+        hints=("Token 0 sees one token, itself; token 1 sees two.", f"Add up 1 + 2 + ... + {queries}."),
+    )
+
+
+def _measured_row(config: Config, source_length: int, length: int, diagram: ModelDiagram) -> Row:
+    """What a forward pass of a shape computes, and whether its diagram says the same."""
+    model, shapes = run_shapes(config, source_length, length)
+    weights = {path: shape for path, shape in shapes.items() if path.endswith(".weights")}
+    each = "; ".join(dict.fromkeys(f"{_kind(path)} {shape_text(shape)}" for path, shape in weights.items()))
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    agree = drawn_shapes(diagram).items() <= shapes.items()
+    same = "are" if agree else "are not"
+    return verdict_row(
+        f"Run on your tokens, this shape has {len(weights)} attentions and {parameters:,} parameters. "
+        f"Weights, heads × queries × keys: {each}. The shapes in the drawing {same} those of the run.",
+        good=agree,
+    )
 
 
 def shape_text(shape: Sequence[int]) -> str:
@@ -180,14 +183,15 @@ def _kind(path: str) -> str:
 
 THREE_SHAPES = Screen(
     title="One block, three shapes",
-    lesson="In an encoder, which reads, every token looks at every other; in a decoder, which writes, each token sees "
-    "only itself and what stands before it. An encoder-decoder has both, and its decoder looks into what the encoder "
-    "has read by cross-attention. Below are the sizes of the model that you choose, in all three shapes.",
+    lesson="In an encoder, which reads, every token looks at every other; in a decoder, which writes, each sees only "
+    "itself and what stands before it. Cross-attention joins the two.",
     controls={
         "model": ModelControl(default="dates", needs="text"),
-        "source": TextControl(title="What is read", default="third of March 2021", longest=120),
-        "text": TextControl(title="What is written", default="2021-03", longest=120),
-        "shape": ChoiceControl(title="Shape that is drawn", default="encoder-decoder", options=TITLES),
+        "shape": ChoiceControl(title="Shape", default="decoder", options=TITLES),
+        "text": TextControl(title="Text", default="2021-03", longest=120),
+        "source": TextControl(
+            title="What the encoder reads", default="third of March 2021", longest=120, when="shape=encoder-decoder"
+        ),
     },
     compute=three_shapes,
     formulas=(

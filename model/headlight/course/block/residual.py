@@ -32,10 +32,13 @@ def residual(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
     at = require_token(trace.text, token)
     steps = sublayer_steps(network, trace, at)
     first = next(index for index, step in enumerate(steps) if step[0].startswith(f"layer {chosen.split('.')[1]},"))
+    width = network.config.d_model
+    shown = min(SHOWN_CHANNELS, width)
     return (
         row(
             *_sum_pictures(steps[first], network.config.norm_placement),
             title=f"“{token_labels(trace.text)[at]}”: {steps[first][0]}",
+            text=f"The first {shown} of {width} channels.",
             question=_question([step for step in steps if step[0].startswith(f"layer {layer},")], layer),
         ),
         row(_verdict(network, steps)),

@@ -84,6 +84,7 @@ def _first_position(length: int, d_model: int) -> Answer:
                 for title, encoding in (("Positions from 0", from_0), ("Positions from 1", from_1))
             ),
             title="The first token is at position 0, even where a text counts its tokens from 1",
+            text=f"{len(names)} of {length} tokens, {min(d_model, SHOWN_CHANNELS)} of {d_model} channels.",
         ),
         verdict_row(
             f"Counted from 1 a number changes by up to {moved:.2f}, and the first vector is not 0, 1, 0, 1. "

@@ -109,6 +109,7 @@ def show_joining(model: Checkpoint, text: str, layer: int, head: int) -> Answer:
                 before="=",
                 title="Output of attention",
                 values=found.output[:SHOWN_TOKENS, :SHOWN_CHANNELS],
+                note=_shown_columns(found.output),
                 rows=names,
                 column_axis="channel",
             )

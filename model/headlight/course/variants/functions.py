@@ -345,7 +345,7 @@ def _limits(output: Tensor, best: Tensor, uniform: Tensor) -> Verdict:
 TEMPERATURE = Screen(
     title="Temperature: from argmax to the plain mean",
     lesson="Scores are divided by a temperature before the softmax. The colder, the more goes to the best key; the "
-    "hotter, the more alike all keys become. The factor 1/√d_k of attention is a temperature of √d_k.",
+    "hotter, the more alike all keys become. The factor 1/√d of attention is a temperature of √d.",
     controls={
         "on": ON,
         **only_when(

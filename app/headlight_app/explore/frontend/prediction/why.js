@@ -46,15 +46,18 @@ export function drawWhy(page) {
 /** @param {ExplorePage} page @param {Candidate} first @param {Candidate} second @param {Reason[]} largest */
 function whyParts(page, first, second, largest) {
   const title = createElement("h3", "", ["Why ", quotedToken(first), " and not ", quotedToken(second)]);
-  const times = first.after / second.after;
   const most = largest.find(({ value }) => value > 0);
-  const sentence = createElement("p", "quiet", [
-    `It is ${times >= 10 ? Math.round(times) : times.toFixed(1)} times as likely; `,
-    most ? `${partName(most.part)} speaks for it most.` : "no single part speaks for it.",
-  ]);
+  const speaks = most ? `${partName(most.part)} speaks for it most.` : "no single part speaks for it.";
+  const sentence = createElement("p", "quiet", `${likelihoodText(first.after / second.after)}; ${speaks}`);
   const unit = createElement("p", "quiet", "Largest parts of the difference of the two logits:");
   const list = createElement("ol", "reasons", [...largest.map((reason) => createReason(page, reason))]);
   return [title, sentence, unit, list];
+}
+
+/** @param {number} times how much likelier the first is */
+export function likelihoodText(times) {
+  if (times < 1.05) return "It is hardly likelier";
+  return `It is ${times >= 10 ? Math.round(times) : times.toFixed(1)} times as likely`;
 }
 
 /** @param {Part} part */

@@ -83,6 +83,7 @@ export class ExportMenu {
     } catch (error) {
       this.say(failureText(error));
     }
+    this.#elements.menu.scrollIntoView({ block: "nearest" });
   }
 
   /** @param {...(Node | string)} message */
