@@ -102,6 +102,7 @@ UNSAID = {
     "predict",
     "undo",
     "redo",
+    "search",
     "newest",
     "play",
     "stTextInputField",

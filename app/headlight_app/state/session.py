@@ -78,10 +78,9 @@ class _Reports:
 
 def current_state() -> State:
     """The state of this run, read from the address where that says something new."""
-    address, session = st.query_params.to_dict(), _reported_session()
-    if session is None or (
-        address != session.addresses[-1] and (_is_history_navigation() or address not in session.addresses)
-    ):
+    address = st.query_params.to_dict()
+    session = _with_new_report(_session() or _hold(decode_state(address), address))
+    if address != session.addresses[-1] and (_is_history_navigation() or address not in session.addresses):
         session = _hold(decode_state(address), address)
     if address not in (session.addresses[-1], session.replaced):
         st.query_params.from_dict(session.addresses[-1])
@@ -90,8 +89,8 @@ def current_state() -> State:
 
 def reported_state() -> State | None:
     """The state that this session held last, with what its component reported since; None where it is new."""
-    session = _reported_session()
-    return session.state if session else None
+    session = _session()
+    return _with_new_report(session).state if session else None
 
 
 def return_to(state: State) -> None:
@@ -163,16 +162,12 @@ def apply_reports(
     st.session_state[REPORTS_KEY] = _Reports(component, read, opening_text, opening_source, default_head)
 
 
-def _reported_session() -> _Session | None:
+def _with_new_report(session: _Session) -> _Session:
     """The session, with a new report applied: it is of the state that was left, whatever the address asks for now."""
-    session, reports = _session(), st.session_state.get(REPORTS_KEY)
-    return _with_new_report(session, reports) if session and reports else session
-
-
-def _with_new_report(session: _Session, reports: _Reports) -> _Session:
-    report = reported(reports.component)
+    reports: _Reports | None = st.session_state.get(REPORTS_KEY)
+    report = reported(reports.component) if reports else {}
     serial = report.pop("serial", 0)
-    if not isinstance(serial, int) or serial <= session.serial:
+    if reports is None or not isinstance(serial, int) or serial <= session.serial:
         return session
     st.session_state[COMPONENT_RUN_KEY] = True
     try:

@@ -65,12 +65,12 @@ def test_a_folder_has_its_name_for_a_title(toys: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".", "/", "", "a\0b", "a\nb", "..", "\u202e"])
-def test_a_name_that_is_none_gets_a_sentence(anna: Path, name: str) -> None:
+def test_a_name_that_is_none_gets_a_sentence(tmp_path: Path, name: str) -> None:
     with pytest.raises(HeadlightError):
         upload_folder({name: BytesIO(b"{}")})
     with pytest.raises(HeadlightError):
         upload_file(f"{name}.gguf", BytesIO(b"{}"))
-    assert uploads_on_disk(anna) == 0
+    assert uploads_on_disk(tmp_path) == 0
 
 
 def test_the_texts_beside_a_checkpoint_come_along(toys: Path) -> None:

@@ -19,7 +19,7 @@ from headlight_app.worker.table import ANSWERS
 PACKAGE = Path(headlight_app.__file__).parent
 JAVASCRIPT_ASKS = (
     r"(?:\b(?:post|server\.get|askRoute|fetchFile|saveFileFrom)|\.ask)\("
-    r'\s*(?:(?:page|api|this\.#?api),\s*)?"(\w+)"'
+    r'\s*(?:[\w.#]+,\s*)?"(\w+)"'
 )
 KINDS = [kind for kind, _ in ANSWERS.values()]
 
