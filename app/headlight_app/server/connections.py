@@ -50,10 +50,20 @@ class QuietConnections:
             return {"type": "websocket.disconnect", "code": PROTOCOL_ERROR, "reason": NO_MESSAGE}
 
         async def send_while_open(message: Message) -> None:
-            if not is_closed:
+            nonlocal is_closed
+            if is_closed:
+                return
+            try:
                 await send(message)
+            except OSError:  # the browser has gone while it was told something
+                is_closed = True
+                raise
 
-        await self.app(scope, checked, send_while_open)
+        try:
+            await self.app(scope, checked, send_while_open)
+        except RuntimeError:  # Streamlit goes on to receive, and then closes what is closed
+            if not is_closed:
+                raise
 
 
 async def _receive_to_the_end(receive: Receive) -> Message:

@@ -3,14 +3,15 @@
 import asyncio
 import logging
 from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import msgspec
 import pytest
 from starlette.requests import Request
 from starlette.testclient import TestClient
-from starlette.types import Message
-from starlette.websockets import WebSocketDisconnect
+from starlette.types import Message, Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.web.server.starlette.starlette_websocket import create_websocket_routes
 
@@ -65,6 +66,27 @@ def test_a_message_that_is_none_ends_its_session_with_one_line(
     assert runtime.messages == [message] and not runtime.sessions
     [line] = caplog.records
     assert line.levelno == logging.WARNING and not line.exc_info
+
+
+@pytest.mark.parametrize("has_left", [True, False])
+def test_a_browser_that_leaves_while_it_is_told_something_leaves_no_traceback(has_left: bool) -> None:
+    async def tell(scope: Scope, receive: Receive, send: Send) -> None:
+        page = WebSocket(scope, receive, send)
+        await page.accept()
+        with suppress(WebSocketDisconnect):
+            await page.send_bytes(b"the page")
+        await page.close()
+        await page.close()  # as Streamlit does with one that is closed
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        if has_left and message["type"] == "websocket.send":
+            raise OSError("nobody is there")
+
+    with nullcontext() if has_left else pytest.raises(RuntimeError, match="close"):
+        asyncio.run(QuietConnections(tell)({"type": "websocket"}, receive, send))
 
 
 @pytest.mark.parametrize("kind", ["application/json", "image/png"])
