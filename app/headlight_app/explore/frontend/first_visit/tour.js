@@ -24,12 +24,20 @@ const [TRIES, WORTH_TELLING, LEAST] = [6, 0.02, 0.001]; // heads that are tried,
 
 const LOWEST = 0.5; // of the window's height: what begins below is covered by the card
 
-const memory = remembered((/** @type {ExplorePage} */ _) => ({ offered: false }));
+const memory = remembered((/** @type {ExplorePage} */ _) => ({ offered: false, text: "", remove: () => {} }));
 
-/** Once the first answer is here: for who has not seen it and follows no link, or asks for it. @param {ExplorePage} page */
+/**
+ * At each answer. The first brings it, for who has not seen it and follows no link, or asks for it; one to another
+ * sentence ends it, because what it tells is not true of that.
+ * @param {ExplorePage} page
+ */
 export async function offerTour(page) {
-  if (memory(page).offered) return;
-  memory(page).offered = true;
+  const tour = memory(page);
+  if (tour.offered) {
+    if (tour.text !== page.state.answer.question.text) tour.remove();
+    return;
+  }
+  tour.offered = true;
   const asked = new URLSearchParams(location.search).get("tour") === "1";
   const { presenter, embedded } = page.state.choice;
   if (presenter || embedded || "task_views" in page.state.catalogue) return;
@@ -126,6 +134,7 @@ function showTour(page, story) {
   const { group, layer, head } = story;
   page.change({ tab: "heads", attention: group.name, layer, head, heads: [], quantity: "weights" });
   page.view.elements.root.append(card);
+  Object.assign(memory(page), { text: page.state.answer.question.text, remove: () => card.remove() });
   show(0);
 }
 
