@@ -180,5 +180,6 @@ def test_what_one_typed_on_a_page_is_there_on_return(visitor: Visitor) -> None:
         go("Tasks")
         expect(page.get_by_test_id("sentence")).to_have_value(other)
         go("Explore")
+    wait_for_address(page, model=None, text=typed)  # the title comes before the entry in the history
     page.go_back()
     expect(page.get_by_test_id("sentence")).to_have_value("a dull, long film")

@@ -94,6 +94,8 @@ MOVING = f"{ASKING}, [data-playing=true]"
 PREDICTED = """list => [...list.querySelectorAll(".candidate")].slice(0, 3).map(row => [
   Number(row.querySelector("[data-target]").dataset.target), Number(row.title.match(/  ([0-9.e-]+)/)[1])])"""
 
+KEEP = "kept => { localStorage.clear(); Object.assign(localStorage, kept); }"
+
 # What a page keeps for itself until it is left: how fast it plays, what it looked for, how a file is chosen.
 UNSAID = {
     "stExpandSidebarButton",
@@ -186,12 +188,19 @@ class Walker:
             assert monotonic() < until, f"page, reload: {self._differing()}\n{self._told()}"
             if page.url != opened:  # a busy server writes the address late
                 opened = page.url
-                self.reloaded.page.goto(opened)
+                self._reload(opened)
             page.wait_for_timeout(200)
         instruments = page.get_by_test_id("instrument")
         if instruments.count():
             assert instruments.count() == 1, self._told()
             self._check_prediction(page.get_by_test_id("sentence").input_value())
+
+    def _reload(self, address: str) -> None:
+        """Opens an address in the other window, as a browser does that has kept the same scenes and answers."""
+        page = self.reloaded.page
+        page.goto(f"{self.reloaded.url}/_stcore/health")  # storage belongs to a server's pages
+        page.evaluate(KEEP, self.visitor.page.evaluate("({ ...localStorage })"))
+        page.goto(address)
 
     def _leave_what_no_address_says(self) -> None:
         """A text that is being written to its end takes a minute; an earlier step is looked at here alone."""
