@@ -16,7 +16,7 @@ from headlight.errors import HeadlightError
 from headlight_app.access.page_turns import page_turn
 from headlight_app.access.presence import presence
 from headlight_app.access.uploads import UPLOAD_GONE, is_upload, upload_store
-from headlight_app.access.visitor import current_visitor
+from headlight_app.access.visitor import current_queue, current_visitor
 from headlight_app.compare import page as compare
 from headlight_app.contract.state import State
 from headlight_app.course import page as course
@@ -58,7 +58,7 @@ NONFINITE_WARNING = "_nonfinite_warning"
 def main() -> None:
     """One run of the page, once it is its turn."""
     _mark_visitor_present()
-    with page_turn():
+    with page_turn(current_queue()):
         _run()
 
 

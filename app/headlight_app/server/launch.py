@@ -39,6 +39,8 @@ def main(arguments: Sequence[str] | None = None, other_verbs: Callable[[], str] 
     # Where threads must wait for each other on busy cores, an answer of 20 ms takes 200.
     # Half the cores for each of the two questions that are answered at a time is steady.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // 2)))
+    # The thread that passes letters on waits this long for each that computes a page; usually it is 5 ms.
+    sys.setswitchinterval(1e-3)
     options = _parser(other_verbs()).parse_args(arguments)
     problem = _register_model_folders(options.models, options.engine) or _port_problem(options.host, options.port)
     if problem:

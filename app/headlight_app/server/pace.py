@@ -1,7 +1,9 @@
 """The pace at which one visitor may ask a shared server: what comes faster waits, and keeps nobody else waiting.
 
-All requests count, refused ones and messages over a WebSocket too. Requests without a valid cookie share the pace of
-their network address, and so do questions of visitors who have no turn of their own.
+All requests count, refused ones too, and messages over a WebSocket on their own: such a message waits until the run of
+the page that the one before it asked for has ended, for each begins a thread, and the whole server waits for that.
+Requests without a valid cookie share the pace of their network address, and so do questions of visitors who have no
+turn of their own.
 """
 
 from __future__ import annotations
@@ -14,14 +16,17 @@ from cachetools import TTLCache
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headlight_app.access.page_turns import runs_ended
 from headlight_app.access.visitor import CURRENT_ADDRESS, CURRENT_VISITOR, current_queue
 from headlight_app.server.hosts import POLICY_VIOLATION
 
 PER_SECOND = 50.0  # requests, for as long as one likes; a page that is opened takes about 250 at once
 BURST = 600.0
-SESSION_COST, MESSAGE_COST = 10.0, 5.0  # requests that a session of the page counts as, and what its browser tells it
+SESSION_COST = 10.0  # requests that a session of the page counts as
+MESSAGE_COST, MESSAGE_BURST = 25.0, 300.0  # of what a browser tells its session: 12 runs of the page, then 2 a second
 QUESTION_COST = 4.0  # requests that a question counts as: 150 at once, then 12 a second, are more than a person asks
 MAX_WAIT = 10.0  # seconds that a request may wait; what would wait longer is refused
+MAX_RUN_WAIT, LOOK_AGAIN = 1.0, 0.02  # seconds that a message waits for a run of the page, and between two looks
 MAX_SESSIONS = 100  # of one visitor, or of all of an address without a cookie, that are open at a time
 MAX_REMEMBERED = 10_000  # visitors and addresses
 TOO_FAST = "You are asking faster than this server answers one person. Wait a moment, then try again."
@@ -55,20 +60,26 @@ class Pace:
         else:
             await self.app(scope, receive, send)
 
-    def wait(self, who: str, cost: float) -> float:
+    def wait(self, who: str, cost: float, burst: float | None = None) -> float:
         """The seconds that a request must wait, which counts from now on; one that would wait too long does not."""
         now = monotonic()
         through_at = max(self.through_at.get(who, now), now) + cost / PER_SECOND
-        wait = max(0.0, through_at - now - BURST / PER_SECOND)
+        wait = max(0.0, through_at - now - (burst or BURST) / PER_SECOND)
         if wait <= MAX_WAIT:
             self.through_at[who] = through_at
         return wait
 
     async def _hold_session(self, who: str, scope: Scope, receive: Receive, send: Send) -> None:
+        ended, until = -1, 0.0  # runs of the page before the last message, and how long the next one waits for its run
+
         async def paced() -> Message:
+            nonlocal ended, until
             message = await receive()
             if message["type"] == "websocket.receive":
-                await asyncio.sleep(min(self.wait(who, MESSAGE_COST), MAX_WAIT))
+                await asyncio.sleep(min(self.wait(f"messages of {who}", MESSAGE_COST, MESSAGE_BURST), MAX_WAIT))
+                while runs_ended(who) == ended and monotonic() < until:
+                    await asyncio.sleep(LOOK_AGAIN)
+                ended, until = runs_ended(who), monotonic() + MAX_RUN_WAIT
             return message
 
         self.sessions[who] += 1

@@ -16,7 +16,7 @@ def test_so_many_runs_compute_at_a_time_and_all_of_them_in_the_end() -> None:
 
     def run(number: int) -> int:
         nonlocal at_work, most
-        with page_turn():
+        with page_turn("ann"):
             with lock:
                 at_work += 1
                 most = max(most, at_work)
@@ -34,11 +34,11 @@ def test_runs_that_wait_for_an_answer_hold_nobody_up() -> None:
     answered = Event()
 
     def wait(number: int) -> bool:
-        with page_turn(), without_turn():
+        with page_turn("ann"), without_turn():
             return answered.wait(PATIENCE)
 
     def answer() -> None:
-        with page_turn():
+        with page_turn("ann"):
             answered.set()
 
     with ThreadPoolExecutor(2 * MAX_RUNS + 1) as pool:
@@ -49,9 +49,9 @@ def test_runs_that_wait_for_an_answer_hold_nobody_up() -> None:
 
 def test_a_run_that_ends_early_gives_its_turn_back() -> None:
     for _ in range(2 * MAX_RUNS):
-        with pytest.raises(ValueError, match="stopped"), page_turn(), without_turn():
+        with pytest.raises(ValueError, match="stopped"), page_turn("ann"), without_turn():
             raise ValueError("stopped")
-    with page_turn():
+    with page_turn("ann"):
         pass
 
 

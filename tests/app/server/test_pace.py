@@ -8,6 +8,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from headlight_app.access.page_turns import page_turn
 from headlight_app.access.visitor import cookie_name, new_cookie
 from headlight_app.server import pace as subject
 from headlight_app.server.middleware import VisitorMiddleware, network_address
@@ -74,12 +75,35 @@ def test_questions_of_visitors_without_a_turn_share_the_pace_of_their_address(
 
 
 def test_messages_of_a_session_keep_the_pace(monkeypatch: pytest.MonkeyPatch, slept: list[float]) -> None:
-    monkeypatch.setattr(subject, "BURST", subject.SESSION_COST)
+    monkeypatch.setattr(subject, "MESSAGE_BURST", 1e-9)
+    monkeypatch.setattr(subject, "MAX_RUN_WAIT", 0.0)
     with TestClient(Pace(APP)).websocket_connect("/ws") as session:
         for _ in range(3):
             session.send_text("again")
             assert session.receive_text() == "again"
     assert slept == pytest.approx([subject.MESSAGE_COST / PER_SECOND * number for number in (1, 2, 3)])
+
+
+@pytest.mark.parametrize("takes, waits", [(0.1, 0.1), (99.0, subject.MAX_RUN_WAIT)])
+def test_a_message_waits_for_the_run_that_the_one_before_it_asked_for(
+    monkeypatch: pytest.MonkeyPatch, takes: float, waits: float
+) -> None:
+    now = 0.0
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+        if now >= takes:
+            with page_turn("at "):
+                pass
+
+    monkeypatch.setattr(subject, "monotonic", lambda: now)
+    monkeypatch.setattr("asyncio.sleep", sleep)
+    with TestClient(Pace(APP)).websocket_connect("/ws") as session:
+        for _ in range(2):
+            session.send_text("again")
+            assert session.receive_text() == "again"
+    assert now == pytest.approx(waits, abs=2 * subject.LOOK_AGAIN)
 
 
 def test_one_visitor_holds_so_many_sessions_open(monkeypatch: pytest.MonkeyPatch) -> None:
