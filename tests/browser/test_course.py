@@ -8,6 +8,8 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import Visit
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
 
+CUT = """names => names.map((name) => [name, name.ownerSVGElement].map((one) => one.getBoundingClientRect().right))
+  .filter(([right, edge]) => right > edge)"""
 SHOW_AT_ONCE = """localStorage.setItem("headlight-course", JSON.stringify({ showsAtOnce: true }))"""
 
 
@@ -105,6 +107,11 @@ def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(visit: Visit) -> 
     look_up.get_by_text("The code that computes this").click()
     expect(look_up.locator("pre").first).to_contain_text("def look_up")
     expect_to_fit(page, "screen-look-up")
+    page.get_by_test_id("contents-moving").click()
+    moving = screen(page, "moving")
+    names = moving.get_by_test_id("picture-moving_points").locator("text.name")
+    expect(names.first).to_contain_text("k the")
+    assert not names.evaluate_all(CUT)
     page = course(visitor, chapter="nothing")
     expect(page.get_by_test_id("course-problem")).to_contain_text("no chapter 'nothing'")
     expect(page.get_by_test_id("chapter-tokens")).to_be_visible()

@@ -5,10 +5,12 @@ import { svg } from "../../../ui/frontend/charts/svg.js";
 import { createElement } from "../../../ui/frontend/dom/dom.js";
 import { createPlane, LARGE } from "./drawing/plane.js";
 import { createLegend } from "./lines.js";
+import { LETTER } from "./points.js";
 
 /** @import { MovingPointsPicture } from "../types.d.ts" */
 
 const FRAME_MILLISECONDS = 90;
+const GAP = 8; // pixels between a point and its name
 
 /** @param {MovingPointsPicture} picture */
 export function createMovingPoints({ labels, frames, names, groups, group_titles }) {
@@ -19,7 +21,7 @@ export function createMovingPoints({ labels, frames, names, groups, group_titles
   const colour = (/** @type {number} */ index) => HEAD_COLOURS[(groups[index] ?? index) % 8];
   const points = labels.map((label, index) => {
     const trail = svg("path", { fill: "none", stroke: colour(index), "stroke-width": 1.5, opacity: 0.35 });
-    const name = svg("text", { x: 8, y: 4, class: "name" }, [label]);
+    const name = svg("text", { y: 4, class: "name" }, [label]);
     const point = svg("g", {}, [svg("circle", { r: 4.5, fill: colour(index) }), name]);
     return { trail, point, name, path: coordinates.map((frame) => place(...frame[index])) };
   });
@@ -36,6 +38,9 @@ export function createMovingPoints({ labels, frames, names, groups, group_titles
       trail.setAttribute("d", line.join(""));
       point.setAttribute("transform", `translate(${left} ${top})`);
       name.textContent = together[index];
+      const isCut = left + GAP + LETTER * together[index].length > LARGE;
+      name.setAttribute("x", String(isCut ? -GAP : GAP));
+      name.setAttribute("text-anchor", isCut ? "end" : "start");
     });
   };
   const range = { type: "range", min: "0", max: String(frames.length - 1), step: "1" };
