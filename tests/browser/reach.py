@@ -13,12 +13,14 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from tests.browser import chromium
 from tests.browser.conftest import BEEN_HERE
 from tests.browser.server import serve
+from tests.browser.test_accessibility import PLACES, opened
 from tests.browser.visitor import Visitor
 
-PATHS = ("/", "/tasks", "/compare", "/generate", "/positions", "/course", "/course?chapter=attention", "/models")
-QUIET = 3_000  # milliseconds until all is drawn
+PAGES = ("heads", "classify", "compare", "generate", "positions", "map of the course", "question", "models")
+QUIET = 500  # milliseconds in which nothing has changed
 MOST_TABS = 120
-# Visible controls with their sides, and the sizes of visible text, in every shadow root.
+# Visible controls with their smaller sides, and the sizes of visible texts, in every shadow root. A field is hit by its
+# label, and the text of a drawing is as large as the drawing makes it.
 SIZES = """() => {
   const controls = "button, a[href], input:not([type=hidden]), select, textarea, summary, "
     + "[role=gridcell], [role=button], [role=tab], [role=switch]";
@@ -27,13 +29,14 @@ SIZES = """() => {
     for (const element of root.querySelectorAll("*")) {
       if (element.shadowRoot) seek(element.shadowRoot);
       if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
-      const { width, height } = element.getBoundingClientRect();
-      if (width < 2 || height < 2) continue;
-      if (element.matches(controls)) sides.push(Math.min(width, height));
+      const { width, height, right } = (element.closest("label") ?? element).getBoundingClientRect();
+      if (width < 2 || height < 2 || right <= 0) continue;
+      const name = element.ariaLabel || `${element.localName} ${element.textContent.trim().slice(0, 30)}`;
+      if (element.matches(controls)) sides.push([Math.round(Math.min(width, height)), name]);
       const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
-      const parent = element.ownerSVGElement;
-      if (own && !parent && !element.closest("style, script, [aria-hidden=true]"))
-        texts.push(parseFloat(getComputedStyle(element).fontSize));
+      const scale = element.ownerSVGElement?.getScreenCTM()?.a ?? 1;
+      if (own && !element.closest("style, script, [aria-hidden=true]"))
+        texts.push([Math.round(10 * scale * parseFloat(getComputedStyle(element).fontSize)) / 10, name]);
     }
   };
   seek(document);
@@ -48,10 +51,25 @@ FOCUSED = """() => {
 }"""
 
 
-def sizes(page: Page) -> dict[str, list[float]]:
-    """The smaller sides of all controls, and the sizes of all texts, in pixels."""
-    found: dict[str, list[float]] = page.evaluate(SIZES)
+def sizes(page: Page) -> dict[str, list[tuple[float, str]]]:
+    """The smaller sides of all controls, and the sizes of all texts, in pixels, with what they belong to."""
+    found: dict[str, list[tuple[float, str]]] = page.evaluate(SIZES)
     return found
+
+
+def smaller(found: list[tuple[float, str]], least: float) -> list[tuple[float, str]]:
+    """What is smaller than that."""
+    return [(size, name) for size, name in found if size < least]
+
+
+def drawn(visitor: Visitor, name: str) -> Page:
+    """A page once it is drawn and nothing on it changes any more."""
+    page = opened(visitor, PLACES[name])
+    before = None
+    while (now := sizes(page)) != before:
+        before = now
+        page.wait_for_timeout(QUIET)
+    return page
 
 
 def tabs(page: Page) -> list[str]:
@@ -70,29 +88,29 @@ def print_sizes(context: BrowserContext, address: str) -> None:
     """One line for each page."""
     print("| page | controls | under 24 px | under 44 px | smallest | texts under 12 px | smallest |")
     print("|---|---|---|---|---|---|---|")
-    for path in PATHS:
-        page = context.new_page()
-        Visitor(page, address).open(path=path)
-        page.wait_for_timeout(QUIET)
+    for name in PAGES:
+        page = drawn(Visitor(context.new_page(), address), name)
         found = sizes(page)
         sides, texts = found["sides"], found["texts"]
-        small = [sum(side < least - 0.5 for side in sides) for least in (24, 44)]
         print(
-            f"| {path} | {len(sides)} | {small[0]} | {small[1]} | {min(sides):.0f} "
-            f"| {sum(text < 11.99 for text in texts)} of {len(texts)} | {min(texts):.1f} |"
+            f"| {name} | {len(sides)} | {len(smaller(sides, 24))} | {len(smaller(sides, 44))} | {min(sides)[0]:.0f} "
+            f"| {len(smaller(texts, 12))} of {len(texts)} | {min(texts)[0]:.1f} |"
         )
         page.close()
 
 
 def print_tabs(context: BrowserContext, address: str) -> None:
-    """How many tab stops each page has, and how many lead to the parts of Explore."""
-    for path in PATHS:
-        page = context.new_page()
-        Visitor(page, address).open(path=path)
-        page.wait_for_timeout(QUIET)
+    """How many tab stops each page has, and how many lead to the parts of Explore, past the sidebar or through it."""
+    for name in PAGES:
+        page = drawn(Visitor(context.new_page(), address), name)
         stops = tabs(page)
-        ways = {part: stops.index(part) + 1 for part in ("sentence", "grid", "prediction") if part in stops}
-        print(f"{path}: {len(stops)} tab stops {ways}")
+        skipped = stops.index("stMain")  # where the skip link leads
+        ways = {
+            part: (stops.index(part) + 1, stops.index(part) - skipped + 1)
+            for part in ("sentence", "grid", "prediction")
+            if part in stops
+        }
+        print(f"{name}: {len(stops)} tab stops, {len(stops) - skipped} behind the skip link {ways}")
         page.close()
 
 

@@ -166,12 +166,12 @@ def test_an_upload_opens_with_its_own_text_by_keys(hearing: Visitor) -> None:
     expect(page.get_by_test_id("sentence")).to_have_accessible_description(re.compile("tokens"))
 
 
-def tap(part: Locator, least: float = FINGER) -> None:
-    """Taps on what is as large as that."""
+def tap(part: Locator) -> None:
+    """Taps on what is as large as a finger needs."""
     part.scroll_into_view_if_needed()
     box = part.bounding_box()
     assert box
-    assert min(box["width"], box["height"]) >= least - 0.5, f"{part} is {box['width']:.0f} x {box['height']:.0f}"
+    assert min(box["width"], box["height"]) >= FINGER - 0.5, f"{part} is {box['width']:.0f} x {box['height']:.0f}"
     part.tap()
 
 
@@ -198,11 +198,11 @@ def explore_by_touch(page: Page) -> None:
     """Switches a head off, saves a file and changes the mask, whose effect is seen above the sidebar."""
     head = page.get_by_test_id("head-2-3")
     for _ in range(3):  # a second tap on the chosen head is none on a switch
-        tap(head, least=24)
+        tap(head)
     switch = page.get_by_test_id("head-switch")
     expect(switch).to_have_attribute("aria-checked", "true")
     announced(page)
-    tap(switch, least=40)
+    tap(switch)
     assert CHANGED.fullmatch(announced(page)[-1])
     page.get_by_test_id("export-menu-button").scroll_into_view_if_needed()
     tap(page.get_by_test_id("export-menu-button"))

@@ -10,7 +10,7 @@ import {
   squareAt,
 } from "../../../app/headlight_app/explore/frontend/layers/information_flow/flow_layout.js";
 import { depthLabel } from "../../../app/headlight_app/explore/frontend/layers/layer_panel.js";
-import { componentName, tableOf } from "../../../app/headlight_app/explore/frontend/layers/logit_attribution.js";
+import { tableOf } from "../../../app/headlight_app/explore/frontend/layers/logit_attribution.js";
 import {
   columnPosition,
   readCell,
@@ -21,6 +21,7 @@ import {
   neuronEntries,
   strongestTokens,
 } from "../../../app/headlight_app/explore/frontend/layers/neurons.js";
+import { componentName } from "../../../app/headlight_app/explore/frontend/prediction/why.js";
 import { splitValues } from "../../../app/headlight_app/explore/frontend/walkthrough/walkthrough.js";
 import { createPage, token } from "./page.js";
 

@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layerRuns, layoutDiagram } from "../../../app/headlight_app/ui/frontend/model_diagram/diagram_layout.js";
+import { layoutDiagram } from "../../../app/headlight_app/ui/frontend/model_diagram/diagram_layout.js";
 import { entranceChoice } from "../../../app/headlight_app/ui/frontend/model_diagram/entrances.js";
+import { layerRuns } from "../../../app/headlight_app/ui/frontend/model_diagram/layer_runs.js";
 
 /** @import { DiagramPart, StackDiagram } from "../../../app/headlight_app/ui/frontend/model_diagram/types.js" */
 

@@ -21,3 +21,8 @@ test("few heads are large, and as many as never fit stay large enough to be told
   assert.equal(gridCells(900, { layers: 2, heads: 2 }).size, 92);
   assert.equal(gridCells(301, { layers: 32, heads: 32 }).size, 16);
 });
+
+test("a finger hits each head: what does not fit is scrolled", () => {
+  assert.equal(gridCells(324, { layers: 6, heads: 8 }, true).size, 44);
+  assert.equal(gridCells(900, { layers: 2, heads: 2 }, true).size, 92);
+});

@@ -20,5 +20,5 @@ export function fitFormulas(lines) {
 function fit(formula, room) {
   formula.style.fontSize = "";
   const share = room / formula.getBoundingClientRect().width;
-  if (share < 1) formula.style.fontSize = `${Math.max(share, SMALLEST)}em`;
+  if (share < 1) formula.style.fontSize = `max(12px, ${Math.max(share, SMALLEST)}em)`;
 }

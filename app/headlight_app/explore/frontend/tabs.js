@@ -14,9 +14,19 @@ const memory = remembered((/** @type {ExplorePage} */ _) => ({
   drawn: /** @type {Map<string, ExploreAnswer>} */ (new Map()),
 }));
 
-/** Fetches the modules of all tabs; the open one is drawn when it is here. @param {ExplorePage} page */
+/** Fetches the module of the open tab, which is drawn when it is here; gives what fetches the others. @param {ExplorePage} page */
 export function loadTabs(page) {
-  loadModules(page, page.state.catalogue.tabs, memory(page).tabs, () => activeTab(page));
+  const { tabs: rows } = page.state.catalogue;
+  const open = activeTab(page);
+  const load = (/** @type {boolean} */ isOpen) =>
+    loadModules(
+      page,
+      rows.filter(({ name }) => (name === open) === isOpen),
+      memory(page).tabs,
+      () => activeTab(page),
+    );
+  load(true);
+  return () => load(false);
 }
 
 /**
@@ -30,12 +40,15 @@ export function loadModules(page, rows, loaded, active) {
       loaded.set(name, found.default);
       if (active() === name) page.view.redraw(true);
     };
-    const address = new URL(module, ROOT).href;
-    // Some browsers remember that a module did not come, by its address.
-    const fetched = (/** @type {number} */ attempt) => import(attempt ? `${address}?${attempt}` : address);
-    const fail = (/** @type {unknown} */ error) => page.view.showProblem(failureText(error));
-    askUntilAnswered(fetched).then(keep, fail);
+    fetchModule(module).then(keep, (error) => page.view.showProblem(failureText(error)));
   }
+}
+
+/** A module by its path from the package, fetched again while the network fails. @param {string} module */
+export function fetchModule(module) {
+  const address = new URL(module, ROOT).href;
+  // Some browsers remember that a module did not come, by its address.
+  return askUntilAnswered((attempt) => import(attempt ? `${address}?${attempt}` : address));
 }
 
 /** The name of the open tab. @param {ExplorePage} page */

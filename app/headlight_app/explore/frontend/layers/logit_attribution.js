@@ -12,6 +12,7 @@ import {
 import { createTable } from "../../../ui/frontend/export/page_export.js";
 import { drawSigned } from "../export/layer_figures.js";
 import { runOf } from "../export/shown_run.js";
+import { componentName } from "../prediction/why.js";
 import { askFloats } from "../server.js";
 import { drawCellTable } from "./cell_table.js";
 import { answerPosition, isCurrentHead, layerElement, selectHeadOf, showLayersMessage } from "./layer_panel.js";
@@ -28,16 +29,6 @@ const HELP =
 const RANKED = 10;
 /** Rows of parts outside the layers. @type {Readonly<Record<string, string>>} */
 const ROW_LABELS = { embedding: "token", positions: "position", bias: "answer", edit: "edits" };
-
-/** @param {ComponentAnswer} part */
-export function componentName({ kind, layer, head }) {
-  if (kind === "bias") return layer < 0 ? "Biases of embedding and answer" : `Layer ${layer}, biases`;
-  if (head >= 0) return `Layer ${layer}, ${kind === "cross" ? "cross " : ""}head ${head}`;
-  return (
-    { embedding: "Token embedding", positions: "Added positions", edit: "Edits of the stream" }[kind] ??
-    `Layer ${layer}, feed-forward`
-  );
-}
 
 export default /** @type {Tab} */ ({ draw: drawContributions, exported: exportContributions });
 

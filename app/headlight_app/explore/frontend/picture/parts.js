@@ -1,6 +1,6 @@
 // The parts of the picture from text to prediction: which there are, what each opens, and which one is open.
 
-import { layerRuns } from "../../../ui/frontend/model_diagram/diagram_layout.js";
+import { layerRuns } from "../../../ui/frontend/model_diagram/layer_runs.js";
 
 /** @import { AttentionGroup, Choice } from "../types.js" */
 

@@ -254,7 +254,7 @@ function drawInput(page, { stack }, canvas) {
   const width = words + GAP + vector + GAP + positions;
   const { paper } = memory(page);
   const context = hidpiContext(paper, width, lines * INPUT.line);
-  context.font = `11px ${font}`;
+  context.font = `12px ${font}`;
   context.textBaseline = "middle";
   context.textAlign = "right";
   context.fillStyle = quiet;

@@ -3,7 +3,6 @@
 import { formatShort } from "../../../ui/frontend/charts/charts.js";
 import { createElement, quotedToken, updateChildren } from "../../../ui/frontend/dom/dom.js";
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
-import { componentName } from "../layers/logit_attribution.js";
 
 /** @import { Candidate, ComponentAnswer, ExplorePage } from "../types.js" */
 /** @typedef {Pick<ComponentAnswer, "kind" | "layer" | "head">} Part */
@@ -58,6 +57,16 @@ function whyParts(page, first, second, largest) {
 export function likelihoodText(times) {
   if (times < 1.05) return "It is hardly likelier";
   return `It is ${times >= 10 ? Math.round(times) : times.toFixed(1)} times as likely`;
+}
+
+/** @param {Part} part */
+export function componentName({ kind, layer, head }) {
+  if (kind === "bias") return layer < 0 ? "Biases of embedding and answer" : `Layer ${layer}, biases`;
+  if (head >= 0) return `Layer ${layer}, ${kind === "cross" ? "cross " : ""}head ${head}`;
+  return (
+    { embedding: "Token embedding", positions: "Added positions", edit: "Edits of the stream" }[kind] ??
+    `Layer ${layer}, feed-forward`
+  );
 }
 
 /** @param {Part} part */

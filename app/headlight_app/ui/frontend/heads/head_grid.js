@@ -73,7 +73,8 @@ function createRow(...children) {
 function layoutGrid(page, group, ranked) {
   const drawn = memory(page);
   const table = page.view.elements.grid;
-  const { size, gap } = gridCells(measuredWidth(page, "grid") || 380, group);
+  const byFinger = matchMedia("(pointer: coarse)").matches;
+  const { size, gap } = gridCells(measuredWidth(page, "grid") || 380, group, byFinger);
   table.style.setProperty("--heads", String(group.heads));
   table.style.setProperty("--gap", `${gap}px`);
   table.style.setProperty("--cell", `${size}px`);

@@ -7,7 +7,7 @@ import { remembered } from "../state/memory.js";
 
 const HEADER = 44; // pixels above the page
 const ABOVE_LARGE_STAGE = 158; // pixels there of the header and the panel's own controls
-const MIN_CELL_SIZE = 16; // pixels of a thumbnail; the grid scrolls where not even these fit
+const [MIN_CELL_SIZE, FINGER] = [16, 44]; // pixels of a thumbnail; the grid scrolls where not even these fit
 const EASY_CELL_SIZE = 24; // smaller thumbnails stand closer together
 const MAX_CELL_SIZE = 92;
 const GRID_HEIGHT = 440; // pixels that the thumbnails of all layers should not need more of
@@ -38,13 +38,13 @@ export function measuredWidth(page, part) {
 
 /**
  * How large the grid's thumbnails are and how far they stand apart, so that all heads of a layer fit beside each other.
- * @param {number} width of the grid, in pixels @param {{ layers: number, heads: number }} shape
+ * @param {number} width of the grid, in pixels @param {{ layers: number, heads: number }} shape @param {boolean} [byFinger]
  */
-export function gridCells(width, { layers, heads }) {
+export function gridCells(width, { layers, heads }, byFinger = false) {
   const room = (/** @type {number} */ gap) =>
     Math.floor(Math.min((width - GRID_EDGES) / heads - gap, GRID_HEIGHT / layers - gap, MAX_CELL_SIZE));
   const gap = room(4) < EASY_CELL_SIZE ? 2 : 4;
-  return { size: Math.max(room(gap), MIN_CELL_SIZE), gap };
+  return { size: Math.max(room(gap), byFinger ? FINGER : MIN_CELL_SIZE), gap };
 }
 
 /** The thumbnails' tiles, measured once for each arrangement. @param {Page} page @param {() => Tile[]} measure */

@@ -1,30 +1,14 @@
 // Where the parts of a model's diagram stand: the residual stream downwards, sublayers as branches beside it.
 
+import { layerRuns } from "./layer_runs.js";
+
 /** @import { DiagramBox, DiagramLayout, DiagramLine, DiagramPart, ModelDiagramAnswer, StackDiagram, SublayerDiagram } from "./types.js" */
 
 const SIDE_BY_SIDE = 620; // pixels from which an encoder stands beside its decoder
-const MOST_SINGLE = 8; // layers that each have a bar
 const [LINE, PADDING, GAP] = [16, 7, 16]; // of the height of words
 const [STREAM, BRANCH] = [44, 92]; // from the left: the stream, and the boxes beside it
 const GUTTER = 14; // beside a column, for what the encoder hands over
 const MAX_COLUMN = 380;
-
-/**
- * The layers as bars: each alone where there are few, else the open one with its neighbours, and the others together.
- * @param {number} layers @param {number} open @returns {[first: number, last: number][]}
- */
-export function layerRuns(layers, open) {
-  if (layers <= MOST_SINGLE) return Array.from({ length: layers }, (_, layer) => [layer, layer]);
-  /** @type {[number, number][]} */
-  const runs = [
-    [0, open - 2],
-    [open - 1, open - 1],
-    [open, open],
-    [open + 1, open + 1],
-    [open + 2, layers - 1],
-  ];
-  return runs.filter(([first, last]) => first >= 0 && last < layers && first <= last);
-}
 
 /** @param {readonly number[]} shape */
 export function shapeText(shape) {

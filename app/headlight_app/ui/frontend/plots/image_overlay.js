@@ -185,7 +185,7 @@ function labelToken(page, context, [left, top, width, height], token, number) {
   context.lineWidth = 1;
   context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
   context.fillStyle = currentStyle(page).ink;
-  context.font = `11px ${currentStyle(page).font}`;
+  context.font = `12px ${currentStyle(page).font}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.fillText(

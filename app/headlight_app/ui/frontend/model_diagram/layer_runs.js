@@ -1,0 +1,20 @@
+// Which layers of a model are drawn one by one, and which together.
+
+const MOST_SINGLE = 8; // layers that each have a bar
+
+/**
+ * The layers as bars: each alone where there are few, else the open one with its neighbours, and the others together.
+ * @param {number} layers @param {number} open @returns {[first: number, last: number][]}
+ */
+export function layerRuns(layers, open) {
+  if (layers <= MOST_SINGLE) return Array.from({ length: layers }, (_, layer) => [layer, layer]);
+  /** @type {[number, number][]} */
+  const runs = [
+    [0, open - 2],
+    [open - 1, open - 1],
+    [open, open],
+    [open + 1, open + 1],
+    [open + 2, layers - 1],
+  ];
+  return runs.filter(([first, last]) => first >= 0 && last < layers && first <= last);
+}

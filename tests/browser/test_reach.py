@@ -1,0 +1,130 @@
+"""What a finger hits, an eye reads and a key finds, and what comes first over a slow network."""
+
+import io
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.reach import FOCUSED, PAGES, drawn, sizes, smaller
+from tests.browser.test_accessibility import SCHEMES, wear
+from tests.browser.visitor import Visitor, shown_instrument
+
+# What has the focus: what it is called, of which kind it is, and where the ring around it lies.
+FOCUS = """() => {
+  let element = document.activeElement;
+  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+  window.focused = element;
+  const { x, y, width, height } = (element.closest(".box, label") ?? element).getBoundingClientRect();
+  const kind = `${element.localName} ${element.className.replace(/st-emotion\\S+/g, "")}`;
+  return { kind, name: element.ariaLabel || element.textContent.slice(0, 30), box: [x, y, width, height] };
+}"""
+MOST_TABS = 60
+MARGIN = 8  # pixels around an element in which its ring lies
+LEAST_RING = 0.75  # of a line of one pixel around it: rings have round corners
+LATER = r"/explore/frontend/(export|layers|walkthrough|tokens|first_visit/tour)\b"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_on_a_phone_a_finger_hits_and_an_eye_reads_everything(visit: Visit, name: str) -> None:
+    page = drawn(visit(width=390, height=844, touch=True), name)
+    found = sizes(page)
+    assert smaller(found["texts"], 12) == []
+    assert smaller(found["sides"], 24) == []
+    heads = page.locator("[role=gridcell]").all()
+    assert all(box["width"] >= 44 and box["height"] >= 44 for head in heads if (box := head.bounding_box()))
+
+
+def test_all_heads_are_scrolled_to_beside_the_number_of_their_layer(visit: Visit) -> None:
+    page = visit(width=390, height=844, touch=True).explore("model=stories-causal")
+    last = page.get_by_test_id("head-3-7")
+    last.scroll_into_view_if_needed()
+    label, grid, box = (
+        part.bounding_box() for part in (page.get_by_test_id("layer-3"), page.get_by_test_id("grid"), last)
+    )
+    assert label and grid and box
+    assert grid["x"] <= label["x"] < label["x"] + label["width"] <= box["x"]
+    assert box["x"] + box["width"] <= grid["x"] + grid["width"]
+    last.tap()
+    shown_instrument(page)
+    expect(page.get_by_test_id("head-title")).to_have_text("Layer 3 · Head 7")
+
+
+@pytest.mark.parametrize("path", ["/", "/compare", "/generate", "/models"])
+def test_the_ring_of_the_focus_stands_out_from_what_is_behind_it(visitor: Visitor, path: str) -> None:
+    page = visitor.open(path=path)
+    expect(page.locator(".stApp h1").first).to_be_attached()
+    for scheme in SCHEMES:
+        wear(page, scheme)
+        pale = pale_rings(page)
+        assert not pale, f"{scheme}: {pale}"
+
+
+def pale_rings(page: Page) -> list[str]:
+    """What the Tab key reaches without a ring of 3:1; of each kind the first one."""
+    seen: set[str] = set()
+    pale: list[str] = []
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        focus = page.evaluate(FOCUS)
+        if focus["kind"].startswith("body"):
+            break
+        if focus["kind"] not in seen and (ring := ring_share(page, focus["box"])) < LEAST_RING:
+            pale.append(f"{focus['kind']} {focus['name']!r}: {ring:.2f}")
+        seen.add(focus["kind"])
+    page.evaluate("window.focused.blur()")
+    return pale
+
+
+def ring_share(page: Page, box: tuple[float, float, float, float]) -> float:
+    """How many pixels change by 3:1 with the focus, as a share of those around the element."""
+    left, top = (max(0.0, side - MARGIN) for side in box[:2])
+    size = page.viewport_size or {"width": 0, "height": 0}
+    right = min(box[0] + box[2] + MARGIN, size["width"])
+    bottom = min(box[1] + box[3] + MARGIN, size["height"])
+    clip = (left, top, right, bottom)
+    with_ring = luminance(page, clip)
+    page.evaluate("window.focused.blur()")
+    without = luminance(page, clip)
+    page.evaluate("window.focused.focus({ preventScroll: true, focusVisible: true })")
+    contrast = (np.maximum(with_ring, without) + 0.05) / (np.minimum(with_ring, without) + 0.05)
+    return float((contrast >= 3).sum() / (2 * (right - left + bottom - top - 4 * MARGIN)))
+
+
+def luminance(page: Page, clip: tuple[float, float, float, float]) -> np.ndarray:
+    """The relative luminance of each pixel within left, top, right and bottom."""
+    left, top, right, bottom = clip
+    area = {"x": left, "y": top, "width": right - left, "height": bottom - top}
+    shot = page.screenshot(clip=area, animations="disabled", caret="hide")  # type: ignore[arg-type]
+    share = np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")) / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    bright: np.ndarray = linear @ np.array([0.2126, 0.7152, 0.0722])
+    return bright
+
+
+def test_from_the_page_s_load_to_the_sentence_there_are_two_tabs(page: Page) -> None:
+    shown_instrument(page)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate(FOCUSED) == "sentence"
+
+
+def test_the_first_heads_do_not_wait_for_closed_tabs_nor_export(visitor: Visitor) -> None:
+    held: list[Route] = []
+    visitor.page.route(re.compile(LATER), lambda route: held.append(route))
+    page = visitor.open("model=stories-causal")
+    shown_instrument(page)
+    expect(page.locator('[data-testid="instrument"][data-painted]')).to_be_visible()
+    export = page.get_by_test_id("export-menu-button")
+    expect(export).to_be_hidden()
+    assert held
+    page.unroute_all()  # what is held goes on
+    export.click()
+    expect(page.get_by_test_id("export-csv")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_test_id("part-network-decoder-2").click()
+    expect(page.get_by_test_id("panel-layers")).to_be_visible()
