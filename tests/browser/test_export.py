@@ -4,6 +4,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlsplit
 from xml.etree import ElementTree
@@ -480,6 +481,25 @@ def test_presenter_mode_fits_the_projector(visit: Visit) -> None:
             page.get_by_test_id(f"plot-{plot}").click()
             expect(page.get_by_test_id("head-canvas")).to_be_visible()
     wait_for_address(page, presenter="1")
+
+
+@pytest.mark.parametrize("width, height", [(1280, 720), (1366, 768), (1920, 1080)])
+def test_a_projector_shows_sentence_heads_map_and_prediction_at_once(visit: Visit, width: int, height: int) -> None:
+    page = visit(width=width, height=height).explore(asked(presenter=1), sentence=SENTENCE)
+    page.get_by_test_id("head-switch").click()
+    expect(page.get_by_test_id("predictions")).to_contain_text("as trained")
+    parts = ("sentence", "grid", "stage", "reading", "predictions")
+    expect_to_fit(page, *parts)
+    bottom = "part => part.getBoundingClientRect().bottom"
+    for part in map(page.get_by_test_id, parts):
+        wait_until(page, partial(part.evaluate, bottom), lambda pixels: pixels <= height)
+    page.get_by_test_id("stMain").click(position={"x": width - 6, "y": height - 6})
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    assert page.get_by_test_id("stMain").evaluate("main => getComputedStyle(main).outlineStyle") == "none"
+    page.get_by_role("button", name="Variants").click()
+    page.get_by_test_id("variant-masks").select_option("none")
+    wait_for_address(page, masks="none", presenter="1")
 
 
 def test_charts_have_no_camera_whose_picture_would_not_say_where_it_is_from(visitor: Visitor) -> None:

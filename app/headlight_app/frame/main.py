@@ -138,8 +138,25 @@ def _draw_sidebar(
         sidebar.HELP.mount({})
         if not state.presenter:
             sidebar.scenes(state, {page.PATH: page.TITLE for page in pages})
-        sidebar.invitation()
+            sidebar.invitation(state)
+    if state.presenter:
+        _draw_stage(open_page, state, entries)
     return weights_slot
+
+
+def _draw_stage(page: ModuleType, state: State, entries: tuple[AvailableModel, ...]) -> None:
+    """What a teacher reaches for while the sidebar is closed: variants, and the way in for the room."""
+    has_variants = bool(entries) and not chooses_own_models(page)
+    if not has_variants and not sidebar.room_address(state):
+        return
+    with st.container(key="stage"), st.popover("Variants" if has_variants else "Room"):
+        if has_variants:
+            _draw_variants(state, chosen_entry(state, entries), entries)
+        sidebar.invitation(state)
+
+
+def _draw_variants(state: State, entry: AvailableModel, entries: tuple[AvailableModel, ...]) -> None:
+    sidebar.variant_controls(normalized_state(state, entry.config), entry.config, trained_with(entry, entries))
 
 
 def _mark_visitor_present() -> None:
@@ -185,7 +202,8 @@ def _draw_controls(page: ModuleType, state: State, entries: tuple[AvailableModel
     sidebar.model_picker(entries, entry, suits, own_titles())
     st.caption(_model_summary(entry))
     weights_slot = st.empty()
-    sidebar.variant_controls(normalized_state(state, entry.config), entry.config, trained_with(entry, entries))
+    if not state.presenter:
+        _draw_variants(state, entry, entries)
     sidebar.device_selector(state, sidebar.offered().devices)
     return weights_slot
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 from msgspec import to_builtins
@@ -13,12 +14,14 @@ from msgspec.structs import asdict
 
 from headlight.config import Config
 from headlight_app.access.addresses import code_picture, current_room_address
+from headlight_app.access.uploads import is_upload
 from headlight_app.contract.question import UNCHANGED, Variant
 from headlight_app.contract.state import PER_MODEL_DEFAULTS, State
 from headlight_app.engine.client import ask
 from headlight_app.engine.models import AvailableModel
 from headlight_app.frame.contract import FrameAnswer, FrameRequest
 from headlight_app.state.session import change_state, report_serial
+from headlight_app.state.url import encode_state
 from headlight_app.state.variants import pools, trained_variant
 from headlight_app.ui.component import Component, Data, api_address, shared_styles
 from headlight_app.ui.modules import base_path
@@ -204,15 +207,24 @@ def scenes(state: State, pages: Mapping[str, str]) -> None:
     SCENES.mount({"api": api_address(), "pages": rows, "presenter": state.presenter == "1"})
 
 
-def invitation() -> None:
-    """On a shared server how the others get to the page."""
-    address = current_room_address()
+def invitation(state: State) -> None:
+    """On a shared server how the others get to this very view."""
+    address = room_address(state)
     if address and st.button("Invite the room", icon=":material/qr_code_2:", width="stretch"):
         _show_invitation(address)
 
 
+def room_address(state: State) -> str:
+    """Where the others in a room find this view, or only the server where they cannot open its model."""
+    origin = current_room_address()
+    if not origin or is_upload(state.model):
+        return origin
+    query = urlencode(encode_state(state.change(presenter="")))
+    return f"{origin}{urlsplit(st.context.url or '').path}{'?' if query else ''}{query}"
+
+
 @st.dialog("Open Headlight on your own machine")
 def _show_invitation(address: str) -> None:
-    """The address, to photograph or to type."""
+    """The address of this view, to photograph, and of the server, to type."""
     st.image(code_picture(address), width="stretch")
-    st.html(f'<div class="invitation">{escape(address)}</div>')
+    st.html(f'<div class="invitation" title="{escape(address)}">{escape(current_room_address())}</div>')

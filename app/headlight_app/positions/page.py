@@ -31,10 +31,11 @@ MAX_POSITIONS = 256  # more would be more cells than a screen has pixels
 def show(state: State, entry: AvailableModel) -> None:
     """The page."""
     st.title("How the model knows order")
-    st.markdown(
-        "Attention by itself sees a set of words: “dog bites man” and “man bites dog” would be the same to it. So each "
-        "model marks where a token stands. The one that is open does it like this:"
-    )
+    if not state.presenter:  # there a teacher says it, and the charts come first
+        st.markdown(
+            "Attention by itself sees a set of words: “dog bites man” and “man bites dog” would be the same to it. So "
+            "each model marks where a token stands. The one that is open does it like this:"
+        )
     request = _chosen_request(state, entry.config)
     try:
         profile = ask(request).answer

@@ -102,6 +102,6 @@ def test_the_sidebar_of_a_shared_server_invites_the_room(monkeypatch: pytest.Mon
     invite.click().run()
     assert not at.exception
     (address,) = [each.proto.body for each in at.get("html") if 'class="invitation"' in each.proto.body]
-    assert "http://192.168.1.20:" in address
+    assert "http://192.168.1.20:" in address and "model=next" in address
     monkeypatch.setenv(SHARED_VARIABLE, "0")
     assert "Invite the room" not in [button.label for button in open_app(model="next").sidebar.button]

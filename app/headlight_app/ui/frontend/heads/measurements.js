@@ -99,8 +99,8 @@ export function plotHeight(page) {
   const large = page.state.choice.panel_size === "large";
   if (large && !presenter) return LARGE_HEIGHT;
   measured.above ??= stage.getBoundingClientRect().top - root.getBoundingClientRect().top;
-  // A large plot has a projector's screen for itself.
-  const above = large ? ABOVE_LARGE_STAGE : HEADER + measured.above;
-  const room = Math.max(innerHeight - above - BENEATH_STAGE, LEAST_HEIGHT);
-  return presenter ? room : Math.min(room, MOST_HEIGHT);
+  const room = (/** @type {number} */ above) => Math.max(innerHeight - above - BENEATH_STAGE, LEAST_HEIGHT);
+  const here = large ? 0 : room(HEADER + measured.above);
+  if (!presenter) return Math.min(here, MOST_HEIGHT);
+  return here > LEAST_HEIGHT ? here : room(ABOVE_LARGE_STAGE); // what is further down is scrolled to, and has a projector's screen for itself
 }

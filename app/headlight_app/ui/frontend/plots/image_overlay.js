@@ -11,7 +11,7 @@ import { inflate } from "../wire.js";
 
 /** @import { EmbeddedImage, HeadMatrix, Page, Patches, Plot, ShownPatches, Token } from "../types.js" */
 
-const STRIP_HEIGHT = 26; // pixels for the tokens in front of the patches, and for the scale
+const STRIP_HEIGHT = 26; // pixels for the tokens in front of the patches, and for the scale; more where the type is larger
 const MAX_HEIGHT = 560;
 
 /** @typedef {{ rows: number, columns: number, left: number, top: number, width: number, height: number }} ImageLayout */
@@ -96,7 +96,7 @@ function layoutImage(page, image, width) {
   const [wide, high] = imageSize(image);
   const [across, down] = [(region[2] - region[0]) * wide, (region[3] - region[1]) * high];
   const scale = Math.min(width / across, MAX_HEIGHT / down);
-  return { rows, columns, left: 0, top: STRIP_HEIGHT + 6, width: across * scale, height: down * scale };
+  return { rows, columns, left: 0, top: stripHeight(page) + 6, width: across * scale, height: down * scale };
 }
 
 /** @param {Page} page @param {HeadMatrix} matrix @param {number} width @param {HTMLCanvasElement} canvas */
@@ -117,13 +117,13 @@ function drawImageOverlay(page, matrix, width, canvas) {
   });
   outlineQueries(page, context, layout);
   context.fillStyle = currentStyle(page).quiet;
-  context.font = `12px ${currentStyle(page).font}`;
+  context.font = smallFont(page);
   context.textAlign = "right";
   context.textBaseline = "middle";
   const label = matrix.signed
     ? `largest ± ${formatAmount(matrix, most).replace("+", "")}`
     : `brightest patch ${formatAmount(matrix, most)}`;
-  context.fillText(label, layout.width, STRIP_HEIGHT / 2);
+  context.fillText(label, layout.width, stripHeight(page) / 2);
 }
 
 /**
@@ -133,6 +133,17 @@ function drawImageOverlay(page, matrix, width, canvas) {
 export function drawCoveredPart(context, image, { region: [left, top, right, bottom] }, place) {
   const [across, down] = imageSize(image);
   context.drawImage(image, left * across, top * down, (right - left) * across, (bottom - top) * down, ...place);
+}
+
+/** @param {Page} page */
+function stripHeight(page) {
+  return STRIP_HEIGHT * currentStyle(page).type;
+}
+
+/** @param {Page} page */
+function smallFont(page) {
+  const { font, type } = currentStyle(page);
+  return `${12 * type}px ${font}`;
 }
 
 /** A number of the matrix in a few signs. @param {HeadMatrix} matrix @param {number} number */
@@ -151,7 +162,8 @@ function isPatch(page, matrix, column) {
  */
 function tokenBox(page, layout, place) {
   const { first_token, rows, columns } = patchesOf(page);
-  if (place < first_token) return [place * 100, 2, 96, STRIP_HEIGHT - 4];
+  const { type } = currentStyle(page);
+  if (place < first_token) return [place * 100 * type, 2, 96 * type, stripHeight(page) - 4];
   const [row, column] = [Math.floor((place - first_token) / columns), (place - first_token) % columns];
   const [width, height] = [layout.width / columns, layout.height / rows];
   return [layout.left + column * width, layout.top + row * height, width, height];
@@ -185,7 +197,7 @@ function labelToken(page, context, [left, top, width, height], token, number) {
   context.lineWidth = 1;
   context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
   context.fillStyle = currentStyle(page).ink;
-  context.font = `12px ${currentStyle(page).font}`;
+  context.font = smallFont(page);
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.fillText(
