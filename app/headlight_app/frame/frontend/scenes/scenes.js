@@ -60,6 +60,7 @@ class Scenes {
       file: findByTestId(place, "scenes-open", HTMLInputElement),
       link: findByTestId(place, "scene-link", HTMLInputElement),
       status: findByTestId(place, "scenes-status"),
+      told: findByTestId(place, "scene-told"),
     };
     this.#listen();
     this.#endings = [
@@ -188,6 +189,13 @@ class Scenes {
   #step(step) {
     const place = neighbour(this.#list, step);
     if (place !== null) this.#show(place);
+    else this.#tell(step > 0 ? "This is the last scene. Home goes to the first." : "This is the first scene.");
+  }
+
+  /** Shows the room a sentence for a while, again where it is the same. @param {string} sentence */
+  #tell(sentence) {
+    const line = createElement("span", "", sentence);
+    this.#elements.told.replaceChildren(line);
   }
 
   /** Goes to a scene as Back and Forward go to a view: Streamlit reads the address. @param {number} place */
@@ -196,13 +204,15 @@ class Scenes {
     const address = sceneAddress(this.#list.scenes[place], pages, presenter);
     this.#edit({ ...this.#list, at: place });
     this.#elements.sheet.close();
+    if (presenter) this.#tell(`${place + 1} / ${this.#list.scenes.length}  ${this.#list.scenes[place].name}`);
     history.pushState(history.state, "", address);
     window.dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
   }
 
   #pressed = (/** @type {KeyboardEvent} */ event) => {
-    const step = HORIZONTAL_STEPS[event.key];
-    if (!step || !this.#data.presenter || !this.#list.scenes.length || !isShortcut(event, event.key)) return;
+    const step = event.key === "Home" ? -this.#list.at : HORIZONTAL_STEPS[event.key];
+    if (step === undefined || !this.#data.presenter || !this.#list.scenes.length || !isShortcut(event, event.key))
+      return;
     if (event.composedPath().some((part) => part instanceof Element && part.matches(USES_ARROWS))) return;
     event.preventDefault();
     this.#step(step);
