@@ -54,6 +54,7 @@ class SinusoidalConfig:
 class RelativePositionConfig:
     """Relative positions: distances in `buckets`, the last of which begins at `max_distance` tokens.
 
+    `each_layer`: whether each layer has learned biases of its own.
     For disentangled attention: whether there are content-to-position and position-to-content scores, whether the
     embeddings are `normalized`, and whether every distance has its own embedding (`exact_distances`).
     """
@@ -65,6 +66,7 @@ class RelativePositionConfig:
     normalized: bool = False
     exact_distances: bool = False
     absolute_positions: bool = False
+    each_layer: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -237,6 +237,12 @@ ENCODERS: dict[str, list[Case]] = {
         Case("MT5ForConditionalGeneration", T5 | {"num_decoder_layers": 1, "feed_forward_proj": "relu"}),
         Case("MT5EncoderModel", T5 | {"d_kv": 5}),
     ],
+    "umt5": [
+        Case("UMT5ForConditionalGeneration", T5),
+        Case("UMT5ForConditionalGeneration", T5 | {"num_decoder_layers": 3, "feed_forward_proj": "relu"}),
+        Case("UMT5EncoderModel", T5 | {"d_kv": 5, "relative_attention_max_distance": 20}),
+        Case("UMT5ForSequenceClassification", T5 | CLASSIFIER, special=True),
+    ],
     "mbart": [
         Case("MBartForConditionalGeneration", BART | {"scale_embedding": True}),
         Case("MBartModel", BART | SLANTED),

@@ -39,7 +39,6 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
         ("gemma3n", "gemma3n_text", "gemma4", "gemma4_text"),
         ("gemma3_text", "layers share keys and values, and each has token embeddings of its own"),
     ),
-    "umt5": ("mt5", "every layer has relative biases of its own"),
     "deberta": ("deberta-v2", "queries, keys and values are one fused tensor with biases of its own kind"),
     "xlnet": ("bert", "it reads two streams, with positions that are relative to each other"),
     "openai-gpt": ("gpt2", "its norms stand after the sublayers"),

@@ -409,6 +409,11 @@ def stacked_qkv(index: int) -> WeightOp:
     return step
 
 
+def beside_each_other(tensor: Tensor, config: Config) -> Tensor:
+    """Stacked matrices as one, the columns of each beside those of the one before."""
+    return tensor.transpose(0, 1).flatten(1)
+
+
 def flatten(tensor: Tensor, config: Config) -> Tensor:
     """Without its axes: a vector that is stored as a matrix."""
     return tensor.flatten()

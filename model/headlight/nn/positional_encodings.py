@@ -13,6 +13,7 @@ Position ids are integers from 0, unless an edit moves a token (`Stack.position_
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import ClassVar
 
 import torch
@@ -87,6 +88,10 @@ class PositionalEncoding(nn.Module):
     def same_for_lengths(self, length: int, other_length: int) -> bool:
         """Whether positions are encoded in the same way in texts of both lengths, which can then share cached keys."""
         return True
+
+    def for_layer(self, layer: int) -> PositionalEncoding:
+        """The encoding as one layer has it: the same, except where each layer has learned its own."""
+        return self
 
     @property
     def position_range(self) -> tuple[int, int]:
@@ -343,7 +348,18 @@ class RelativeBias(RelativePositions):
         self.direction_buckets = self.buckets // 2 if bidirectional else self.buckets
         exact = self.direction_buckets // 2
         _require_far_buckets(self.buckets, exact, exact + 1, self.max_distance)
-        self.bias_table = nn.Embedding(self.buckets, config.heads)
+        # Where each layer has its own biases, their columns stand beside each other.
+        self.tables = config.layers if config.relative_position.each_layer else 1
+        self.bias_table = nn.Embedding(self.buckets, self.tables * config.heads)
+        self.columns = slice(0, config.heads)  # of the layer that this encoding is used in
+
+    def for_layer(self, layer: int) -> RelativeBias:
+        """The encoding with the biases of one layer; the table is shared."""
+        if self.tables == 1:
+            return self
+        found = copy(self)
+        found.columns = slice(layer * self.heads, (layer + 1) * self.heads)
+        return found
 
     def bucket(self, key_minus_query: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
         """The bucket of each distance: small distances have one each, larger ones share them logarithmically."""
@@ -358,7 +374,7 @@ class RelativeBias(RelativePositions):
     def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
         """The learned bias of each distance's bucket."""
         biases: Tensor = self.bias_table(self.bucket(keys[None, :] - queries[:, None]))
-        return biases.permute(2, 0, 1)
+        return biases[..., self.columns].permute(2, 0, 1)
 
 
 def _require_far_buckets(buckets: int, exact: int, least: int, max_distance: int) -> None:

@@ -67,6 +67,7 @@ FAMILIES: Registry[Family] = Registry(
         "deberta-v2": bert.DEBERTA,
         "t5": encoder_decoders.T5,
         "mt5": encoder_decoders.MT5,
+        "umt5": encoder_decoders.UMT5,
         "bart": encoder_decoders.BART,
         "mbart": encoder_decoders.MBART,
         "m2m_100": encoder_decoders.M2M_100,
