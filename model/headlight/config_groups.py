@@ -73,12 +73,17 @@ class RelativePositionConfig:
 class ExpertsConfig:
     """Mixture of experts in place of the feed-forward network: `count` of them (0: none), of d_ff neurons each.
 
-    Each token goes to the `per_token` with the largest share, whose shares sum to 1 where `normalized`.
+    Each token goes to the `per_token` with the largest share, whose shares sum to 1 where `normalized`. `bias`: whether
+    their linear maps and the router's have one. `up_offset` is added to the linear half of each expert, and `limit`
+    bounds both halves (0: no limit).
     """
 
     count: int = 0
     per_token: int = 2
     normalized: bool = True
+    bias: bool = False
+    up_offset: float = 0.0
+    limit: float = 0.0
 
     def check(self) -> None:
         """Raise ConfigError unless a token can go to that many experts."""

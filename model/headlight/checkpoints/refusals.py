@@ -34,7 +34,6 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("wav2vec2", "hubert", "wavlm", "data2vec-audio"), ("bert", _SOUND)),
     **dict.fromkeys(("qwen2_moe", "glm4_moe", "ernie4_5_moe"), ("qwen3_moe", _SHARED_EXPERT)),
     "llama4": ("llama", "layers differ in their experts and in the reach of their attention"),
-    "gpt_oss": ("granitemoe", "each head has a sink that takes a share of every row"),
     **dict.fromkeys(
         ("gemma3n", "gemma3n_text", "gemma4", "gemma4_text"),
         ("gemma3_text", "layers share keys and values, and each has token embeddings of its own"),

@@ -34,6 +34,7 @@ FAMILIES: Registry[Family] = Registry(
         "qwen3_moe": experts.QWEN3_MOE,
         "olmoe": experts.OLMOE,
         "granitemoe": experts.GRANITEMOE,
+        "gpt_oss": experts.GPT_OSS,
         "olmo": llama_like.OLMO,
         "olmo2": llama_like.OLMO2,
         "olmo3": llama_like.OLMO3,
