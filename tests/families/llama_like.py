@@ -94,8 +94,18 @@ LLAMA_LIKE: dict[str, list[Case]] = {
     ],
     "gpt_oss": [
         Case("GptOssForCausalLM", LLAMA | EXPERTS | {"sliding_window": 4, "swiglu_limit": 0.4, "head_dim": 6}),
-        Case("GptOssModel", LLAMA | SIX | {"num_local_experts": 3, "num_experts_per_tok": 1, "head_dim": 8,
-                                           "attention_bias": False, "layer_types": ["full_attention"] * 2}),
+        Case(
+            "GptOssModel",
+            LLAMA
+            | SIX
+            | {
+                "num_local_experts": 3,
+                "num_experts_per_tok": 1,
+                "head_dim": 8,
+                "attention_bias": False,
+                "layer_types": ["full_attention"] * 2,
+            },
+        ),
         Case("GptOssForCausalLM", LLAMA | EXPERTS | {"rope_parameters": {"rope_type": "default", "rope_theta": 300.0}}),
     ],
 }

@@ -179,7 +179,13 @@ class Attention(nn.Module):
             return self._fused_weighted_sum(q, k, v, scale, context)
         parts = (
             self.weighted_sum(
-                q[:, :, chunk], k, v, scale, sinks, context.for_queries(chunk), hook_for_rows(hook, chunk.start, queries)
+                q[:, :, chunk],
+                k,
+                v,
+                scale,
+                sinks,
+                context.for_queries(chunk),
+                hook_for_rows(hook, chunk.start, queries),
             )
             for chunk in chunks
         )

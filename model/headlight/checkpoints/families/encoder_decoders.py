@@ -353,6 +353,4 @@ _UMT5_BIASES: WeightRules = {
     )
     for stack in ("encoder", "decoder")
 }
-UMT5 = replace(
-    MT5, config_values=umt5, weights=T5.weights | _UMT5_BIASES, heads_by_class=T5.heads_by_class
-)
+UMT5 = replace(MT5, config_values=umt5, weights=T5.weights | _UMT5_BIASES, heads_by_class=T5.heads_by_class)

@@ -65,7 +65,7 @@ def assert_network_follows(model: Transformer, attention: str, query: int, found
     reads, _, adds = (torch.tensor(value.array) for value in step_named(found, "feed-forward").values)
     with torch.inference_mode():
         again = network(reads[None, None], lambda name, value: value)[0, 0]
-    assert adds.numpy() == pytest.approx(again.numpy(), abs=1e-5)
+    assert adds.numpy() == pytest.approx(again.numpy(), rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize("attention_function", ATTENTION_FUNCTIONS)
@@ -127,6 +127,14 @@ def test_the_network_of_the_layer_is_a_step(choices: dict[str, Any], formula: st
     assert formula in step_named(found, "feed-forward").formula
     without = toys.decoder(feed_forward="none")
     assert attention_walkthrough(without, traced(without), "decoder.1.self", 0, 3, 2)[-1].name == "output"
+
+
+def test_the_weights_and_the_sinks_share_sum_to_one() -> None:
+    model = toys.decoder(attention_sinks=True)
+    step = step_named(assert_steps_follow(model, traced(model), "decoder.1.self", 0, 3, 2), "weights")
+    share, weights = step.values[-2:]
+    assert "sink" in step.formula and weights.array.sum() + share.array == pytest.approx(1, abs=1e-6)
+    assert 0.05 < float(share.array) < 0.95
 
 
 def test_without_norms_a_head_reads_the_stream_as_it_is() -> None:
