@@ -11,6 +11,7 @@ CHANNEL_COUNTS = (1, 3, 4)  # of an image: grey, RGB, RGBA
 ResamplingFilter = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]  # in the order of Pillow's
 MAX_PATCHES = 2**12  # attention is quadratic in them, so a hostile file cannot ask for more
 MAX_EXPERTS = 2**12
+DROPPED_SHARE = 0.15 * 0.8  # of the tokens are masked in training (Lin et al. 2023, ESM-2)
 MAX_IMAGE_SIDE = 2**13  # pixels
 
 
@@ -108,7 +109,8 @@ class EmbeddingConfig:
 
     Where `dim` is smaller than d_model, `projection` says what is projected: the "tokens" (OPT), or "all", the sum with
     positions (ALBERT). `segments` is the number of segment embeddings; every text is of the first segment.
-    `separate_encoder` gives the encoder of an encoder-decoder its own table.
+    `separate_encoder` gives the encoder of an encoder-decoder its own table. The embedding of `dropped_token_id` is 0,
+    and the others are multiplied to make up for it, as in training where DROPPED_SHARE of all tokens were dropped.
     """
 
     dim: int = 0
@@ -116,6 +118,7 @@ class EmbeddingConfig:
     projection: Literal["none", "tokens", "all"] = "none"
     segments: int = 0
     separate_encoder: bool = False
+    dropped_token_id: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -108,6 +108,13 @@ ENCODERS: dict[str, list[Case]] = {
             special=True,
         ),
     ],
+    "esm": [
+        Case("EsmForMaskedLM", ROBERTA | {"token_dropout": True, "mask_token_id": 5, "emb_layer_norm_before": True}),
+        Case("EsmForMaskedLM", ROBERTA | {"position_embedding_type": "rotary", "tie_word_embeddings": False}),
+        Case("EsmModel", ROBERTA | {"position_embedding_type": "rotary", "token_dropout": True, "mask_token_id": 25}),
+        Case("EsmForSequenceClassification", ROBERTA | {"num_labels": 3}, special=True),
+        Case("EsmForTokenClassification", ROBERTA | {"num_labels": 3, "layer_norm_eps": 0.1}, special=True),
+    ],
     "modernbert": [
         Case("ModernBertForMaskedLM", MODERN, special=True),
         Case(

@@ -41,7 +41,6 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     "deberta": ("deberta-v2", "queries, keys and values are one fused tensor with biases of its own kind"),
     "xlnet": ("bert", "it reads two streams, with positions that are relative to each other"),
     "openai-gpt": ("gpt2", "its norms stand after the sublayers"),
-    "esm": ("bert", "it reads proteins, and embeddings are rescaled where a token is masked"),
     **dict.fromkeys(("chatglm", "glm4v"), ("glm", "its files need programs of their own")),
     **dict.fromkeys(
         ("clip", "siglip", "siglip2", "blip", "blip-2"), ("vit", "it has one tower for pictures and one for texts")

@@ -60,6 +60,7 @@ FAMILIES: Registry[Family] = Registry(
         "xlm-roberta": bert.XLM_ROBERTA,
         "camembert": bert.XLM_ROBERTA,
         "mpnet": bert.MPNET,
+        "esm": bert.ESM,
         "nomic_bert": bert.NOMIC_BERT,
         "distilbert": bert.DISTILBERT,
         "electra": bert.ELECTRA,
