@@ -184,7 +184,8 @@ class ImageConfig:
     """The images that a model reads in place of a text, in pixels; `channels` of 0: it reads texts.
 
     They are divided into patches of `patch_height` x `patch_width`, row by row; what is left at the right and at the
-    bottom is not read. `extra_tokens` are the names of tokens between the class token and the patches.
+    bottom is not read. `class_token`: whether it stands in front of the patches; `extra_tokens` are the names of tokens
+    between it and them. `patch_bias`: whether the embedding of patches has a bias.
     """
 
     channels: int = 0
@@ -193,7 +194,14 @@ class ImageConfig:
     patch_height: int = 0
     patch_width: int = 0
     processor: ImageProcessorConfig = ImageProcessorConfig()
+    class_token: bool = True
     extra_tokens: tuple[str, ...] = ()
+    patch_bias: bool = True
+
+    @property
+    def first_tokens(self) -> int:
+        """How many tokens stand in front of the patches."""
+        return self.class_token + len(self.extra_tokens)
 
     @property
     def patch_rows(self) -> int:

@@ -7,10 +7,11 @@ from difflib import get_close_matches
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import FAMILIES
+from headlight.checkpoints.source import TWO_TOWERS
 from headlight.checkpoints.text_stacks import TEXT_STACKS
 from headlight.errors import CheckpointError, shortened
 
-OPEN_FAMILIES = (*FAMILIES, *TEXT_STACKS)
+OPEN_FAMILIES = (*FAMILIES, *TEXT_STACKS, *TWO_TOWERS)
 LISTING = "`headlight models --families` lists the families that open."
 
 _NO_ATTENTION = "it has no attention, so there are no weights to see"
@@ -42,9 +43,8 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     "xlnet": ("bert", "it reads two streams, with positions that are relative to each other"),
     "openai-gpt": ("gpt2", "its norms stand after the sublayers"),
     **dict.fromkeys(("chatglm", "glm4v"), ("glm", "its files need programs of their own")),
-    **dict.fromkeys(
-        ("clip", "siglip", "siglip2", "blip", "blip-2"), ("vit", "it has one tower for pictures and one for texts")
-    ),
+    "siglip2": ("siglip", "it reads images of any shape, with positions that are fitted to it"),
+    **dict.fromkeys(("blip", "blip-2"), ("clip", "its text stack looks at the image by cross-attention")),
     **dict.fromkeys(
         ("dinov3_vit",), ("dinov2_with_registers", "its positions turn queries and keys along rows and columns")
     ),

@@ -9,6 +9,7 @@ from headlight.checkpoints.families import (
     llama,
     llama_like,
     modernbert,
+    towers,
     vit,
 )
 from headlight.checkpoints.weight_mapping import Family
@@ -78,6 +79,10 @@ FAMILIES: Registry[Family] = Registry(
         "nanogpt": gpt.NANOGPT,
         "llama2.c": llama.LLAMA2C,
         "marian": encoder_decoders.MARIAN,
+        "clip_text_model": towers.CLIP_TEXT,
+        "clip_vision_model": towers.CLIP_VISION,
+        "siglip_text_model": towers.SIGLIP_TEXT,
+        "siglip_vision_model": towers.SIGLIP_VISION,
         "vit": vit.VIT,
         "deit": vit.DEIT,
         "dinov2": vit.DINOV2,
