@@ -150,7 +150,7 @@ class OutputHeadConfig:
     skips those with `pad_token_id`.
     """
 
-    transform: Literal["none", "dense", "dense-norm"] | None = None
+    transform: Literal["none", "dense", "norm", "dense-norm"] | None = None
     activation: str = "gelu"
     logit_scale: float = 1.0
     logit_soft_cap: float = 0.0

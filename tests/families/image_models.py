@@ -75,6 +75,14 @@ IMAGE_MODELS: dict[str, list[Case]] = {
         Case("DeiTForImageClassification", VIT | LABELS, image=(40, 31)),
         Case("DeiTModel", VIT | {"qkv_bias": False, "image_size": 32, "patch_size": 16}, image=(24, 24)),
     ],
+    "beit": [
+        Case("BeitForImageClassification", VIT | LABELS | {"use_relative_position_bias": True}, image=(40, 31)),
+        Case("BeitForImageClassification",
+             VIT | {"num_labels": 4, "use_shared_relative_position_bias": True, "use_mean_pooling": False,
+                    "use_absolute_position_embeddings": True}, image=(50, 60)),
+        Case("BeitModel", VIT | {"use_relative_position_bias": True, "image_size": 32}, image=(24, 24)),
+        Case("BeitModel", VIT | {"use_absolute_position_embeddings": True, "use_mask_token": True}, image=(24, 24)),
+    ],
     "dinov2": [
         Case("Dinov2Model", DINO, image=(40, 31)),
         Case("Dinov2Model", DINO | {"qkv_bias": False, "num_attention_heads": 4}, image=(50, 60), prepare=SMALLER),

@@ -48,7 +48,7 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("dinov3_vit",), ("dinov2_with_registers", "its positions turn queries and keys along rows and columns")
     ),
-    **dict.fromkeys(("beit", "data2vec-vision"), ("vit", "it has biases by place")),
+    "data2vec-vision": ("beit", "its files have names of their own"),
     **dict.fromkeys(
         ("swin", "swinv2", "segformer", "convnext", "resnet"), ("vit", "it works on windows or by convolution")
     ),

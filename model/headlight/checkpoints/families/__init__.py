@@ -85,6 +85,7 @@ FAMILIES: Registry[Family] = Registry(
         "siglip_vision_model": towers.SIGLIP_VISION,
         "vit": vit.VIT,
         "deit": vit.DEIT,
+        "beit": vit.BEIT,
         "dinov2": vit.DINOV2,
         "dinov2_with_registers": vit.DINOV2_WITH_REGISTERS,
     },

@@ -24,6 +24,7 @@ from tests.model import reference, toys
 from tests.model.toys import traced
 
 TEXT = "the cat sat on the mat"
+BIASED = ("alibi", "relative", "relative-patches", "disentangled")
 ALL = ("input", "project", "multiply", "sum", "scale", "mask", "weights", "weighted-sum", "output", "feed-forward")
 
 
@@ -79,7 +80,7 @@ def test_the_steps_end_at_the_traced_values(attention_function: str, position: s
         found = assert_steps_follow(model, trace, "decoder.1.self", head, query, key)
         assert [step.name for step in found if step.name in ALL] == list(ALL)
         assert any(step.name == "rotate" for step in found) == (position == "rope")
-        assert any(step.name == "bias" for step in found) == (position in ("alibi", "relative", "disentangled"))
+        assert any(step.name == "bias" for step in found) == (position in BIASED)
         assert any(step.name == "feature-map" for step in found) == (attention_function == "linear")
         assert not any(step.edited for step in found)
 
