@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import FAMILIES
 from headlight.checkpoints.source import TWO_TOWERS
-from headlight.checkpoints.text_stacks import TEXT_STACKS
+from headlight.checkpoints.text_stacks import READABLE_METHOD, TEXT_STACKS
 from headlight.errors import CheckpointError, shortened
 
 OPEN_FAMILIES = (*FAMILIES, *TEXT_STACKS, *TWO_TOWERS)
@@ -58,8 +58,8 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
 def reject_unsupported(fields: ConfigReader) -> None:
     """Raise CheckpointError where no family can open the checkpoint: quantised, or of a family that does not open."""
     quantised = fields.nested("quantization_config")
-    if quantised is not None:
-        method = quantised.string("quant_method", "an unknown method")
+    method = quantised.string("quant_method", "an unknown method") if quantised else ""
+    if quantised and method != READABLE_METHOD:
         raise CheckpointError(f"{fields.name} is quantised ({shortened(method)}); open the original weights.")
     model_type = fields.string("model_type", "")
     if model_type not in OPEN_FAMILIES:

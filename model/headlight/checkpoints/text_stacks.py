@@ -50,6 +50,7 @@ TEXT_STACKS: Registry[TextStack] = Registry(
         "idefics3": TextStack(replace(LLAMA, defaults={"rms_norm_eps": 1e-5})),
     },
 )
+READABLE_METHOD = "mxfp4"  # of quantisation, whose tensors are unpacked where they are read
 # Where the tensors of a text stack stand, in new files and old; the first that the checkpoint has is taken.
 _PREFIXES = ("model.language_model.", "language_model.model.", "model.text_model.", "language_model.", "text_model.")
 _OTHER_TENSORS = ("*vision*", "*visual*", "*projector*", "*connector*", "*image_newline*")
@@ -63,6 +64,10 @@ _OTHER_FIELDS = (
 
 def find_family(fields: ConfigReader, tensors: LazyTensors) -> tuple[Family, ConfigReader, tuple[str, ...]]:
     """The family that reads a config, with the fields for it, and notes."""
+    quantised = fields.nested("quantization_config")
+    if quantised and quantised.string("quant_method", "") == READABLE_METHOD:
+        rest = {name: value for name, value in fields.values.items() if name != "quantization_config"}
+        fields = ConfigReader(rest, fields.name)
     model_type = fields.string("model_type")
     if model_type in FAMILIES:
         return FAMILIES[model_type], fields, ()
