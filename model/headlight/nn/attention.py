@@ -236,13 +236,8 @@ class Attention(nn.Module):
             "masked_scores",
             self.attention_function.mask(hook("scores", soft_cap(scores, self.score_soft_cap)), allowed),
         )
-        function = self.attention_function
-        weights = hook(
-            "weights",
-            function.normalize(masked, allowed)
-            if sinks is None
-            else function.normalize_with_sink(masked, allowed, sinks[:, head_slice]),
-        )
+        chosen_sinks = None if sinks is None else sinks[:, head_slice]
+        weights = hook("weights", self.attention_function.normalize_with_sink(masked, allowed, chosen_sinks))
         dropped = functional.dropout(weights, self.dropout, self.training)
         return dropped @ repeat_key_values(v, self.group_size)[:, head_slice]
 

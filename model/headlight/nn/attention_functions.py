@@ -80,8 +80,12 @@ class AttentionFunction(ABC):
     def normalize(self, masked: Scores, allowed: Allowed) -> Scores:
         """The weights: each row sums to 1, or to 0 where no key is allowed."""
 
-    def normalize_with_sink(self, masked: Scores, allowed: Allowed, sinks: Float[Tensor, "#batch head"]) -> Scores:
-        """The weights where each head has a sink, a key without a token: each row sums to 1 less the sink's share."""
+    def normalize_with_sink(
+        self, masked: Scores, allowed: Allowed, sinks: Float[Tensor, "#batch head"] | None
+    ) -> Scores:
+        """The weights; where each head has a sink, a key without a token, a row sums to 1 less the sink's share."""
+        if sinks is None:
+            return self.normalize(masked, allowed)
         column = self.sink_score(sinks)[:, :, None, None].to(masked.dtype).expand(*masked.shape[:-1], 1)
         with_sink = self.normalize(torch.cat((masked, column), dim=-1), functional.pad(allowed, (0, 1), value=True))
         return with_sink[..., :-1]
