@@ -3,6 +3,7 @@
 from tests.families.decoders import LABELS, LLAMA, SOME, TIED, UNTIED, WIDE, rope
 from tests.families.reference import Case
 
+FEWER = {"rope_type": "yarn", "rope_theta": 300.0, "factor": 4.0, "original_max_position_embeddings": 8}
 SIX = {"num_attention_heads": 6, "num_key_value_heads": 2, "intermediate_size": 37}
 LAYERS = {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 4}
 EXPERTS = {"num_local_experts": 4, "num_experts_per_tok": 2}
@@ -106,6 +107,6 @@ LLAMA_LIKE: dict[str, list[Case]] = {
                 "layer_types": ["full_attention"] * 2,
             },
         ),
-        Case("GptOssForCausalLM", LLAMA | EXPERTS | {"rope_parameters": {"rope_type": "default", "rope_theta": 300.0}}),
+        Case("GptOssForCausalLM", LLAMA | EXPERTS | {"rope_parameters": FEWER}),
     ],
 }

@@ -24,7 +24,7 @@ from headlight.checkpoints.tensor_files import (
     read_tensors,
     tensor_files,
 )
-from headlight.errors import CheckpointError
+from headlight.errors import CheckpointError, wrap_errors
 from headlight.text.tokenizer import TOKENIZER_FILE
 
 TOWERS = ("text", "vision")  # of a model that has two; behind the path of its folder
@@ -172,7 +172,8 @@ def files_folder(path: Path) -> Path:
 def has_two_towers(folder: Path) -> bool:
     """Whether a folder holds a model with two towers, as its config.json nests them."""
     try:
-        values = read_json(folder / CONFIG, folder.name)
+        with wrap_errors(CheckpointError, f"{folder.name} cannot be opened"):  # a listing goes on
+            values = read_json(folder / CONFIG, folder.name)
     except CheckpointError:
         return False
     return all(isinstance(values.get(f"{tower}_config"), dict) for tower in TOWERS) and (
