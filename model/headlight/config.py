@@ -37,7 +37,8 @@ class Config:
     Sizes are counts (of tokens, channels, layers, heads). A size of 0 is filled in from the others: `key_value_heads`
     = heads, `head_dim` = d_model / heads, `value_head_dim` = head_dim, `d_ff` = 4 d_model, and the encoder's own = the
     decoder's. `masks` are written as in `nn.masks`. `score_soft_cap` limits scores smoothly,
-    `qkv_limit` each number of queries, keys and values (0: no limit).
+    `qkv_limit` each number of queries, keys and values (0: no limit). With `attention_sinks` each head has a sink,
+    which takes a share of every row for no token.
     `parallel_residual`: attention and feed-forward of a block read the same input (GPT-J). `embedding_norm`: a norm of
     the embeddings before the first block; `first_norm`: whether the first block has a norm before its attention
     (ModernBERT: false). `bias` gives every linear map and norm a bias, `biases` only some. `start_token_id` is
@@ -71,6 +72,7 @@ class Config:
     scale: bool = True
     score_soft_cap: float = 0.0
     qkv_limit: float = 0.0
+    attention_sinks: bool = False
     qk_norm: str = "none"
     per_layer: PerLayerConfig = PerLayerConfig()
     norm: str = "rmsnorm"

@@ -11,6 +11,7 @@ CHANNEL_COUNTS = (1, 3, 4)  # of an image: grey, RGB, RGBA
 ResamplingFilter = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]  # in the order of Pillow's
 MAX_PATCHES = 2**12  # attention is quadratic in them, so a hostile file cannot ask for more
 MAX_EXPERTS = 2**12
+DROPPED_SHARE = 0.15 * 0.8  # of the tokens are masked in training (Lin et al. 2023, ESM-2)
 MAX_IMAGE_SIDE = 2**13  # pixels
 
 
@@ -54,6 +55,7 @@ class SinusoidalConfig:
 class RelativePositionConfig:
     """Relative positions: distances in `buckets`, the last of which begins at `max_distance` tokens.
 
+    `each_layer`: whether each layer has learned biases of its own.
     For disentangled attention: whether there are content-to-position and position-to-content scores, whether the
     embeddings are `normalized`, and whether every distance has its own embedding (`exact_distances`).
     """
@@ -65,18 +67,24 @@ class RelativePositionConfig:
     normalized: bool = False
     exact_distances: bool = False
     absolute_positions: bool = False
+    each_layer: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExpertsConfig:
     """Mixture of experts in place of the feed-forward network: `count` of them (0: none), of d_ff neurons each.
 
-    Each token goes to the `per_token` with the largest share, whose shares sum to 1 where `normalized`.
+    Each token goes to the `per_token` with the largest share, whose shares sum to 1 where `normalized`. `bias`: whether
+    their linear maps and the router's have one. `up_offset` is added to the linear half of each expert, and `limit`
+    bounds both halves (0: no limit).
     """
 
     count: int = 0
     per_token: int = 2
     normalized: bool = True
+    bias: bool = False
+    up_offset: float = 0.0
+    limit: float = 0.0
 
     def check(self) -> None:
         """Raise ConfigError unless a token can go to that many experts."""
@@ -101,7 +109,8 @@ class EmbeddingConfig:
 
     Where `dim` is smaller than d_model, `projection` says what is projected: the "tokens" (OPT), or "all", the sum with
     positions (ALBERT). `segments` is the number of segment embeddings; every text is of the first segment.
-    `separate_encoder` gives the encoder of an encoder-decoder its own table.
+    `separate_encoder` gives the encoder of an encoder-decoder its own table. The embedding of `dropped_token_id` is 0,
+    and the others are multiplied to make up for it, as in training where DROPPED_SHARE of all tokens were dropped.
     """
 
     dim: int = 0
@@ -109,6 +118,7 @@ class EmbeddingConfig:
     projection: Literal["none", "tokens", "all"] = "none"
     segments: int = 0
     separate_encoder: bool = False
+    dropped_token_id: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +150,7 @@ class OutputHeadConfig:
     skips those with `pad_token_id`.
     """
 
-    transform: Literal["none", "dense", "dense-norm"] | None = None
+    transform: Literal["none", "dense", "norm", "dense-norm"] | None = None
     activation: str = "gelu"
     logit_scale: float = 1.0
     logit_soft_cap: float = 0.0
@@ -174,7 +184,8 @@ class ImageConfig:
     """The images that a model reads in place of a text, in pixels; `channels` of 0: it reads texts.
 
     They are divided into patches of `patch_height` x `patch_width`, row by row; what is left at the right and at the
-    bottom is not read. `extra_tokens` are the names of tokens between the class token and the patches.
+    bottom is not read. `class_token`: whether it stands in front of the patches; `extra_tokens` are the names of tokens
+    between it and them. `patch_bias`: whether the embedding of patches has a bias.
     """
 
     channels: int = 0
@@ -183,7 +194,14 @@ class ImageConfig:
     patch_height: int = 0
     patch_width: int = 0
     processor: ImageProcessorConfig = ImageProcessorConfig()
+    class_token: bool = True
     extra_tokens: tuple[str, ...] = ()
+    patch_bias: bool = True
+
+    @property
+    def first_tokens(self) -> int:
+        """How many tokens stand in front of the patches."""
+        return self.class_token + len(self.extra_tokens)
 
     @property
     def patch_rows(self) -> int:

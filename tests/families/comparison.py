@@ -8,7 +8,7 @@ import numpy as np
 from headlight import run
 from headlight.cli.main import main
 from headlight.rendering.provenance import provenance
-from tests.families.reference import TARGET, Case, build, command, has_target, outputs
+from tests.families.reference import TARGET, Case, build, command, has_target, opened_path, outputs
 from tests.model import toys
 
 Pairs = dict[str, tuple[np.ndarray, np.ndarray]]
@@ -21,7 +21,8 @@ def compared(case: Case, folder: Path) -> Pairs:
     target = ["--target", TARGET] if has_target(case, model) else []
     out = folder / "out.npz"
     read = command(case, folder / "checkpoint")
-    status = main(["trace", *read, *target, "--model", str(folder / "checkpoint"), "--out", str(out)])
+    opened = opened_path(case, folder / "checkpoint")
+    status = main(["trace", *read, *target, "--model", str(opened), "--out", str(out)])
     assert status == 0, "the trace was refused"
     with np.load(out) as found:
         told = set(found.files) - origin_fields() - {"tokens", "target_tokens", "attention"}

@@ -108,6 +108,13 @@ ENCODERS: dict[str, list[Case]] = {
             special=True,
         ),
     ],
+    "esm": [
+        Case("EsmForMaskedLM", ROBERTA | {"token_dropout": True, "mask_token_id": 5, "emb_layer_norm_before": True}),
+        Case("EsmForMaskedLM", ROBERTA | {"position_embedding_type": "rotary", "tie_word_embeddings": False}),
+        Case("EsmModel", ROBERTA | {"position_embedding_type": "rotary", "token_dropout": True, "mask_token_id": 25}),
+        Case("EsmForSequenceClassification", ROBERTA | {"num_labels": 3}, special=True),
+        Case("EsmForTokenClassification", ROBERTA | {"num_labels": 3, "layer_norm_eps": 0.1}, special=True),
+    ],
     "modernbert": [
         Case("ModernBertForMaskedLM", MODERN, special=True),
         Case(
@@ -236,6 +243,12 @@ ENCODERS: dict[str, list[Case]] = {
         Case("MT5ForConditionalGeneration", T5),
         Case("MT5ForConditionalGeneration", T5 | {"num_decoder_layers": 1, "feed_forward_proj": "relu"}),
         Case("MT5EncoderModel", T5 | {"d_kv": 5}),
+    ],
+    "umt5": [
+        Case("UMT5ForConditionalGeneration", T5),
+        Case("UMT5ForConditionalGeneration", T5 | {"num_decoder_layers": 3, "feed_forward_proj": "relu"}),
+        Case("UMT5EncoderModel", T5 | {"d_kv": 5, "relative_attention_max_distance": 20}),
+        Case("UMT5ForSequenceClassification", T5 | CLASSIFIER, special=True),
     ],
     "mbart": [
         Case("MBartForConditionalGeneration", BART | {"scale_embedding": True}),

@@ -18,6 +18,18 @@ NORMED = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225
 DINO: dict[str, Any] = {name: value for name, value in VIT.items() if name != "intermediate_size"} | {"mlp_ratio": 2}
 SMALLER = {"size": {"shortest_edge": 44}, "crop_size": 40, "do_center_crop": True, "resample": 3, **NORMED}
 
+TOWER: dict[str, Any] = {
+    "hidden_size": 24,
+    "num_attention_heads": 3,
+    "num_hidden_layers": 2,
+    "intermediate_size": 38,
+    "max_position_embeddings": 20,
+}
+BOTH: dict[str, Any] = {
+    "text_config": TOWER | {"num_hidden_layers": 1},
+    "vision_config": VIT | {"num_attention_heads": 2},
+}
+
 IMAGE_MODELS: dict[str, list[Case]] = {
     "vit": [
         Case("ViTForImageClassification", VIT | LABELS | {"layer_norm_eps": 0.1}, image=(40, 31)),
@@ -44,9 +56,32 @@ IMAGE_MODELS: dict[str, list[Case]] = {
             shards=True,
         ),
     ],
+    "clip_text_model": [
+        Case("CLIPTextModel", TOWER | {"layer_norm_eps": 0.1}),
+        Case("CLIPTextModelWithProjection", TOWER | {"projection_dim": 10, "hidden_act": "gelu"}),
+    ],
+    "clip_vision_model": [
+        Case("CLIPVisionModel", VIT | {"layer_norm_eps": 0.1}, image=(40, 31)),
+        Case("CLIPVisionModelWithProjection", VIT | {"hidden_act": "gelu"}, image=(50, 60)),
+    ],
+    "clip": [Case("CLIPModel", BOTH, tower="text"), Case("CLIPModel", BOTH, tower="vision", image=(40, 31))],
+    "siglip_text_model": [Case("SiglipTextModel", TOWER), Case("SiglipTextModel", TOWER | {"hidden_act": "relu"})],
+    "siglip_vision_model": [
+        Case("SiglipVisionModel", VIT, image=(40, 31)),
+        Case("SiglipVisionModel", VIT | {"layer_norm_eps": 0.1, "vision_use_head": False}, image=(50, 60)),
+    ],
+    "siglip": [Case("SiglipModel", BOTH, tower="text"), Case("SiglipModel", BOTH, tower="vision", image=(40, 31))],
     "deit": [
         Case("DeiTForImageClassification", VIT | LABELS, image=(40, 31)),
         Case("DeiTModel", VIT | {"qkv_bias": False, "image_size": 32, "patch_size": 16}, image=(24, 24)),
+    ],
+    "beit": [
+        Case("BeitForImageClassification", VIT | LABELS | {"use_relative_position_bias": True}, image=(40, 31)),
+        Case("BeitForImageClassification",
+             VIT | {"num_labels": 4, "use_shared_relative_position_bias": True, "use_mean_pooling": False,
+                    "use_absolute_position_embeddings": True}, image=(50, 60)),
+        Case("BeitModel", VIT | {"use_relative_position_bias": True, "image_size": 32}, image=(24, 24)),
+        Case("BeitModel", VIT | {"use_absolute_position_embeddings": True, "use_mask_token": True}, image=(24, 24)),
     ],
     "dinov2": [
         Case("Dinov2Model", DINO, image=(40, 31)),

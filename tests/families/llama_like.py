@@ -3,6 +3,7 @@
 from tests.families.decoders import LABELS, LLAMA, SOME, TIED, UNTIED, WIDE, rope
 from tests.families.reference import Case
 
+FEWER = {"rope_type": "yarn", "rope_theta": 300.0, "factor": 4.0, "original_max_position_embeddings": 8}
 SIX = {"num_attention_heads": 6, "num_key_value_heads": 2, "intermediate_size": 37}
 LAYERS = {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 4}
 EXPERTS = {"num_local_experts": 4, "num_experts_per_tok": 2}
@@ -91,5 +92,21 @@ LLAMA_LIKE: dict[str, list[Case]] = {
     "granitemoe": [
         Case("GraniteMoeForCausalLM", LLAMA | EXPERTS | {"residual_multiplier": 0.3, "attention_multiplier": 0.2}),
         Case("GraniteMoeModel", LLAMA | SIX | {"num_local_experts": 3, "num_experts_per_tok": 1}),
+    ],
+    "gpt_oss": [
+        Case("GptOssForCausalLM", LLAMA | EXPERTS | {"sliding_window": 4, "swiglu_limit": 0.4, "head_dim": 6}),
+        Case(
+            "GptOssModel",
+            LLAMA
+            | SIX
+            | {
+                "num_local_experts": 3,
+                "num_experts_per_tok": 1,
+                "head_dim": 8,
+                "attention_bias": False,
+                "layer_types": ["full_attention"] * 2,
+            },
+        ),
+        Case("GptOssForCausalLM", LLAMA | EXPERTS | {"rope_parameters": FEWER}),
     ],
 }

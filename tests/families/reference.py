@@ -38,6 +38,7 @@ class Case:
     implementation: str = "eager"  # "sdpa" tells no attentions, and is asked where the other is known to be wrong
     image: tuple[int, int] | None = None  # height and width of a picture that is read in place of the text
     prepare: dict[str, Any] = field(default_factory=dict)  # what the preprocessor's file says
+    tower: str = ""  # of a model that has two: "text" or "vision"
 
     def __str__(self) -> str:
         told = ",".join(f"{name}={value}" for name, value in self.config.items() if not isinstance(value, dict))
@@ -65,9 +66,14 @@ def build(case: Case, folder: Path) -> Any:
     return _cast(model, torch.float32)
 
 
+def opened_path(case: Case, folder: Path) -> Path:
+    """What is opened of a case's folder."""
+    return folder / case.tower if case.tower else folder
+
+
 def with_vocabulary(case: Case) -> dict[str, Any]:
     """The config's fields with the size of the vocabulary, which a text stack inside a model has for itself."""
-    if case.image:
+    if case.image and not case.tower:
         return case.config
     if "text_config" in case.config:
         return case.config | {"text_config": {"vocab_size": VOCABULARY, **case.config["text_config"]}}
@@ -186,6 +192,7 @@ def has_target(case: Case, model: Any) -> bool:
 @torch.no_grad()
 def outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
     """The outputs of transformers, under the names of `headlight trace`."""
+    model = getattr(model, f"{case.tower}_model") if case.tower else model
     if case.image:
         return image_outputs(model, case)
     ids = torch.tensor([tokenizer(case.special).encode(case.text).ids])
@@ -217,7 +224,7 @@ def outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
 
 def processor(case: Case) -> Any:
     """The image processor of transformers; without a file it resizes to the model's size."""
-    size = case.config.get("image_size", 224)
+    size = case.config.get("vision_config", case.config).get("image_size", 224)
     height, width = size if isinstance(size, list) else (size, size)
     return ViTImageProcessorPil(**({"size": {"height": height, "width": width}} | case.prepare))
 
@@ -226,9 +233,11 @@ def image_outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
     """The same for an image; `last_hidden` is that of the base model."""
     prepared = processor(case)(photo(case), return_tensors="pt")
     whole = model(**prepared, output_attentions=True)
-    base = getattr(model, model.base_model_prefix, model)(**prepared)
+    base_model = getattr(model, model.base_model_prefix, model)
+    base = base_model(**prepared)
     told = {"pixel_values": prepared["pixel_values"][0], "attention": torch.cat(whole.attentions)}
-    told["last_hidden"] = base.last_hidden_state[0]
+    last_norm = base_model.post_layernorm if model.config.model_type == "clip_vision_model" else torch.nn.Identity()
+    told["last_hidden"] = last_norm(base.last_hidden_state[0])  # CLIP has it for the class token alone
     if "logits" in whole:
         told["logits"] = whole.logits[0]
     return {name: tensor.numpy() for name, tensor in told.items()}

@@ -12,16 +12,17 @@ import transformers
 from torch import Tensor
 
 from headlight.checkpoints import load
-from headlight.checkpoints.config_reader import ConfigReader, read_json
+from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.convert import ForeignCheckpoint, load_weights, plan_conversion
 from headlight.checkpoints.load import meta_model_within
+from headlight.checkpoints.source import open_source
 from headlight.checkpoints.tensor_files import LazyTensors, open_tensors
 from headlight.checkpoints.weight_mapping import COMMON_IGNORED_FIELDS, ConversionPlan, WeightLoader
 from headlight.errors import HeadlightError
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from tests.families.cases import CASES
-from tests.families.reference import Case, build, inputs
+from tests.families.reference import Case, build, inputs, opened_path
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")  # thousands of forwards; test_parity checks their shapes
 MOVED = 1e-3
@@ -48,9 +49,9 @@ class Opened:
     def __init__(self, case: Case, folder: Path) -> None:
         build(case, folder)
         self.case = case
-        self.values = read_json(folder / "config.json", "reference")
+        self.values = open_source(opened_path(case, folder)).config_json
         self.tensors = {name: tensor.clone() for name, tensor in open_tensors(folder, "model").items()}
-        self.tokenizer = load(folder).tokenizer
+        self.tokenizer = load(opened_path(case, folder)).tokenizer
         self.source, self.trace = self.run(self.values, self.tensors)
 
     def run(self, values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> tuple[ForeignCheckpoint, Trace]:

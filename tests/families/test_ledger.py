@@ -12,13 +12,13 @@ from headlight.analysis.ledger import KEEP, Cell, cell_ledger
 from headlight.attention_groups import attention_groups
 from headlight.checkpoints import load
 from tests.families.cases import CASES
-from tests.families.reference import Case, build, inputs
+from tests.families.reference import Case, build, inputs, opened_path
 
 
 @pytest.mark.parametrize("case", [pytest.param(cases[0], id=family) for family, cases in CASES.items()])
 def test_parts_and_terms_add_up_to_the_score(case: Case, tmp_path: Path) -> None:
     build(case, tmp_path)
-    checkpoint = load(tmp_path)
+    checkpoint = load(opened_path(case, tmp_path))
     model = checkpoint.model.float()
     trace = run(model, checkpoint.tokenizer, **inputs(case, model.config), keep=(*KEEP, "*.weights"))
     for group in attention_groups(model.config):

@@ -1,9 +1,12 @@
-"""The text stack inside a model that reads images is listed and opened, and the rest is named as not read."""
+"""A part of a model that reads images is listed and opened, and the rest is named as not read."""
 
 from pathlib import Path
 
+import pytest
+
 from headlight import catalog
 from headlight.checkpoints import load
+from headlight.errors import CheckpointError
 from tests.families.cases import CASES
 from tests.families.reference import build
 
@@ -20,3 +23,27 @@ def test_the_vision_part_is_named_as_not_read(tmp_path: Path) -> None:
 def test_a_prompts_own_mask_is_told(tmp_path: Path) -> None:
     build(CASES["paligemma"][0], tmp_path / "seer")
     assert any("see each other both ways" in note for note in load(tmp_path / "seer").notes)
+
+
+def test_each_tower_is_listed_and_opened_by_a_path_of_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "both"
+    build(CASES["clip"][0], folder)
+    (folder / "README.md").write_text("A card.")
+    entries = {entry.name: entry for entry in catalog([tmp_path]) if entry.name.startswith("both")}
+    assert list(entries) == ["both/text", "both/vision"]
+    for name, entry in entries.items():
+        opened = load(entry.folder)
+        assert opened.model.config == entry.config and opened.card == "A card."
+        assert entry.size_bytes == (folder / "model.safetensors").stat().st_size
+        assert opened.model.origin is not None and opened.model.origin.name == name
+    assert entries["both/text"].config.modalities == ("text",)
+    assert entries["both/vision"].config.modalities == ("image",)
+
+
+def test_without_a_tower_the_one_that_reads_texts_is_opened(tmp_path: Path) -> None:
+    build(CASES["siglip"][0], tmp_path / "both")
+    opened = load(tmp_path / "both")
+    assert opened.model.config.modalities == ("text",)
+    assert opened.notes[0].startswith("Only the tower that reads texts is opened; vision behind the path")
+    with pytest.raises(CheckpointError, match="other"):
+        load(tmp_path / "both" / "other")

@@ -56,6 +56,12 @@ def marian(folder: Path) -> None:
     (folder / "vocab.json").write_text(json.dumps({word: number for number, word in enumerate(listed)}))
 
 
+def amino_acids(folder: Path) -> None:
+    """A letter a line; longer tokens, too."""
+    tokens = ["<cls>", "<pad>", "<eos>", "<unk>", *"LAGVSERTIDPKQNFYMHWCXBUZO.-", "<null_1>", "<mask>"]
+    (folder / "vocab.txt").write_text("\n".join(tokens))
+
+
 def added(folder: Path) -> None:
     """A token as transformers 4 wrote it in tokenizer_config.json."""
     words(folder)
@@ -113,6 +119,7 @@ LAYOUTS: dict[str, tuple[str, Make, dict[str, Any]]] = {
                                     {"do_lower_case": False, "strip_accents": True}),
     "bert, Chinese in words": ("bert", words, {"tokenize_chinese_chars": False, "strip_accents": None}),
     "bert with tokens of its own": ("bert", added, {}),
+    "esm": ("esm", amino_acids, {}),
     "distilbert": ("distilbert", words, {}),
     "electra": ("electra", words, {}),
     "t5": ("t5", spm("spiece.model", T5), {}),

@@ -27,7 +27,7 @@ def test_a_config_survives_json(choices: dict[str, Any]) -> None:
     [
         ({"architecture": "tower"}, "'tower'; possible are decoder, encoder, encoder-decoder"),
         ({"embedding": {"projection": "some"}}, r"embedding\.projection is 'some'; possible are none, tokens, all"),
-        ({"output_head_config": {"transform": "wide"}}, "'wide'; possible are none, dense, dense-norm"),
+        ({"output_head_config": {"transform": "wide"}}, "'wide'; possible are none, dense, norm, dense-norm"),
         (
             {"image": {"processor": {"resample": "sharp"}}},
             r"image\.processor\.resample is 'sharp'; possible are nearest",

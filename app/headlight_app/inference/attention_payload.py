@@ -206,7 +206,9 @@ def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:
         note_texts.append(f"{longest} tokens: each cell of a thumbnail shows the largest weight of its block.")
     if traced.overflow_note:
         note_texts.append(traced.overflow_note)
-    if resolved.is_changed:
+    if resolved.config.attention_sinks:
+        note_texts.append("Each head has a sink: what a row lacks to 1 goes to no token. Head metrics are of the rest.")
+    elif resolved.is_changed:
         note_texts += _row_sum_notes(traced)
     return (" ".join(note_texts),) if note_texts else ()
 

@@ -16,6 +16,7 @@ from headlight.checkpoints.catalog import (
     read_metadata,
     weight_bytes,
 )
+from headlight.checkpoints.source import files_folder
 from headlight_app.access.settings import settings
 
 REFRESH_SECONDS = 10.0  # seconds for which a look at the folders holds
@@ -66,7 +67,7 @@ def list_folder(name: str, title: str, folder: Path, *, shipped: bool = False, o
 def modification_time(folder: Path) -> int:
     """When a file of a folder was last written: a model trained anew is not the one that was opened."""
     try:
-        with os.scandir(folder) as files:
+        with os.scandir(files_folder(folder)) as files:
             return max(map(_written, files), default=0)
     except (NotADirectoryError, FileNotFoundError):
         return _written(folder)

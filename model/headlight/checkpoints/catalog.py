@@ -32,10 +32,13 @@ from headlight.checkpoints.load import (
 )
 from headlight.checkpoints.refusals import reject_unsupported
 from headlight.checkpoints.source import (
+    TOWERS,
     CheckpointSource,
     candidates_without_config,
     display_name,
+    files_folder,
     folders_read,
+    has_two_towers,
     hub_id,
     open_source,
 )
@@ -163,6 +166,7 @@ class CatalogEntry:
 
 def weight_bytes(location: Path) -> int:
     """Bytes that the weights of a checkpoint take on disk; links to files that were never fetched take none."""
+    location = files_folder(location)
     files = (
         [path for pattern in (*WEIGHT_PATTERNS, *SINGLE_FILES, GGUF_PATTERN) for path in location.glob(pattern)]
         if location.is_dir()
@@ -188,7 +192,9 @@ def checkpoint_locations(
                 continue
             name = folder.resolve().name if folder == root else folder.relative_to(root).as_posix()
             name = _hub_name(folder, hub) if root == hub else name
-            locations.setdefault(name, CheckpointLocation(name, folder, shipped=root == shipped))
+            for behind in (f"/{tower}" for tower in TOWERS) if has_two_towers(folder) else ("",):
+                place = CheckpointLocation(name + behind, Path(f"{folder}{behind}"), shipped=root == shipped)
+                locations.setdefault(name + behind, place)
     return tuple(locations.values())
 
 
@@ -208,7 +214,9 @@ def find_checkpoint(
     location = next((place for place in checkpoint_locations(folders) if place.name == name), None)
     if location and any(True for _ in _readable_entries(location)):
         return location.folder
-    if allow_paths and name and os.path.exists(name):  # Path.is_dir would raise for a name longer than any file's
+    if (
+        allow_paths and name and os.path.exists(files_folder(Path(name)))
+    ):  # Path.is_dir would raise for a name longer than any file's
         return Path(name)
     reason = ""
     if fetch and is_hub_id(name):

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from headlight.checkpoints.convert import LoadReport, inspect_foreign, load_weights
 from headlight.checkpoints.file_rules import CARD, CONFIG, SAFETENSORS_FILE, is_program
-from headlight.checkpoints.source import CheckpointSource, display_name, open_source
+from headlight.checkpoints.source import CheckpointSource, display_name, files_folder, open_source
 from headlight.checkpoints.tokenizers.gguf import gguf_tokenizer
 from headlight.checkpoints.tokenizers.open import open_tokenizer
 from headlight.checkpoints.weight_mapping import join_names
@@ -151,7 +151,7 @@ def _bare_name(name: str) -> str:
 def read_card(folder: Path) -> str:
     """The text of a folder's model card, empty where there is none."""
     try:
-        with TextIOWrapper(open_regular(folder / CARD), encoding="utf-8", errors="replace") as file:
+        with TextIOWrapper(open_regular(files_folder(folder) / CARD), encoding="utf-8", errors="replace") as file:
             return file.read(MAX_CARD_CHARACTERS)
     except OSError:
         return ""

@@ -7,10 +7,11 @@ from difflib import get_close_matches
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import FAMILIES
-from headlight.checkpoints.text_stacks import TEXT_STACKS
+from headlight.checkpoints.source import TWO_TOWERS
+from headlight.checkpoints.text_stacks import READABLE_METHOD, TEXT_STACKS
 from headlight.errors import CheckpointError, shortened
 
-OPEN_FAMILIES = (*FAMILIES, *TEXT_STACKS)
+OPEN_FAMILIES = (*FAMILIES, *TEXT_STACKS, *TWO_TOWERS)
 LISTING = "`headlight models --families` lists the families that open."
 
 _NO_ATTENTION = "it has no attention, so there are no weights to see"
@@ -34,24 +35,20 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("wav2vec2", "hubert", "wavlm", "data2vec-audio"), ("bert", _SOUND)),
     **dict.fromkeys(("qwen2_moe", "glm4_moe", "ernie4_5_moe"), ("qwen3_moe", _SHARED_EXPERT)),
     "llama4": ("llama", "layers differ in their experts and in the reach of their attention"),
-    "gpt_oss": ("granitemoe", "each head has a sink that takes a share of every row"),
     **dict.fromkeys(
         ("gemma3n", "gemma3n_text", "gemma4", "gemma4_text"),
         ("gemma3_text", "layers share keys and values, and each has token embeddings of its own"),
     ),
-    "umt5": ("mt5", "every layer has relative biases of its own"),
     "deberta": ("deberta-v2", "queries, keys and values are one fused tensor with biases of its own kind"),
     "xlnet": ("bert", "it reads two streams, with positions that are relative to each other"),
     "openai-gpt": ("gpt2", "its norms stand after the sublayers"),
-    "esm": ("bert", "it reads proteins, and embeddings are rescaled where a token is masked"),
     **dict.fromkeys(("chatglm", "glm4v"), ("glm", "its files need programs of their own")),
-    **dict.fromkeys(
-        ("clip", "siglip", "siglip2", "blip", "blip-2"), ("vit", "it has one tower for pictures and one for texts")
-    ),
+    "siglip2": ("siglip", "it reads images of any shape, with positions that are fitted to it"),
+    **dict.fromkeys(("blip", "blip-2"), ("clip", "its text stack looks at the image by cross-attention")),
     **dict.fromkeys(
         ("dinov3_vit",), ("dinov2_with_registers", "its positions turn queries and keys along rows and columns")
     ),
-    **dict.fromkeys(("beit", "data2vec-vision"), ("vit", "it has biases by place")),
+    "data2vec-vision": ("beit", "its files have names of their own"),
     **dict.fromkeys(
         ("swin", "swinv2", "segformer", "convnext", "resnet"), ("vit", "it works on windows or by convolution")
     ),
@@ -61,8 +58,8 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
 def reject_unsupported(fields: ConfigReader) -> None:
     """Raise CheckpointError where no family can open the checkpoint: quantised, or of a family that does not open."""
     quantised = fields.nested("quantization_config")
-    if quantised is not None:
-        method = quantised.string("quant_method", "an unknown method")
+    method = quantised.string("quant_method", "an unknown method") if quantised else ""
+    if quantised and method != READABLE_METHOD:
         raise CheckpointError(f"{fields.name} is quantised ({shortened(method)}); open the original weights.")
     model_type = fields.string("model_type", "")
     if model_type not in OPEN_FAMILIES:

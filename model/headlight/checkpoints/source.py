@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,12 @@ from headlight.checkpoints.tensor_files import (
     read_tensors,
     tensor_files,
 )
-from headlight.errors import CheckpointError
+from headlight.errors import CheckpointError, wrap_errors
 from headlight.text.tokenizer import TOKENIZER_FILE
 
+TOWERS = ("text", "vision")  # of a model that has two; behind the path of its folder
+TWO_TOWERS = ("clip", "siglip")
+TOWER_FIELD = "headlight_tower"  # of a config.json as it is read: the tower that a path names
 ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 _PREFIX = "base_model.model."
 _REQUIRED_VALUES = {
@@ -126,6 +129,9 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
     Raises CheckpointError where it is no checkpoint.
     """
     name = name or display_name(path)
+    if (folder := files_folder(path)) != path:
+        source = open_source(folder, name)
+        return replace(source, config_json=source.config_json | {TOWER_FIELD: path.name})
     if path.is_file():
         return _open_single_file(path, name)
     if (path / CONFIG).is_file():
@@ -157,6 +163,24 @@ def open_source(path: Path, name: str = "") -> CheckpointSource:
     return _open_single_file(files[0], name)
 
 
+def files_folder(path: Path) -> Path:
+    """Where the files of a path are: at the path itself, or in the folder of two towers of which it names one."""
+    names_tower = path.name in TOWERS and not os.path.exists(path) and has_two_towers(path.parent)
+    return path.parent if names_tower else path
+
+
+def has_two_towers(folder: Path) -> bool:
+    """Whether a folder holds a model with two towers, as its config.json nests them."""
+    try:
+        with wrap_errors(CheckpointError, f"{folder.name} cannot be opened"):  # a listing goes on
+            values = read_json(folder / CONFIG, folder.name)
+    except CheckpointError:
+        return False
+    return all(isinstance(values.get(f"{tower}_config"), dict) for tower in TOWERS) and (
+        values.get("model_type") in TWO_TOWERS
+    )
+
+
 def candidates_without_config(folder: Path, files: Collection[str]) -> list[Path]:
     """Possible checkpoints in a folder without config.json: the folder itself, or single files in it."""
     if {ADAPTER_CONFIG, *SINGLE_FILES} & set(files):
@@ -179,6 +203,8 @@ def folders_read(path: Path) -> list[Path]:
 
 def display_name(path: Path) -> str:
     """The name of a checkpoint in messages: its folder's or file's, in the Hugging Face cache the model's."""
+    if (folder := files_folder(path)) != path:
+        return f"{display_name(folder)}/{path.name}"
     parts = path.absolute().parts
     if len(parts) > 3 and parts[-2] == "snapshots" and parts[-3].startswith("models--"):
         return hub_id(parts[-3])

@@ -26,6 +26,8 @@ from headlight.paths import open_regular
 
 _OLD_NORM_NAMES = {"gamma": "weight", "beta": "bias"}
 TensorReaders = dict[str, Callable[[], Tensor]]
+PACKED_ENDINGS = ("_blocks", "_scales")  # of the two tensors of a weight in MXFP4
+_FP4_NUMBERS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)  # of the lower three bits; the fourth is the sign
 SUPPORTED_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
@@ -54,9 +56,10 @@ def read_tensors(folder: Path, name: str, safetensors_file: str, pickle_file: st
     """The tensors of a safetensors file, or else of a pickle, of these names; either may be sharded."""
     for file_name, read in ((safetensors_file, _read_safetensors), (pickle_file, _read_pickle)):
         if (folder / file_name).is_file():
-            return LazyTensors(_rename_old_norms(read(folder / file_name, name)))
+            return LazyTensors(_unpacked(_rename_old_norms(read(folder / file_name, name)), name))
         if (folder / f"{file_name}.index.json").is_file():
-            return LazyTensors(_rename_old_norms(_read_shards(folder, name, f"{file_name}.index.json", read)))
+            readers = _read_shards(folder, name, f"{file_name}.index.json", read)
+            return LazyTensors(_unpacked(_rename_old_norms(readers), name))
     for file in (safetensors_file, f"{safetensors_file}.index.json", pickle_file, f"{pickle_file}.index.json"):
         if (folder / file).is_symlink():
             raise CheckpointError(f"{name}: its {file} is not there, only a link to it; a download may not have ended.")
@@ -83,6 +86,30 @@ def _rename_old_norms(readers: TensorReaders) -> TensorReaders:
         return f"{stem}.{_OLD_NORM_NAMES[leaf]}" if leaf in _OLD_NORM_NAMES else name
 
     return {now(name): read for name, read in readers.items()}
+
+
+def _unpacked(readers: TensorReaders, name: str) -> TensorReaders:
+    """Weights in MXFP4, whose blocks and scales are two tensors, under their own names."""
+    blocks, scales = PACKED_ENDINGS
+    packed = [key.removesuffix(blocks) for key in readers if key.endswith(blocks)]
+    packed = [key for key in packed if key + scales in readers]
+    rest = {key: read for key, read in readers.items() if not key.endswith(PACKED_ENDINGS)}
+    parts = {key: (readers[key + blocks], readers[key + scales]) for key in packed}
+    return rest | {key: partial(_unpack_mxfp4, *both, key, name) for key, both in parts.items()}
+
+
+def _unpack_mxfp4(read_blocks: Callable[[], Tensor], read_scales: Callable[[], Tensor], key: str, name: str) -> Tensor:
+    """[expert in out] of blocks [expert out block byte], two numbers of 4 bits a byte, and their powers of two."""
+    blocks, scales = read_blocks(), read_scales()
+    if blocks.dim() != 4 or blocks.shape[:-1] != scales.shape or {blocks.dtype, scales.dtype} != {torch.uint8}:
+        raise CheckpointError(f"{name}: the blocks and scales of {key} do not belong together.")
+    numbers = torch.tensor((*_FP4_NUMBERS, *(-number for number in _FP4_NUMBERS)), dtype=torch.bfloat16)
+
+    def unpacked(expert: Tensor, powers: Tensor) -> Tensor:
+        pairs = torch.stack((expert & 0x0F, expert >> 4), dim=-1).flatten(-2)
+        return torch.ldexp(numbers[pairs.int()], powers.int()[..., None] - 127).flatten(1).t()
+
+    return torch.stack([unpacked(*one) for one in zip(blocks, scales, strict=True)])  # one by one, to save memory
 
 
 def _shards(folder: Path, name: str, index: str) -> tuple[list[str], set[str]]:
@@ -182,7 +209,7 @@ def require_supported(tensor: Tensor, key: str, name: str) -> Tensor:
     """
     if tensor.layout is not torch.strided or tensor.device.type != "cpu":
         raise CheckpointError(f"{name}: {key} is sparse, or has no numbers; only dense tensors can be opened.")
-    if tensor.dtype not in SUPPORTED_DTYPES:
+    if tensor.dtype not in SUPPORTED_DTYPES and not (tensor.dtype is torch.uint8 and key.endswith(PACKED_ENDINGS)):
         kind = str(tensor.dtype).removeprefix("torch.")
         raise CheckpointError(f"{name}: {key} is {kind}: quantised weights cannot be opened; use the original ones.")
     if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():

@@ -1,4 +1,4 @@
-"""The text stack inside a model that reads images too: opened as the family that its config nests."""
+"""Models in one file with another: the text stack of one that reads images too, and each tower of CLIP and SigLIP."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import FAMILIES
 from headlight.checkpoints.families.gemma import GEMMA, GEMMA3
 from headlight.checkpoints.families.llama import LLAMA, MISTRAL, QWEN2_VL, QWEN3_VL
+from headlight.checkpoints.source import TOWER_FIELD, TWO_TOWERS
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.weight_mapping import Family, HeadMapping, WeightRule, WeightRules
 from headlight.errors import CheckpointError, shortened
@@ -49,6 +50,7 @@ TEXT_STACKS: Registry[TextStack] = Registry(
         "idefics3": TextStack(replace(LLAMA, defaults={"rms_norm_eps": 1e-5})),
     },
 )
+READABLE_METHOD = "mxfp4"  # of quantisation, whose tensors are unpacked where they are read
 # Where the tensors of a text stack stand, in new files and old; the first that the checkpoint has is taken.
 _PREFIXES = ("model.language_model.", "language_model.model.", "model.text_model.", "language_model.", "text_model.")
 _OTHER_TENSORS = ("*vision*", "*visual*", "*projector*", "*connector*", "*image_newline*")
@@ -62,9 +64,15 @@ _OTHER_FIELDS = (
 
 def find_family(fields: ConfigReader, tensors: LazyTensors) -> tuple[Family, ConfigReader, tuple[str, ...]]:
     """The family that reads a config, with the fields for it, and notes."""
+    quantised = fields.nested("quantization_config")
+    if quantised and quantised.string("quant_method", "") == READABLE_METHOD:
+        rest = {name: value for name, value in fields.values.items() if name != "quantization_config"}
+        fields = ConfigReader(rest, fields.name)
     model_type = fields.string("model_type")
     if model_type in FAMILIES:
         return FAMILIES[model_type], fields, ()
+    if model_type in TWO_TOWERS:
+        return _find_tower(model_type, fields)
     stack, inner = TEXT_STACKS[model_type], fields.nested("text_config") or fields
     name = inner.string("model_type", "")
     if name not in FAMILIES and not name.startswith(model_type) and inner.has("model_type"):
@@ -75,6 +83,16 @@ def find_family(fields: ConfigReader, tensors: LazyTensors) -> tuple[Family, Con
     merged = {name: value for name, value in merged.items() if name not in stack.dropped_fields}
     family = _inside(FAMILIES.get(name, stack.default), tensors)
     return family, ConfigReader(merged, fields.name), tuple(filter(None, (note, stack.note)))
+
+
+def _find_tower(model_type: str, fields: ConfigReader) -> tuple[Family, ConfigReader, tuple[str, ...]]:
+    """The tower that the path names, or else the one that reads texts."""
+    tower = fields.string(TOWER_FIELD, "text")
+    inner = fields.nested(f"{tower}_config") or ConfigReader({}, fields.name)
+    reads, other = ("texts", "vision") if tower == "text" else ("images", "text")
+    note = f"Only the tower that reads {reads} is opened; {other} behind the path of the folder opens the other one."
+    values = {**inner.values, "architectures": ["Model"]}
+    return FAMILIES[f"{model_type}_{tower}_model"], ConfigReader(values, fields.name), (note,)
 
 
 def _inside(family: Family, tensors: LazyTensors) -> Family:

@@ -192,7 +192,8 @@ def _choose_head(family: Family, fields: ConfigReader, tensors: LazyTensors) -> 
         (_matching_rules(head, family.base_model_prefix, fields, tensors), head)
         for head in family.heads_by_class.values()
     ]
-    count, head = max(counts, key=lambda pair: pair[0])  # the first of equals
+    none = (-1, HeadMapping(no_head))
+    count, head = max(counts, key=lambda pair: pair[0], default=none)  # the first of equals
     if count < 0:
         return HeadMapping(no_head), ()
     return head, ("Its config has no `architectures`; the output head was chosen from the tensors present.",)
@@ -407,6 +408,11 @@ def stacked_qkv(index: int) -> WeightOp:
         return torch.split(tensor, sizes)[index]
 
     return step
+
+
+def beside_each_other(tensor: Tensor, config: Config) -> Tensor:
+    """Stacked matrices as one, the columns of each beside those of the one before."""
+    return tensor.transpose(0, 1).flatten(1)
 
 
 def flatten(tensor: Tensor, config: Config) -> Tensor:

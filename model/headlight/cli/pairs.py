@@ -9,6 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from headlight.analysis.ledger import KEEP, Cell, Ledger, cell_ledger
+from headlight.analysis.sentences.image_text import (
+    image_text_similarity,
+    image_text_without_heads,
+    load_towers,
+)
 from headlight.analysis.sentences.pooling import read_sentence_pooling
 from headlight.analysis.sentences.similarity import (
     HeadEffect,
@@ -28,7 +33,10 @@ from headlight.cli.common import (
     run_input,
     warn_of_overflow,
 )
+from headlight.errors import TextError
 from headlight.tracing.trace import Trace
+from headlight.vision.image import process_image, read_image
+from headlight.vision.shipped_images import find_image
 
 
 def _add_ledger_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +96,8 @@ def _ledger_table(found: Ledger, traced: Trace, top: int) -> str:
 
 def _add_sentences(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("one", metavar="SENTENCE")
-    parser.add_argument("other", metavar="OTHER")
+    parser.add_argument("other", metavar="OTHER", nargs="?")
+    parser.add_argument("--image", metavar="FILE", help="an image in place of OTHER, for a model of CLIP's family")
     add_model_options(parser)
     parser.add_argument("--top", type=positive_int, default=8, help="how many pairs and heads (default 8)")
     parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
@@ -96,7 +105,11 @@ def _add_sentences(parser: argparse.ArgumentParser) -> None:
 
 @command(_add_sentences)
 def similarity(options: argparse.Namespace) -> int:
-    """Compare two sentences: their cosine, which pairs of tokens make it, and which heads change it."""
+    """Compare two sentences, or a sentence and an image: their cosine, what makes it, and which heads change it."""
+    if (options.other is None) == (options.image is None):
+        raise TextError("Give a second sentence, or an image with --image FILE; one of the two.")
+    if options.image is not None:
+        return _compare_with_image(options)
     loaded = open_model(options)
     pooling = read_sentence_pooling(Path(find_checkpoint(options.model, model_folders(options))), options.model)
     found = sentence_similarity(loaded.model, loaded.tokenizer, options.one, options.other, pooling)
@@ -111,6 +124,31 @@ def similarity(options: argparse.Namespace) -> int:
     return 0
 
 
+def _compare_with_image(options: argparse.Namespace) -> int:
+    towers = load_towers(
+        find_checkpoint(options.model, model_folders(options), fetch=True), options.model, options.device
+    )
+    image = process_image(read_image(find_image(options.image)), towers.image.model.config.image)
+    found = image_text_similarity(towers, options.one, image)
+    for trace in found.traces:
+        warn_of_overflow(trace)
+    effects = image_text_without_heads(towers, found)
+    if options.json:
+        values = {"cosine": found.cosine, "score": found.score, "vectors": found.vectors.tolist()}
+        print(json.dumps(values | _effect_values(effects)))
+    else:
+        print("\n".join([f"cosine {found.cosine:.4f}, score {found.score:.4f}", *_effect_lines(effects, options.top)]))
+    return 0
+
+
+def _effect_values(effects: tuple[HeadEffect, ...]) -> dict[str, object]:
+    return {"without_heads": [{"head": f"{each.path}[{each.head}]", "cosine": each.cosine} for each in effects]}
+
+
+def _effect_lines(effects: tuple[HeadEffect, ...], top: int) -> list[str]:
+    return ["without a head:", *(f"  {each.cosine:8.4f}  {each.path}[{each.head}]" for each in effects[:top])]
+
+
 def _similarity_values(found: Similarity, effects: tuple[HeadEffect, ...]) -> dict[str, object]:
     return {
         "cosine": found.cosine,
@@ -119,7 +157,7 @@ def _similarity_values(found: Similarity, effects: tuple[HeadEffect, ...]) -> di
         "tokens": [trace.text.tokens for trace in found.traces],
         "pairs": found.pairs.tolist(),
         "vectors": found.vectors.tolist(),
-        "without_heads": [{"head": f"{each.path}[{each.head}]", "cosine": each.cosine} for each in effects],
+        **_effect_values(effects),
     }
 
 
@@ -133,7 +171,6 @@ def _similarity_table(found: Similarity, effects: tuple[HeadEffect, ...], top: i
             f"cosine {found.cosine:.4f}, pooling {found.pooling.mode}",
             *(f"  {found.pairs[i, j]:+8.4f}  {one[i]!r} and {other[j]!r}" for i, j in places),
             f"  {rest:+8.4f}  all other pairs of tokens",
-            "without a head:",
-            *(f"  {each.cosine:8.4f}  {each.path}[{each.head}]" for each in effects[:top]),
+            *_effect_lines(effects, top),
         ]
     )

@@ -113,6 +113,7 @@ class Attention(nn.Module):
         self.key = nn.Linear(config.d_model, key_value_heads * config.head_dim, bias=config.has_bias("key"))
         self.value = nn.Linear(config.d_model, key_value_heads * config.value_head_dim, bias=config.has_bias("value"))
         self.output = nn.Linear(config.heads * config.value_head_dim, config.d_model, bias=config.has_bias("output"))
+        self.sinks = nn.Parameter(torch.zeros(config.heads)) if config.attention_sinks else None
         self.query_norm = QK_NORMS[config.qk_norm](config, config.heads)
         self.key_norm = QK_NORMS[config.qk_norm](config, key_value_heads)
         self.relative_position_projection = POSITIONAL_ENCODINGS[
@@ -168,17 +169,23 @@ class Attention(nn.Module):
 
         Where no hook wants a value in between, torch's fused attention computes it.
         """
-        scale, queries = hook("scale", self.score_scales(q)), q.shape[2]
+        scale, sinks, queries = hook("scale", self.score_scales(q)), self.sink_scores(hook), q.shape[2]
         scope = max(hook_scope(hook, hook_point) for hook_point in QUERY_KEY_HOOK_POINTS)
         chunks = query_chunks(queries, self.heads * k.shape[2])
         if len(chunks) <= 1 or scope is HookScope.ALL or self.training:
-            return self.weighted_sum(q, k, v, scale, context, hook)
-        changes_scores = context.positional_encoding.adds_to_scores or self.score_soft_cap
+            return self.weighted_sum(q, k, v, scale, sinks, context, hook)
+        changes_scores = context.positional_encoding.adds_to_scores or self.score_soft_cap or sinks is not None
         if scope is HookScope.NONE and self.attention_function.is_fused and not changes_scores:
             return self._fused_weighted_sum(q, k, v, scale, context)
         parts = (
             self.weighted_sum(
-                q[:, :, chunk], k, v, scale, context.for_queries(chunk), hook_for_rows(hook, chunk.start, queries)
+                q[:, :, chunk],
+                k,
+                v,
+                scale,
+                sinks,
+                context.for_queries(chunk),
+                hook_for_rows(hook, chunk.start, queries),
             )
             for chunk in chunks
         )
@@ -194,12 +201,17 @@ class Attention(nn.Module):
         """The factor of each head's scores, in float32 for every dtype of q."""
         return torch.full((1, self.heads), self.scale, device=q.device)
 
+    def sink_scores(self, hook: Hook) -> Float[Tensor, "1 head"] | None:
+        """The score of each head's sink, which takes a share of every row for no token; None without sinks."""
+        return None if self.sinks is None else hook("sink", self.sinks[None])
+
     def weighted_sum(
         self,
         q: Float[Tensor, "batch head query head_dim"],
         k: Float[Tensor, "batch key_value_head key head_dim"],
         v: Float[Tensor, "batch key_value_head key value_head_dim"],
         scale: Float[Tensor, "#batch head"],
+        sinks: Float[Tensor, "#batch head"] | None,
         context: AttentionContext,
         hook: Hook,
         head_slice: slice = ALL_HEADS,
@@ -224,7 +236,8 @@ class Attention(nn.Module):
             "masked_scores",
             self.attention_function.mask(hook("scores", soft_cap(scores, self.score_soft_cap)), allowed),
         )
-        weights = hook("weights", self.attention_function.normalize(masked, allowed))
+        chosen_sinks = None if sinks is None else sinks[:, head_slice]
+        weights = hook("weights", self.attention_function.normalize_with_sink(masked, allowed, chosen_sinks))
         dropped = functional.dropout(weights, self.dropout, self.training)
         return dropped @ repeat_key_values(v, self.group_size)[:, head_slice]
 

@@ -80,6 +80,20 @@ class AttentionFunction(ABC):
     def normalize(self, masked: Scores, allowed: Allowed) -> Scores:
         """The weights: each row sums to 1, or to 0 where no key is allowed."""
 
+    def normalize_with_sink(
+        self, masked: Scores, allowed: Allowed, sinks: Float[Tensor, "#batch head"] | None
+    ) -> Scores:
+        """The weights; where each head has a sink, a key without a token, a row sums to 1 less the sink's share."""
+        if sinks is None:
+            return self.normalize(masked, allowed)
+        column = self.sink_score(sinks)[:, :, None, None].to(masked.dtype).expand(*masked.shape[:-1], 1)
+        with_sink = self.normalize(torch.cat((masked, column), dim=-1), functional.pad(allowed, (0, 1), value=True))
+        return with_sink[..., :-1]
+
+    def sink_score(self, sinks: Float[Tensor, "#batch head"]) -> Float[Tensor, "#batch head"]:
+        """The sinks as scores of this function."""
+        return sinks
+
 
 class SoftmaxAttention(AttentionFunction):
     """weights = softmax(scale q k^T + bias) (Vaswani et al. 2017, equation 1)."""
@@ -156,6 +170,10 @@ class LinearAttention(AttentionFunction):
     def add_bias(self, scores: BatchedScores, bias: Bias) -> BatchedScores:
         """The bias is a factor."""
         return scores * bias.exp()
+
+    def sink_score(self, sinks: Float[Tensor, "#batch head"]) -> Float[Tensor, "#batch head"]:
+        """A factor, as all scores are."""
+        return sinks.exp()
 
     def mask(self, scores: Scores, allowed: Allowed) -> Scores:
         """Forbidden cells get 0."""

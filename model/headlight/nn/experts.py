@@ -26,9 +26,12 @@ class MixtureOfExperts(nn.Module):
             raise ConfigError(f"Experts have a gate; the feed-forward {config.feed_forward!r} has none.")
         self.activation, self.experts = activation, config.experts
         count, d_model, d_ff = config.experts.count, config.d_model, config.d_ff
-        self.router = nn.Linear(d_model, count, bias=False)
+        self.router = nn.Linear(d_model, count, bias=config.experts.bias)
         self.gate, self.up = (nn.Parameter(torch.empty(count, d_ff, d_model)) for _ in range(2))
         self.down = nn.Parameter(torch.empty(count, d_model, d_ff))
+        self.gate_bias, self.up_bias, self.down_bias = (
+            nn.Parameter(torch.zeros(count, size)) if config.experts.bias else None for size in (d_ff, d_ff, d_model)
+        )
 
     def forward(self, x: Float[Tensor, "batch pos d_model"], hook: Hook) -> Float[Tensor, "batch pos d_model"]:
         """The sum over experts of the router's weight times the expert's output; a weight of 0 skips the expert."""
@@ -49,9 +52,15 @@ class MixtureOfExperts(nn.Module):
         return torch.zeros_like(shares).scatter(-1, places, best).to(scores.dtype)
 
     def expert(self, number: int, x: Float[Tensor, "token d_model"]) -> Float[Tensor, "token d_model"]:
-        """The output of one expert: down(activation(gate(x)) * up(x))."""
-        gate = self.activation(functional.linear(x, self.gate[number]))
-        return functional.linear(gate * functional.linear(x, self.up[number]), self.down[number])
+        """The output of one expert: down(activation(gate(x)) * (up(x) + offset)), both halves within the limit."""
+
+        def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+            return functional.linear(x, weight[number], None if bias is None else bias[number])
+
+        gate, up = linear(x, self.gate, self.gate_bias), linear(x, self.up, self.up_bias)
+        if limit := self.experts.limit:
+            gate, up = gate.clamp(max=limit), up.clamp(-limit, limit)
+        return linear(self.activation(gate) * (up + self.experts.up_offset), self.down, self.down_bias)
 
 
 def make_feed_forward(config: Config) -> nn.Module | None:

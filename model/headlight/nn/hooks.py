@@ -150,6 +150,11 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
             "Score scale",
             edit_sentences=(EditSentence("{place}: scores without the scale 1/√d", "set", number=1.0),),
         ),
+        "sink": HookPoint(
+            ("head",),
+            "Score of the sink, which takes a share of every row for no token",
+            edit_sentences=(EditSentence("{place}: the sink's score is {number}", "set"),),
+        ),
         "bias": HookPoint(_QUERY_KEY_AXES, "Position bias"),
         "scores": HookPoint(
             _QUERY_KEY_AXES,

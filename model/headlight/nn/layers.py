@@ -175,7 +175,7 @@ class PatchEmbedding(nn.Module):
         self.image_shape = (image.channels, image.height, image.width)
         self.num_patches = image.patch_rows * image.patch_columns
         size = (image.patch_height, image.patch_width)
-        self.projection = nn.Conv2d(image.channels, config.embedding_dim, size, stride=size)
+        self.projection = nn.Conv2d(image.channels, config.embedding_dim, size, stride=size, bias=image.patch_bias)
 
     def forward(
         self, pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"]

@@ -64,16 +64,16 @@ class LanguageModelHead(PredictionHead):
 
 
 class HeadTransform(nn.Module):
-    """What some classifiers apply to hidden states first: a linear map, an activation, and maybe a norm."""
+    """What some classifiers apply to hidden states first: a linear map with an activation, a norm, or both."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         transform = config.output_head_config.transform or "none"
-        has_transform = transform != "none"
-        self.activation = ACTIVATIONS[config.output_head_config.activation if has_transform else "linear"]
+        has_dense = transform.startswith("dense")
+        self.activation = ACTIVATIONS[config.output_head_config.activation if has_dense else "linear"]
         bias = config.has_bias("transform")
-        self.dense = nn.Linear(config.d_model, config.d_model, bias=bias) if has_transform else nn.Identity()
-        self.norm = make_norm(config, config.d_model) if transform == "dense-norm" else nn.Identity()
+        self.dense = nn.Linear(config.d_model, config.d_model, bias=bias) if has_dense else nn.Identity()
+        self.norm = make_norm(config, config.d_model) if transform.endswith("norm") else nn.Identity()
 
     def forward(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
         """norm(activation(hidden W))."""
@@ -107,6 +107,11 @@ def _mean_pool(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
     return (hidden_states * padding_mask[..., None]).sum(1) / padding_mask.sum(1, keepdim=True).clamp(min=1)
 
 
+def _mean_but_first(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
+    is_only = ~padding_mask[:, 1:].any(1, keepdim=True)  # a text of one token has no other
+    return _mean_pool(hidden_states, torch.cat((padding_mask[:, :1] & is_only, padding_mask[:, 1:]), dim=1))
+
+
 def _last_token(hidden_states: Tensor, padding_mask: Tensor) -> Tensor:
     positions = torch.arange(hidden_states.shape[1], device=hidden_states.device)
     return hidden_states[torch.arange(len(hidden_states)), (positions * padding_mask).argmax(1)]
@@ -130,6 +135,7 @@ POOLINGS: Registry[Pooling] = Registry(
     {
         "first": Pooling("First token", "x_{0}", _first_token),
         "mean": Pooling("Mean of all tokens", "Σ_{i} x_{i} / n", _mean_pool),
+        "mean-but-first": Pooling("Mean of all but the first token", "Σ_{i>0} x_{i} / (n−1)", _mean_but_first),
         "max": Pooling("Maximum over all tokens", "max_{i} x_{i}", _max_pool),
         "last": Pooling("Last token", "x_{n−1}", _last_token),
     },

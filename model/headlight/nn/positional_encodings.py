@@ -4,7 +4,7 @@ An encoding acts in one of four places (`PositionalEncoding` in none):
 
     embed         added to the token embeddings                        sinusoidal, learned
     rotate        applied to queries and keys                          rope
-    bias          added to the scores                                  alibi, relative (T5)
+    bias          added to the scores                                  alibi, relative (T5), relative-patches (BEiT)
     content_bias  computed from queries and keys, added to the scores  disentangled (DeBERTa)
 
 Position ids are integers from 0, unless an edit moves a token (`Stack.position_ids`).
@@ -13,6 +13,7 @@ Position ids are integers from 0, unless an edit moves a token (`Stack.position_
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import ClassVar
 
 import torch
@@ -87,6 +88,10 @@ class PositionalEncoding(nn.Module):
     def same_for_lengths(self, length: int, other_length: int) -> bool:
         """Whether positions are encoded in the same way in texts of both lengths, which can then share cached keys."""
         return True
+
+    def for_layer(self, layer: int) -> PositionalEncoding:
+        """The encoding as one layer has it: the same, except where each layer has learned its own."""
+        return self
 
     @property
     def position_range(self) -> tuple[int, int]:
@@ -320,7 +325,33 @@ class RelativePositions(PositionalEncoding):
         return super().position_range if self.absolute is None else self.absolute.position_range
 
 
-class RelativeBias(RelativePositions):
+class LearnedBiases(RelativePositions):
+    """The base class of encodings with a table of learned biases, one for each head and bucket of distances."""
+
+    integer_only: ClassVar = True
+
+    def __init__(self, config: Config, buckets: int, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        # Where each layer has its own biases, their columns stand beside each other.
+        self.tables = config.layers if config.relative_position.each_layer else 1
+        self.bias_table = nn.Embedding(buckets, self.tables * config.heads)
+        self.columns = slice(0, config.heads)  # of the layer that this encoding is used in
+
+    def for_layer(self, layer: int) -> LearnedBiases:
+        """The encoding with the biases of one layer; the table is shared."""
+        if self.tables == 1:
+            return self
+        found = copy(self)
+        found.columns = slice(layer * self.heads, (layer + 1) * self.heads)
+        return found
+
+    def bias_of(self, buckets: Int[Tensor, "query key"]) -> Float[Tensor, "head query key"]:
+        """The learned bias of each bucket."""
+        biases: Tensor = self.bias_table(buckets)
+        return biases[..., self.columns].permute(2, 0, 1)
+
+
+class RelativeBias(LearnedBiases):
     """One learned bias for each head and bucket of distances (T5; Raffel et al. 2020, section 2.1)."""
 
     title: ClassVar = "Relative (T5)"
@@ -334,16 +365,14 @@ class RelativeBias(RelativePositions):
         "to the scores."
     )
     formula: ClassVar = r"b_{ij} = B_{h,\,\mathrm{bucket}(j - i)}"
-    integer_only: ClassVar = True
     learned_weights: ClassVar = "a number for each head and range of distances"
 
     def __init__(self, config: Config, bidirectional: bool = True) -> None:
-        super().__init__(config, bidirectional)
+        super().__init__(config, config.relative_position.buckets, bidirectional)
         self.buckets, self.max_distance = config.relative_position.buckets, config.relative_position.max_distance
         self.direction_buckets = self.buckets // 2 if bidirectional else self.buckets
         exact = self.direction_buckets // 2
         _require_far_buckets(self.buckets, exact, exact + 1, self.max_distance)
-        self.bias_table = nn.Embedding(self.buckets, config.heads)
 
     def bucket(self, key_minus_query: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
         """The bucket of each distance: small distances have one each, larger ones share them logarithmically."""
@@ -357,8 +386,53 @@ class RelativeBias(RelativePositions):
 
     def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
         """The learned bias of each distance's bucket."""
-        biases: Tensor = self.bias_table(self.bucket(keys[None, :] - queries[:, None]))
-        return biases.permute(2, 0, 1)
+        return self.bias_of(self.bucket(keys[None, :] - queries[:, None]))
+
+
+class PatchBias(LearnedBiases):
+    """One learned bias for each head and offset between patches, in rows and columns (BEiT; Bao et al. 2022).
+
+    Position 0 is the class token, which has biases of its own; a text is read as one row of patches behind it.
+    """
+
+    title: ClassVar = "Relative (patches)"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "Two patches stand one above the other, two others side by side. Can a head tell the pairs apart?",
+        "Yes: each offset in rows and columns has a bias of its own, so above and beside are two different numbers.",
+    )
+    description: ClassVar = (
+        "Nothing is added to the patches. Each head has learned a number for every offset in rows and columns, which "
+        "is added to the scores; the class token has numbers of its own."
+    )
+    formula: ClassVar = r"b_{ij} = B_{h,\,(r_i - r_j,\ c_i - c_j)}"
+    learned_weights: ClassVar = "a number for each head and offset in rows and columns"
+
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        self.rows, self.columns_of_patches = 1, max(config.context_length - 1, 1)
+        if config.predicts_from_image:
+            self.rows, self.columns_of_patches = config.image.patch_rows, config.image.patch_columns
+        offsets = (2 * self.rows - 1) * (2 * self.columns_of_patches - 1)
+        super().__init__(config, offsets + 3, bidirectional)
+        self.offsets = offsets
+
+    def bucket(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Int[Tensor, "query key"]:
+        """The row of each offset, row by row; the last three are from, to, and within the class token."""
+        across = self.columns_of_patches
+        query, key = queries[:, None].long() - 1, keys[None, :].long() - 1  # places among the patches
+        down = query.div(across, rounding_mode="floor") - key.div(across, rounding_mode="floor") + self.rows - 1
+        right = query.remainder(across) - key.remainder(across) + across - 1
+        found = down * (2 * across - 1) + right
+        found = torch.where(query < 0, self.offsets, torch.where(key < 0, self.offsets + 1, found))
+        return torch.where((query < 0) & (key < 0), self.offsets + 2, found)
+
+    def bias(self, queries: Shaped[Tensor, " query"], keys: Shaped[Tensor, " key"]) -> Float[Tensor, "head query key"]:
+        """The learned bias of each offset."""
+        return self.bias_of(self.bucket(queries, keys))
+
+    @property
+    def position_range(self) -> tuple[int, int]:
+        """The class token's place, and those of the patches."""
+        return 0, self.rows * self.columns_of_patches
 
 
 def _require_far_buckets(buckets: int, exact: int, least: int, max_distance: int) -> None:
@@ -467,6 +541,7 @@ POSITIONAL_ENCODINGS: Registry[type[PositionalEncoding]] = Registry(
         "rope": Rope,
         "alibi": Alibi,
         "relative": RelativeBias,
+        "relative-patches": PatchBias,
         "disentangled": DisentangledPositions,
     },
 )

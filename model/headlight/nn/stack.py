@@ -203,7 +203,7 @@ class Stack(nn.Module):
                 if any(True for _ in encoding.parameters()):
                     raise ConfigError(f"The positional encoding {name!r} has weights; it cannot differ between layers.")
                 encodings[name, rope] = encoding
-        return tuple(encodings[choice] for choice in choices)
+        return tuple(encodings[choice].for_layer(layer) for layer, choice in enumerate(choices))
 
     def position_ids(self, indices: Int[Tensor, " pos"], hook: Hook) -> Shaped[Tensor, " pos"]:
         """The position ids given to the positional encodings, after edits; integers unless one is fractional.

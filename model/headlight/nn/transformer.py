@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from headlight.array_types import Bool, Float, Int
 from headlight.config import Config
+from headlight.config_groups import DROPPED_SHARE
 from headlight.errors import EditError, ImageError, TextError
 from headlight.nn.attention import Attention, KVCache
 from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, no_hook, with_prefix
@@ -90,6 +91,7 @@ class Transformer(nn.Module):
         pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"] | None = None,
         *,
         source: bool = False,
+        padding_mask: Bool[Tensor, "batch pos"] | None = None,
     ) -> Float[Tensor, "batch pos embedding_dim"]:
         """Token embeddings, followed by those of an image's patches; `source` takes the encoder's own table, if any.
 
@@ -97,11 +99,22 @@ class Transformer(nn.Module):
         """
         table = self.source_embedding if source and self.source_embedding is not None else self.embedding
         embedded: Tensor = table(ids) * self.config.embedding.scale
+        if self.config.embedding.dropped_token_id is not None:
+            embedded = embedded * self._kept_tokens(ids, padding_mask)[..., None]
         if self.segment_embedding is not None:
             embedded = embedded + self.segment_embedding.weight[0]
         if self.patch_embedding is None or pixels is None:
             return embedded
         return torch.cat((embedded, self.patch_embedding(pixels)), dim=1)
+
+    def _kept_tokens(
+        self, ids: Int[Tensor, "batch pos"], padding_mask: Bool[Tensor, "batch pos"] | None
+    ) -> Float[Tensor, "batch pos"]:
+        """By what each embedding is multiplied: 0 for the dropped token and for padding, more the more are dropped."""
+        tokens = torch.ones_like(ids, dtype=torch.bool) if padding_mask is None else padding_mask
+        kept = tokens & (ids != self.config.embedding.dropped_token_id)
+        share = kept.sum(-1, keepdim=True) / tokens.sum(-1, keepdim=True).clamp(min=1)
+        return kept * (1 - DROPPED_SHARE) / share.clamp(min=torch.finfo(share.dtype).tiny)
 
     def encode(
         self,
@@ -142,7 +155,8 @@ class Transformer(nn.Module):
         config, `cache` holds the tokens before `ids`. Raises TextError where the text is longer than the context,
         ImageError where an image is missing or not read.
         """
-        embedded = self.embed(ids, self._read_pixels(pixels, hook) if self.config.predicts_from_image else None)
+        pixels_read = self._read_pixels(pixels, hook) if self.config.predicts_from_image else None
+        embedded = self.embed(ids, pixels_read, padding_mask=padding_mask)
         length = embedded.shape[1] + (cache.length if cache else 0)
         self._check_length("text", length)
         if self.config.has_cross_attention and memory is None:

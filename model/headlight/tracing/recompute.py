@@ -58,6 +58,7 @@ class RecomputedAttention:
     k: Tensor
     v: Tensor
     scale: Tensor
+    sinks: Tensor | None
     context: AttentionContext
     hook: Hook
 
@@ -75,7 +76,8 @@ class RecomputedAttention:
 
         has_edits = max(hook_scope(self.hook, name) for name in QUERY_KEY_HOOK_POINTS) is not HookScope.NONE
         q, context = self.q[:, :, queries], self.context.for_queries(queries)
-        self.attention.weighted_sum(q, self.k, self.v, self.scale, context, record, ALL_HEADS if has_edits else heads)
+        head_slice = ALL_HEADS if has_edits else heads
+        self.attention.weighted_sum(q, self.k, self.v, self.scale, self.sinks, context, record, head_slice)
         return {name: value[0][heads] if has_edits else value[0] for name, value in values.items()}
 
     def chunks(self, queries: range) -> Iterator[slice]:
@@ -96,7 +98,8 @@ def recompute_attention(model: Transformer, trace: Trace, path: str) -> Recomput
     context = contexts[int(layer)] if cross_context is None or kind == "self" else cross_context
     hook = with_prefix(edits, path)
     q, k, v = attention.project(x, memory, context, hook)
-    return RecomputedAttention(attention, q, k, v, hook("scale", attention.score_scales(q)), context, hook)
+    scale, sinks = hook("scale", attention.score_scales(q)), attention.sink_scores(hook)
+    return RecomputedAttention(attention, q, k, v, scale, sinks, context, hook)
 
 
 def attention_contexts(

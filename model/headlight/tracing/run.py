@@ -205,8 +205,8 @@ def encode_input(model: Transformer, tokenizer: Tokenizer, text: str | Processed
         _require_image_reader(model)
         if not model.config.predicts_from_image:
             raise ImageError("This model's decoder reads a text; give its encoder the image, as the source.")
-        extra = range(1, 1 + len(model.config.image.extra_tokens))
-        return encode_image(text, model.config.image, tokenizer.from_ids((model.config.start_token_id, *extra), ""))
+        image = model.config.image
+        return encode_image(text, image, tokenizer.from_ids(tuple(range(image.first_tokens)), ""))
     if model.config.predicts_from_image:
         raise TextError(_IMAGE_WANTED)
     _check_text("text", text, may_be_empty=model.config.has_cross_attention)

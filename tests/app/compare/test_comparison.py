@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from headlight_app.compare.contract import CompareAnswer
 from headlight_app.contract.request import LONG_TEXT, Lane
 from headlight_app.inference.open_models import open_checkpoint
 from tests.app.asking import ask_worker, make_request
+from tests.families.gguf_files import FILE, SIZES, small, write
 
 TEXT = "the cat sat on the mat"
 OTHER = "she gave the cat the ball on the mat"
@@ -55,6 +57,18 @@ def test_distances_are_those_of_the_two_runs() -> None:
     wanted = head_distance(one.attention(), other.attention(), pairs, pairs)
     np.testing.assert_allclose(distances(answer), wanted, atol=1e-5)
     assert answer.sides[1].notes and not answer.sides[0].notes
+
+
+def test_heads_drift_further_the_fewer_bits_their_weights_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = small(("llama", "LlamaForCausalLM", SIZES))
+    for kind in ("F32", "Q8_0", "Q4_0"):
+        write(model, "llama", tmp_path / kind, kind)
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+    sides = {kind: {"model": f"{kind}/{FILE}", "text": TEXT} for kind in ("F32", "Q8_0", "Q4_0")}
+    drifts = [distances(ask(sides["F32"], sides[kind])[0]) for kind in sides]
+    assert drifts[0].shape == (2, 4) and not drifts[0].any()
+    assert drifts[1].min() > 0 and drifts[1].max() < 0.05
+    assert (drifts[2] > 3 * drifts[1]).all()
 
 
 def test_a_side_says_how_much_of_its_text_its_model_does_not_know() -> None:

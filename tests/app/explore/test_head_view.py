@@ -1,18 +1,25 @@
 """The picture of the chosen heads says what it shows, and shows it."""
 
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import torch
+from msgspec import structs
 
 from headlight.analysis.head_metrics import head_metrics
 from headlight.analysis.weight_importance import weighted_value_norm
+from headlight.checkpoints import save
 from headlight.errors import CheckpointError, EditError, TextError
+from headlight.nn.transformer import Transformer
+from headlight.rendering.show import NOWHERE
 from headlight_app.contract.question import Question
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.head_view import FORBIDDEN, LEFT_OUT, SHOWN, head_view
 from headlight_app.explore.answers.heads import trace_reply
+from headlight_app.inference.attention_payload import notes
 from headlight_app.inference.examples import opening_examples
 from headlight_app.inference.head_selection import _plainest_head, default_head
 from headlight_app.inference.open_models import find_model
@@ -38,6 +45,26 @@ def test_one_head_is_its_weights() -> None:
     assert np.isnan(made.values[made.cell_states == FORBIDDEN]).all()
     assert list(made.colour_limits) == [0, 1]
     assert made.rows.labels == resolve(QUESTION).trace.text.token_texts
+
+
+@pytest.mark.parametrize("choice", [State(), State(unit="words"), State(hide="first")], ids=("all", "words", "hidden"))
+def test_a_column_has_what_sinks_take(choice: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = resolve(QUESTION).checkpoint
+    model = Transformer(known.model.config.replace(attention_sinks=True))
+    for path, parameter in model.named_parameters():
+        torch.nn.init.normal_(parameter, std=1 if path.endswith("sinks") else 0.1)
+    save(tmp_path / "drain", model, known.tokenizer)
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+    resolved = resolve(make_question("drain", TEXT))
+    made = head_view(resolved, structs.replace(choice, layer=1, head=2))
+    assert (made.columns.labels[-1], made.columns.tokens[-1]) == (NOWHERE, ())
+    whole = resolved.value("decoder.1.self.weights")[2]
+    first = whole[1:, 0] if choice.hide else 0
+    assert np.nansum(made.values, -1) + first == pytest.approx(np.ones(len(made.rows.labels)), abs=1e-5)
+    assert not np.allclose(made.values[:, -1], made.values[0, -1]) and (whole.sum(-1) < 0.99).all()
+    assert any("sink" in note for note in notes(resolved))
+    renormalized = head_view(resolved, State(hide="first", renormalize="1"))
+    assert NOWHERE not in renormalized.columns.labels
 
 
 def test_scores_show_what_the_mask_takes_away() -> None:

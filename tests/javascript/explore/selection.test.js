@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { headsOff, isOff } from "../../../app/headlight_app/ui/frontend/state/head_ablation.js";
+import { tokenLines } from "../../../app/headlight_app/ui/frontend/state/head_matrix.js";
 import {
   clampHead,
   parseHead,
@@ -81,6 +82,11 @@ test("the pointer marks a token before locked ones do", () => {
   assert.deepEqual(activeQueries(page), [0]);
   setHover(page, null);
   assert.deepEqual(activeQueries(page), [1]);
+});
+
+test("a column that stands for no token is shown, and no key steps on it", () => {
+  const axis = { labels: ["a", "b", "nowhere"], tokens: [[0], [1, 2], []] };
+  assert.deepEqual(tokenLines(axis), [[0], [1, 2]]);
 });
 
 test("a token is locked and asked about; once more lets it go", () => {

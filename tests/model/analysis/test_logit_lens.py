@@ -85,6 +85,7 @@ LABELS = ("good", "bad", "neither")
 POOL = {
     "first": lambda rows: rows[0],
     "mean": lambda rows: rows.mean(0),
+    "mean-but-first": lambda rows: rows[1:].mean(0),
     "max": lambda rows: rows.max(0),
     "last": lambda rows: rows[-1],
 }

@@ -301,7 +301,8 @@ def edit_text_of(site: str, path: str) -> str:
 @pytest.mark.parametrize("site", sorted(set(HOOK_POINTS) - {"residual_after_cross", "pixels"}))
 def test_a_cached_step_with_any_edit_equals_reading_the_whole_text(site: str) -> None:
     experts = ExpertsConfig(count=3 if site.startswith("router") else 0)
-    model = toys.decoder(positional_encoding="alibi", key_value_heads=2, experts=experts)
+    sinks = site == "sink"
+    model = toys.decoder(positional_encoding="alibi", key_value_heads=2, experts=experts, attention_sinks=sinks)
     path = min(path for path in steps(model, steps=1)[0].values if path.rpartition(".")[2] == site)
     edit = edit_text_of(site, path)
     last = steps(model, edit, steps=3)[-1]

@@ -104,6 +104,17 @@ def test_an_empty_row_has_zeros_and_the_others_sum_to_one(name: str, dtype: torc
     assert (sums[:, :, 0] == 0).all()
 
 
+@pytest.mark.parametrize("name", sorted(ATTENTION_FUNCTIONS))
+def test_a_sink_takes_the_share_that_a_key_of_its_score_would(name: str) -> None:
+    kernel = ATTENTION_FUNCTIONS[name]
+    allowed = torch.ones(1, 1, 2, 3, dtype=torch.bool)
+    allowed[:, :, 0] = False
+    score = kernel.sink_score(torch.zeros(1, 1))
+    masked = kernel.mask(score.expand(1, 1, 2, 3), allowed)
+    shares = kernel.normalize_with_sink(masked, allowed, torch.zeros(1, 1))
+    torch.testing.assert_close(shares[0, 0], torch.tensor([[0.0] * 3, [0.25] * 3]))
+
+
 @pytest.mark.parametrize("name", ["softmax", "linear"])
 def test_gradients_are_finite_with_an_empty_row(name: str) -> None:
     q, k, bias, allowed = case(0)

@@ -1,6 +1,7 @@
 """Every positional encoding against its paper, written again in reference.py."""
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,16 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import POSITIONAL_ENCODINGS
-from headlight.config_groups import RelativePositionConfig, RopeConfig
+from headlight.config_groups import ImageConfig, RelativePositionConfig, RopeConfig
 from headlight.errors import ConfigError
 from headlight.nn.positional_encodings import (
     Alibi,
     DisentangledPositions,
+    LearnedBiases,
+    PatchBias,
     PositionalEncoding,
     RelativeBias,
     Rope,
     Sinusoidal,
 )
+from headlight.nn.stack import Stack
 from tests.model import reference
 from tests.model.toys import config
 
@@ -48,6 +52,7 @@ def test_each_encoding_acts_in_exactly_one_place(name: str) -> None:
         "rope": {"rotate"},
         "alibi": {"bias"},
         "relative": {"bias"},
+        "relative-patches": {"bias"},
         "disentangled": {"content_bias"},
     }
     acting = acting_methods(POSITIONAL_ENCODINGS[name](config()))
@@ -150,6 +155,32 @@ def test_t5_buckets_that_one_can_check_by_hand() -> None:
     assert RelativeBias(config(), bidirectional=True).bucket(far).tolist() == [15, 15, 15, 31]
     assert RelativeBias(config(), bidirectional=False).bucket(near).tolist() == [0, 1, 0, 7, 0, 8, 0]
     assert RelativeBias(config(), bidirectional=False).bucket(far).tolist() == [31, 31, 31, 0]
+
+
+def test_patches_of_an_offset_share_a_row_and_the_class_token_has_its_own() -> None:
+    image = ImageConfig(channels=3, height=6, width=8, patch_height=2, patch_width=2)
+    scheme = PatchBias(config(architecture="encoder", masks=(), image=image, context_length=13))
+    places = torch.arange(13)
+    buckets = scheme.bucket(places, places)
+    rows = {(down, right): 7 * (down + 2) + right + 3 for down in range(-2, 3) for right in range(-3, 4)}
+    assert list(rows.values()) == list(range(35)) and len(scheme.bias_table.weight) == 38
+    for query, key in product(range(12), range(12)):
+        offset = query // 4 - key // 4, query % 4 - key % 4
+        assert buckets[1 + query, 1 + key] == rows[offset]
+    assert buckets[0].tolist() == [37, *[35] * 12] and buckets[1:, 0].tolist() == [36] * 12
+
+
+@pytest.mark.parametrize("name", ["relative", "relative-patches"])
+def test_each_layer_may_have_biases_of_its_own(name: str) -> None:
+    own = config(positional_encoding=name, relative_position=RelativePositionConfig(each_layer=True))
+    stack, shared = Stack(own, "decoder"), Stack(config(positional_encoding=name), "decoder").positional_encoding
+    first, second = stack.layer_positional_encodings
+    assert isinstance(first, LearnedBiases) and isinstance(shared, LearnedBiases)
+    table = torch.nn.init.normal_(first.bias_table.weight)
+    assert table.shape[1] == 2 * own.heads
+    shared.bias_table.weight.data = table[:, own.heads :]
+    torch.testing.assert_close(second.bias(AT, AT), shared.bias(AT, AT))
+    assert not torch.allclose(first.bias(AT, AT), second.bias(AT, AT))
 
 
 def test_t5_bias_is_the_tables_number_for_each_head() -> None:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from headlight import ATTENTION_FUNCTIONS, POSITIONAL_ENCODINGS, ImageError, TextError, Transformer
+from headlight.config_groups import EmbeddingConfig
 from headlight.nn.layers import FEED_FORWARDS, NORMS
 from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
@@ -100,6 +101,17 @@ def test_a_batch_with_padding_equals_single_runs(architecture: str, position: st
         others |= {"pixels": PIXELS[one]} if model.config.reads_image else {}
         alone = logits(model, IDS[one, :length], **others)
         torch.testing.assert_close(batch[one, :length], alone, atol=1e-4, rtol=1e-4)
+
+
+def test_of_dropped_tokens_each_text_of_a_batch_has_its_own_share() -> None:
+    model = toys.model(embedding=EmbeddingConfig(dropped_token_id=int(IDS[0, 1])), **ARCHITECTURES["encoder"])
+    ids = IDS.clone()
+    ids[0, 2] = ids[1, 0] = ids[0, 1]
+    whole, alone = model.embed(ids, padding_mask=filled((6, 3), 6)), model.embed(ids[1:, :3])
+    torch.testing.assert_close(whole[1:, :3], alone)
+    assert whole[0, 1:3].abs().sum() == 0 and alone[0, 0].abs().sum() == 0
+    torch.testing.assert_close(whole[0, 3], model.embedding.weight[ids[0, 3]] * 0.88 / (4 / 6))
+    torch.testing.assert_close(alone[0, 1], model.embedding.weight[ids[1, 1]] * 0.88 / (2 / 3))
 
 
 def filled(lengths: tuple[int, ...], to: int) -> Tensor:

@@ -64,15 +64,16 @@ def captioner(**others: Any) -> Trace:
 
 
 def mixture(**others: Any) -> Trace:
-    """A mixture of three experts."""
-    model = toys.decoder(key_value_heads=2, head_dim=6, value_head_dim=5, d_ff=11, experts=ExpertsConfig(count=3))
+    """A mixture of three experts, whose heads have sinks."""
+    sizes = {"key_value_heads": 2, "head_dim": 6, "value_head_dim": 5, "d_ff": 11}
+    model = toys.decoder(**sizes, experts=ExpertsConfig(count=3), attention_sinks=True)
     return run(model, toys.causal(), TEXT, **others)
 
 
 RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "image_model": image_model, "captioner": captioner,
         "mixture": mixture}  # fmt: skip
 # Hook points that not every model has.
-RARE = {"residual_after_cross", "pixels", "neurons", "router_scores", "router_weights"}
+RARE = {"residual_after_cross", "pixels", "neurons", "router_scores", "router_weights", "sink"}
 
 
 @pytest.mark.parametrize("name", RUNS)

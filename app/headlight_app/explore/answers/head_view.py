@@ -12,6 +12,7 @@ from headlight.analysis.attention_maps import combine_heads, top_mass_mask
 from headlight.analysis.principal_components import QKProjection, qk_projection
 from headlight.attention_groups import AttentionGroup
 from headlight.errors import EditError
+from headlight.rendering.show import NOWHERE
 from headlight.text.word_groups import TokenGroups
 from headlight.tracing.recompute import max_pooled_value
 from headlight_app.contract.state import HeadChoice
@@ -117,11 +118,26 @@ def _exact_heads(request: QuantityRequest, choice: HeadChoice, heads: Sequence[H
         for part in (0, 1)
     )
     token_filter = TokenFilter(choice, quantity, resolved.tokenizer, *texts)
-    values, allowed = token_filter.apply(np.where(allowed, values, 0), allowed)
+    every_key = np.where(allowed, values, 0)
+    values, allowed = token_filter.apply(every_key, allowed)
     if token_filter.by_word and quantity.join_keys:
         joined = {layer: quantity.join_keys(request, layer, token_filter.groups[1]) for layer in layers}
         values = token_filter.join_queries(np.stack([joined[layer][head] for layer, head in heads]))
-    return HeadValues(values, allowed, token_filter.axis(0), token_filter.axis(1), token_filter.rules())
+    found = HeadValues(values, allowed, token_filter.axis(0), token_filter.axis(1), token_filter.rules())
+    if resolved.config.attention_sinks and choice.quantity == "weights" and not token_filter.renormalizes:
+        return _with_nowhere(found, token_filter.join_queries(1 - every_key.sum(-1, keepdims=True)))
+    return found
+
+
+def _with_nowhere(found: HeadValues, rest: np.ndarray) -> HeadValues:
+    """Weights with a column for the share of each head's sink, `rest`, [head row 1], which stands for no token."""
+    return HeadValues(
+        np.concatenate((found.values, rest), axis=-1),
+        np.concatenate((found.allowed, np.ones_like(rest, dtype=bool)), axis=-1),
+        found.rows,
+        Axis((*found.columns.labels, NOWHERE), (*found.columns.tokens, ())),
+        (*found.rules, f"{NOWHERE}: the share that the head's sink takes for no token"),
+    )
 
 
 def _pooled_heads(request: QuantityRequest, choice: HeadChoice, heads: Sequence[Head]) -> HeadValues:

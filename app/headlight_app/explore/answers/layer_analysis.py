@@ -121,7 +121,8 @@ def lens_explanation(config: Config) -> str:
     if not task.whole_text:
         return f"The label that the model {early}"
     transform = config.output_head_config.transform or "none"
-    dense = f", through a dense layer ({config.output_head_config.activation})" if transform != "none" else ""
+    dense = f", through a dense layer ({config.output_head_config.activation})" if "dense" in transform else ""
+    dense += ", through a norm" * (transform == "norm")
     whole = "image" if config.predicts_from_image else "text"
     return (
         f"The label that the model {early} The head reads the {POOLINGS[config.pooling].title.lower()}{dense}: that is "

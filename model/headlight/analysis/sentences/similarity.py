@@ -7,6 +7,7 @@ cos(u, v) = sum over i, j of (share_i * x_i) . (share_j * y_j) / (|u| |v|).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,18 +85,28 @@ def _final_path(model: Transformer) -> str:
 @torch.inference_mode()
 def cosines_without_heads(model: Transformer, similarity: Similarity) -> tuple[HeadEffect, ...]:
     """The cosine without each head by itself, the head that changes it most first."""
-    heads, batch = all_heads(model), min(map(heads_per_batch, similarity.traces))
     effects: list[HeadEffect] = []
-    while len(effects) < len(heads):
-        path, first = heads[len(effects)]
-        count = min(batch, attention_at(model, path)[0].heads - first)
-        one, other = (
-            _pooled(final_without_heads(model, trace, path, first, count), similarity.pooling)
-            for trace in similarity.traces
-        )
+    for path, first, finals in without_each_head(model, similarity.traces):
+        one, other = (_pooled(final, similarity.pooling) for final in finals)
         cosines = torch.nn.functional.cosine_similarity(one, other, dim=-1).tolist()
         effects += [HeadEffect(path, first + row, cosine) for row, cosine in enumerate(cosines)]
-    return tuple(sorted(effects, key=lambda effect: -abs(effect.cosine - similarity.cosine)))
+    return strongest_first(effects, similarity.cosine)
+
+
+def without_each_head(model: Transformer, traces: Sequence[Trace]) -> Iterator[tuple[str, int, list[Hidden]]]:
+    """The last hidden states of each trace without each of some heads: the attention's path, the first head, states."""
+    heads, batch = all_heads(model), min(map(heads_per_batch, traces))
+    done = 0
+    while done < len(heads):
+        path, first = heads[done]
+        count = min(batch, attention_at(model, path)[0].heads - first)
+        yield path, first, [final_without_heads(model, trace, path, first, count) for trace in traces]
+        done += count
+
+
+def strongest_first(effects: Iterable[HeadEffect], cosine: float) -> tuple[HeadEffect, ...]:
+    """Effects on a cosine, in the order of their size."""
+    return tuple(sorted(effects, key=lambda effect: -abs(effect.cosine - cosine)))
 
 
 def _pooled(final: Hidden, pooling: SentencePooling) -> Tensor:

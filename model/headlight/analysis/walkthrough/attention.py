@@ -214,7 +214,13 @@ class _Walkthrough:
     def _weights_step(self) -> WalkthroughStep:
         scores = self._mask_step().values[-1]
         formula = f"a_{{ij}} = {self.attention_function.step_formulas.normalize}"
-        values = (scores, StepValue("a_{ij}", self.rows["weights"], "key"))
+        values: tuple[StepValue, ...] = (scores, StepValue("a_{ij}", self.rows["weights"], "key"))
+        if self.attention.sinks is not None:
+            formula += ",   the sum over the head's sink, too"
+            rest = 1 - self.rows["weights"].sum(dtype=np.float64)
+            sink = StepValue("s_{sink}", np.asarray(self._value("sink")[self.head]))
+            values = (scores, sink, StepValue("a_{sink}", np.asarray(np.float32(rest))), values[1])
+            return self._step("weights", formula, values, ("sink", "weights"))
         return self._step("weights", formula, values, ("weights",))
 
     def _weighted_sum_step(self) -> WalkthroughStep:

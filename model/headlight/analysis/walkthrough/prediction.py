@@ -181,7 +181,7 @@ def _transform_formula(head: PredictionHead, config: Config, symbol: str) -> str
         case _:
             return ""
     if isinstance(dense, nn.Identity):
-        return ""
+        return "" if isinstance(norm, nn.Identity) else f"Norm({symbol})"
     formula = f"{symbol} W_{{T}}" + (" + b_{T}" if dense.bias is not None else "")
     activation = config.output_head_config.activation
     formula = formula if activation == "linear" else f"{activation}({formula})"

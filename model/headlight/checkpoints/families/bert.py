@@ -1,4 +1,4 @@
-"""BERT and its relatives: RoBERTa, XLM-R, CamemBERT, MPNet, DistilBERT, Nomic BERT, ELECTRA, ALBERT, DeBERTa."""
+"""BERT and its relatives: RoBERTa, XLM-R, CamemBERT, MPNet, ESM, DistilBERT, Nomic BERT, ELECTRA, ALBERT, DeBERTa."""
 
 from __future__ import annotations
 
@@ -28,7 +28,13 @@ from headlight.checkpoints.weight_mapping import (
     rule,
     stacked_qkv,
 )
-from headlight.config_groups import EmbeddingConfig, OutputHeadConfig, PerLayerConfig, RelativePositionConfig
+from headlight.config_groups import (
+    EmbeddingConfig,
+    OutputHeadConfig,
+    PerLayerConfig,
+    RelativePositionConfig,
+    RopeConfig,
+)
 from headlight.errors import CheckpointError
 
 
@@ -89,6 +95,21 @@ def nomic_bert(fields: ConfigReader) -> ConfigValues:
         "rope": rope_config(fields, head_width, choices["context_length"], theta=1_000.0),
         "bias": False,
         "biases": ("norm", "transform"),
+    }
+
+
+def esm(fields: ConfigReader) -> ConfigValues:
+    """ESM, which reads proteins: pre-norm, learned or rotary positions, and tokens dropped where they are masked."""
+    choices = roberta(fields.with_defaults(type_vocab_size=0, max_position_embeddings=1026, hidden_act="gelu"))
+    positions = fields.choice("position_embedding_type", "absolute", {"absolute": "learned", "rotary": "rope"})
+    dropped = fields.integer("mask_token_id", 0) if fields.boolean("token_dropout", False) else None
+    head_width = head_and_context(choices)[0]
+    return choices | {
+        "embedding": EmbeddingConfig(dropped_token_id=dropped),
+        "positional_encoding": positions,
+        "rope": rope_config(fields, head_width, choices["context_length"]) if positions == "rope" else RopeConfig(),
+        "norm_placement": "pre",
+        "embedding_norm": fields.boolean("emb_layer_norm_before", False),
     }
 
 
@@ -228,6 +249,26 @@ ROBERTA = Family(
     required_values=_REQUIRED_VALUES,
 )
 XLM_ROBERTA = replace(ROBERTA, config_values=partial(roberta, vocabulary=30_522))
+_ESM_BLOCK = _LAYER | {
+    "self_attention_residual.norm": "attention.LayerNorm",
+    "feed_forward_residual.norm": "LayerNorm",
+}
+ESM = replace(
+    ROBERTA,
+    config_values=esm,
+    weights=OUTSIDE_BLOCKS
+    | block_rules("encoder", "encoder.layer.{i}.", _ESM_BLOCK)
+    | {
+        "encoder.positional_encoding.table": _ROBERTA_POSITIONS,
+        "encoder.embedding_norm": "embeddings.layer_norm",
+        "encoder.final_norm": "encoder.emb_layer_norm_after",
+    },
+    base_model_prefix="esm.",
+    ignored_tensors=(*ROBERTA.ignored_tensors, "embeddings.position_embeddings.*", "*.rotary_embeddings.inv_freq",
+                     "rotary_embeddings.inv_freq", "contact_head.*"),
+    required_values={"is_decoder": False, "is_folding_model": False, "hidden_act": "gelu"},
+    ignored_fields=("esmfold_config", "vocab_list", "rope_theta"),  # the last has an effect with rotary positions alone
+)  # fmt: skip
 _MPNET_BLOCK = block_rows(
     "attention.LayerNorm",
     [f"attention.attn.{name}" for name in "qkvo"],

@@ -1,4 +1,4 @@
-"""Encoder-decoders: BART and Marian, M2M-100, mBART, Pegasus and Blenderbot; T5, its v1.1 files, and mT5."""
+"""Encoder-decoders: BART and Marian, M2M-100, mBART, Pegasus and Blenderbot; T5, its v1.1 files, mT5 and UMT5."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from headlight.checkpoints.weight_mapping import (
     Family,
     HeadMapping,
     WeightRules,
+    beside_each_other,
     flatten,
     no_head,
     rule,
@@ -247,6 +248,12 @@ def t5(fields: ConfigReader) -> ConfigValues:
     }
 
 
+def umt5(fields: ConfigReader) -> ConfigValues:
+    """T5 where each layer has relative biases of its own."""
+    choices = t5(fields)
+    return choices | {"relative_position": replace(choices["relative_position"], each_layer=True)}
+
+
 def t5_language_config(fields: ConfigReader) -> ConfigValues:
     """Logits are scaled by d_model^-0.5 where the embedding is tied, also in old files, which do not say so."""
     scaled = fields.boolean("scale_decoder_outputs", fields.boolean("tie_word_embeddings", True))
@@ -340,3 +347,10 @@ MT5 = replace(
         "vocab_size": 250_112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu",
     },
 )  # fmt: skip
+_UMT5_BIASES: WeightRules = {
+    f"{stack}.positional_encoding.bias_table": rule(
+        f"{stack}.block.*.layer.0.SelfAttention.relative_attention_bias", beside_each_other
+    )
+    for stack in ("encoder", "decoder")
+}
+UMT5 = replace(MT5, config_values=umt5, weights=T5.weights | _UMT5_BIASES, heads_by_class=T5.heads_by_class)

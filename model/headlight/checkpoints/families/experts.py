@@ -1,15 +1,19 @@
-"""Mixtures of experts: Mixtral, Qwen3-MoE, OLMoE, Granite-MoE."""
+"""Mixtures of experts: Mixtral, Qwen3-MoE, OLMoE, Granite-MoE, gpt-oss."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+
+from torch import Tensor
 
 from headlight.checkpoints.config_reader import ConfigReader, FieldNames
-from headlight.checkpoints.families.common import block_rows
+from headlight.checkpoints.families.common import attention_biases, block_rows, layer_masks, repeating_types
 from headlight.checkpoints.families.llama import ATTENTION, QK_NORM_RULES, llama_family, qwen3, shared_config, windows
 from headlight.checkpoints.families.llama_like import GRANITE, granite, olmo
-from headlight.checkpoints.weight_mapping import ConfigValues, WeightRule, WeightRules, chunk, rule
-from headlight.config_groups import ExpertsConfig
+from headlight.checkpoints.weight_mapping import ConfigValues, WeightOp, WeightRule, WeightRules, chunk, rule
+from headlight.config import Config
+from headlight.config_groups import ExpertsConfig, PerLayerConfig
 
 
 def experts(fields: ConfigReader, count: int, per_token: int, normalized: bool | None = True) -> ExpertsConfig:
@@ -41,6 +45,32 @@ def olmoe(fields: ConfigReader) -> ConfigValues:
 def granitemoe(fields: ConfigReader) -> ConfigValues:
     """Granite with experts."""
     return granite(fields) | {"experts": experts(fields, 8, 2)}
+
+
+def gpt_oss(fields: ConfigReader) -> ConfigValues:
+    """A sink for each head, biases everywhere but in norms, windows in every other layer."""
+    choices = shared_config(fields, theta=150_000.0)
+    types = repeating_types(fields, choices["layers"], 2)
+    limit = fields.number("swiglu_limit", 7.0)
+    return choices | {
+        "attention_sinks": True,
+        "biases": attention_biases(fields, True),
+        "feed_forward": "geglu-sigmoid",
+        "experts": replace(experts(fields, 128, 4), bias=True, up_offset=1.0, limit=limit),
+        "per_layer": PerLayerConfig(
+            masks=layer_masks(fields, choices["layers"], types, fields.integer("sliding_window", 128))
+        ),
+    }
+
+
+def _alternate(index: int) -> WeightOp:
+    """The gate (0) or the linear half (1) of a tensor whose last axis alternates between both; [expert out in]."""
+
+    def step(tensor: Tensor, config: Config) -> Tensor:
+        half = tensor[..., index::2]
+        return half.transpose(1, 2) if half.dim() == 3 else half
+
+    return step
 
 
 def _block(router: str, maps: Sequence[str | WeightRule]) -> WeightRules:
@@ -102,3 +132,32 @@ GRANITEMOE = llama_family(
     ignored_fields=_IGNORED,
     factors=GRANITE.factors,
 )
+_GPT_OSS_EXPERTS = "mlp.experts."
+GPT_OSS = llama_family(
+    gpt_oss,
+    _block(
+        "mlp.router",
+        [
+            *(rule(f"{_GPT_OSS_EXPERTS}gate_up_proj", _alternate(index)) for index in range(2)),
+            rule(f"{_GPT_OSS_EXPERTS}down_proj", lambda tensor, config: tensor.transpose(1, 2)),
+        ],
+    )
+    | {
+        "self_attention.sinks": "self_attn.sinks",
+        "feed_forward.gate_bias": rule(f"{_GPT_OSS_EXPERTS}gate_up_proj_bias", _alternate(0)),
+        "feed_forward.up_bias": rule(f"{_GPT_OSS_EXPERTS}gate_up_proj_bias", _alternate(1)),
+        "feed_forward.down_bias": f"{_GPT_OSS_EXPERTS}down_proj_bias",
+    },
+    required_values={"hidden_act": "silu", "swiglu_alpha": 1.702},
+    ignored_fields=(*_IGNORED, "experts_per_token", "initial_context_length"),
+    attribute_map={"num_experts": "num_local_experts"},
+    defaults={
+        "vocab_size": 201_088, "max_position_embeddings": 131_072, "hidden_size": 2880, "num_hidden_layers": 36,
+        "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64, "intermediate_size": 2880,
+        "rms_norm_eps": 1e-5,
+        "rope_parameters": {
+            "rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False,
+            "original_max_position_embeddings": 4096,
+        },
+    },
+)  # fmt: skip

@@ -1,7 +1,8 @@
 """ViT and models built like it: image patches in place of tokens (Dosovitskiy et al. 2021).
 
-DeiT has a distillation token; DINOv2 scales what each sublayer adds, channel by channel (LayerScale, folded into the
-sublayer's output weights here), may have registers, and reads images of any size.
+DeiT has a distillation token; BEiT has biases by the offset between patches; DINOv2 may have registers, and reads
+images of any size. BEiT and DINOv2 scale what each sublayer adds, channel by channel (LayerScale, folded into the
+sublayer's output weights here).
 """
 
 from __future__ import annotations
@@ -19,9 +20,17 @@ from headlight.checkpoints.families.common import (
     block_rules,
     classifier_head,
 )
-from headlight.checkpoints.weight_mapping import ConfigValues, Family, WeightOp, WeightRule, WeightRules, rule
+from headlight.checkpoints.weight_mapping import (
+    ConfigValues,
+    Family,
+    WeightOp,
+    WeightRule,
+    WeightRules,
+    beside_each_other,
+    rule,
+)
 from headlight.config import Config
-from headlight.config_groups import ImageConfig
+from headlight.config_groups import ImageConfig, OutputHeadConfig, RelativePositionConfig
 from headlight.errors import CheckpointError
 
 MAX_REGISTERS = 64  # published models have four
@@ -79,6 +88,31 @@ def dinov2(fields: ConfigReader) -> ConfigValues:
     return vit(fields.with_defaults(intermediate_size=width), *(f"[REG{number}]" for number in range(registers)))
 
 
+def beit(fields: ConfigReader) -> ConfigValues:
+    """ViT with LayerScale, and biases by the offset between patches, of each layer or of all (Bao et al. 2022)."""
+    choices = vit(fields)
+    each_layer = fields.boolean("use_relative_position_bias", False)
+    relative = each_layer or fields.boolean("use_shared_relative_position_bias", False)
+    absolute = fields.boolean("use_absolute_position_embeddings", False)
+    if each_layer:
+        fields.require_values({"use_shared_relative_position_bias": False})
+    return choices | {
+        "positional_encoding": "relative-patches" if relative else "learned" if absolute else "none",
+        "relative_position": RelativePositionConfig(
+            absolute_positions=relative and absolute, each_layer=relative and each_layer
+        ),
+        "biases": tuple(name for name in choices["biases"] if name != "key"),
+        "final_norm": not fields.boolean("use_mean_pooling", True),
+    }
+
+
+def beit_classifier(fields: ConfigReader) -> ConfigValues:
+    """A classifier of the class token, or of the mean of all patches, which has its norm here."""
+    if not fields.boolean("use_mean_pooling", True):
+        return {}
+    return {"pooling": "mean-but-first", "output_head_config": OutputHeadConfig(transform="norm")}
+
+
 def drop_batch_axis(tensor: Tensor, config: Config) -> Tensor:
     """Without the batch axis."""
     return tensor.squeeze(0)
@@ -90,6 +124,11 @@ def _followed_by(name: str) -> WeightRule:
         "embeddings.cls_token", second=name, combine=lambda first, other: torch.cat((first, other), 1)
     )
     return replace(together, ops=(drop_batch_axis,))
+
+
+def _tables_beside_each_other(tensor: Tensor, config: Config) -> Tensor:
+    """The tables of all layers as one, or the one that all have."""
+    return beside_each_other(tensor, config) if tensor.dim() == 3 else tensor
 
 
 def _scaled(name: str, scale: str) -> WeightRule:
@@ -192,3 +231,37 @@ DINOV2_WITH_REGISTERS = _dinov2(
     {"num_register_tokens": 4},
     base_model_prefix="dinov2_with_registers.",
 )
+_BIASES = "relative_position_bias.relative_position_bias_table"
+_BEIT_BLOCK: WeightRules = block_rules("encoder", "", _BLOCK) | {
+    f"encoder.blocks.{{i}}.{name}": _scaled(f"encoder.layer.{{i}}.{module}", f"encoder.layer.{{i}}.{scale}")
+    for name, module, scale in (
+        ("self_attention.output", "attention.output.dense", "lambda_1"),
+        ("feed_forward.down", "output.dense", "lambda_2"),
+    )
+}
+BEIT = Family(
+    beit,
+    _OUTSIDE_BLOCKS
+    | {
+        "encoder.positional_encoding.absolute.table.weight": rule("embeddings.position_embeddings", drop_batch_axis),
+        "encoder.positional_encoding.bias_table.weight": rule(
+            f"encoder.layer.*.attention.attention.{_BIASES}|encoder.{_BIASES}", _tables_beside_each_other
+        ),
+    }
+    | _BEIT_BLOCK,
+    {
+        "ForImageClassification": classifier_head(
+            "classifier",
+            rows={"output_head.transform.norm": "beit.pooler.layernorm|pooler.layernorm"},
+            read=beit_classifier,
+        )
+    },
+    base_model_prefix="beit.",
+    ignored_tensors=(*_IGNORED_TENSORS, "encoder.layer.*.relative_position_index", "encoder.*.relative_position_index"),
+    ignored_fields=(
+        *_IGNORED_FIELDS, "layer_scale_init_value", "drop_path_rate", "use_mask_token", "add_fpn", "vocab_size",
+        "auxiliary_channels", "auxiliary_concat_input", "auxiliary_loss_weight", "auxiliary_num_convs",
+        "use_auxiliary_head", "pool_scales", "semantic_loss_ignore_index", "out_features", "out_indices",
+        "reshape_hidden_states", "stage_names",
+    ),
+)  # fmt: skip

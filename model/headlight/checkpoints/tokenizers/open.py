@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,6 +134,8 @@ def byte_level(model: models.BPE, patterns: Sequence[str], *, nfc: bool, prefix:
 
 def _wordpiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
     """BERT's vocab.txt; tokenizer_config.json says whether the tokenizer is cased."""
+    if files.preset.whole_tokens:
+        return _whole_tokens(files)
     fields, unknown = files.config, files.special_tokens.token("unk") or "[UNK]"
     vocabulary = models.WordPiece.read_file(str(files.folder / VOCAB_TXT))
     if unknown not in vocabulary:
@@ -146,6 +149,21 @@ def _wordpiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
     )
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.decoder = decoders.WordPiece()
+    return backend
+
+
+def _whole_tokens(files: TokenizerFiles) -> tokenizers.Tokenizer:
+    """ESM's vocab.txt: a token a line, which is found wherever it stands; white space is dropped."""
+    lines = (files.folder / VOCAB_TXT).read_text("utf-8").splitlines()
+    vocabulary = {line.strip(): number for number, line in enumerate(lines)}
+    unknown = files.special_tokens.token("unk") or ""
+    if unknown not in vocabulary:
+        raise CheckpointError(f"{files.name}: its vocabulary lacks {unknown}, which stands for unknown words.")
+    backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token=unknown))
+    known = "|".join(re.escape(token) for token in sorted(filter(None, vocabulary), key=len, reverse=True))
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(known), behavior="isolated"), pre_tokenizers.WhitespaceSplit()]
+    )
     return backend
 
 

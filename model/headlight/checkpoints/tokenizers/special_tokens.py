@@ -179,7 +179,7 @@ class TokenizerPreset:
     appended_tokens: special tokens after the end of the vocabulary.
     split_pattern: splits a text before byte-level BPE; nfc: whether the text is NFC-normalized.
     sentencepiece_style: a row of STYLES; piece_order: of its pieces. adds_sentinels: whether T5's <extra_id_0> and so
-    on follow.
+    on follow. whole_tokens: whether a vocab.txt holds whole tokens, not beginnings and pieces of words.
     """
 
     special_tokens: Mapping[str, AddedToken]
@@ -193,6 +193,7 @@ class TokenizerPreset:
     sentencepiece_style: str = "plain"
     piece_order: PieceOrder = PieceOrder()
     adds_sentinels: bool = False
+    whole_tokens: bool = False
 
 
 _GPT2 = TokenizerPreset(
@@ -243,6 +244,12 @@ PRESETS: Mapping[str, TokenizerPreset] = {
         piece_order=PieceOrder(("<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"), 1, ("<mask>",)),
     ),
     "MPNetTokenizer": replace(_ROBERTA, special_tokens={**_ROBERTA.special_tokens, **special_tokens(unk="[UNK]")}),
+    "EsmTokenizer": TokenizerPreset(
+        special_tokens(cls="<cls>", eos="<eos>", unk="<unk>", pad="<pad>", mask="<mask>"),
+        ("cls",),
+        ("eos",),
+        whole_tokens=True,
+    ),
     "BertTokenizer": _BERT,
     "DistilBertTokenizer": _BERT,
     "ElectraTokenizer": _BERT,
@@ -281,6 +288,7 @@ _FAMILIES_OF_CLASS: Mapping[str, tuple[str, ...]] = {
     "XLMRobertaTokenizer": ("xlm-roberta",),
     "CamembertTokenizer": ("camembert",),
     "MPNetTokenizer": ("mpnet",),
+    "EsmTokenizer": ("esm",),
     "BertTokenizer": ("bert", "distilbert", "electra", "nomic_bert"),
     "AlbertTokenizer": ("albert",),
     "DebertaV2Tokenizer": ("deberta-v2",),

@@ -24,6 +24,7 @@ from tests.model import reference, toys
 from tests.model.toys import traced
 
 TEXT = "the cat sat on the mat"
+BIASED = ("alibi", "relative", "relative-patches", "disentangled")
 ALL = ("input", "project", "multiply", "sum", "scale", "mask", "weights", "weighted-sum", "output", "feed-forward")
 
 
@@ -65,7 +66,7 @@ def assert_network_follows(model: Transformer, attention: str, query: int, found
     reads, _, adds = (torch.tensor(value.array) for value in step_named(found, "feed-forward").values)
     with torch.inference_mode():
         again = network(reads[None, None], lambda name, value: value)[0, 0]
-    assert adds.numpy() == pytest.approx(again.numpy(), abs=1e-5)
+    assert adds.numpy() == pytest.approx(again.numpy(), rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize("attention_function", ATTENTION_FUNCTIONS)
@@ -79,7 +80,7 @@ def test_the_steps_end_at_the_traced_values(attention_function: str, position: s
         found = assert_steps_follow(model, trace, "decoder.1.self", head, query, key)
         assert [step.name for step in found if step.name in ALL] == list(ALL)
         assert any(step.name == "rotate" for step in found) == (position == "rope")
-        assert any(step.name == "bias" for step in found) == (position in ("alibi", "relative", "disentangled"))
+        assert any(step.name == "bias" for step in found) == (position in BIASED)
         assert any(step.name == "feature-map" for step in found) == (attention_function == "linear")
         assert not any(step.edited for step in found)
 
@@ -127,6 +128,14 @@ def test_the_network_of_the_layer_is_a_step(choices: dict[str, Any], formula: st
     assert formula in step_named(found, "feed-forward").formula
     without = toys.decoder(feed_forward="none")
     assert attention_walkthrough(without, traced(without), "decoder.1.self", 0, 3, 2)[-1].name == "output"
+
+
+def test_the_weights_and_the_sinks_share_sum_to_one() -> None:
+    model = toys.decoder(attention_sinks=True)
+    step = step_named(assert_steps_follow(model, traced(model), "decoder.1.self", 0, 3, 2), "weights")
+    share, weights = step.values[-2:]
+    assert "sink" in step.formula and weights.array.sum() + share.array == pytest.approx(1, abs=1e-6)
+    assert 0.05 < float(share.array) < 0.95
 
 
 def test_without_norms_a_head_reads_the_stream_as_it_is() -> None:

@@ -78,7 +78,7 @@ def test_the_steps_of_a_decoder_end_in_its_prediction(placement: str, choices: A
     assert set(names) == expected and len(names) == len(expected)
 
 
-@pytest.mark.parametrize("transform", ["none", "dense-norm"])
+@pytest.mark.parametrize("transform", ["none", "norm", "dense-norm"])
 def test_a_masked_model_prepares_the_vector_first(transform: Any) -> None:
     model = toys.encoder(output_head_config=OutputHeadConfig(transform=transform), norm_placement="post")
     names = assert_steps_follow(model, traced(model))
@@ -100,6 +100,7 @@ def test_a_classifier_of_texts_pools_them(pooling: str, transform: Any) -> None:
     steps = {step.name: step for step in walked(model, trace).steps}
     tokens = trace["encoder.final_residual"]
     pooled = {"first": tokens[0], "mean": tokens.mean(0), "max": tokens.max(0), "last": tokens[-1]}
+    pooled |= {"mean-but-first": tokens[1:].mean(0)}
     assert steps["pool"].values[1].array == pytest.approx(pooled[pooling], abs=1e-6)
 
 

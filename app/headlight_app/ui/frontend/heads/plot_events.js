@@ -2,7 +2,7 @@
 
 import { closest } from "../dom/dom.js";
 import { HORIZONTAL_STEPS, VERTICAL_STEPS } from "../dom/keyboard.js";
-import { shownMatrix } from "../state/head_matrix.js";
+import { shownMatrix, tokenLines } from "../state/head_matrix.js";
 import {
   activeColumn,
   activeQueries,
@@ -47,7 +47,10 @@ export function onPlotKey(page, event) {
   const down = VERTICAL_STEPS[event.key];
   const right = HORIZONTAL_STEPS[event.key];
   /** @param {MatrixAxis} axis @param {number} line */
-  const step = (axis, line) => axis.tokens[Math.min(Math.max(line, 0), axis.tokens.length - 1)][0];
+  const step = (axis, line) => {
+    const lines = tokenLines(axis);
+    return lines[Math.min(Math.max(line, 0), lines.length - 1)][0];
+  };
   const jump = openPlot(page).arrowStep?.(page, event.key);
   if (jump) setHover(page, { query: step(matrix.rows, row + jump), key: null });
   else if (down) setHover(page, { query: step(matrix.rows, row + down), key: page.state.pointer?.key ?? null });

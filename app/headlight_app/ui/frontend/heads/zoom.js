@@ -2,7 +2,7 @@
 
 import { createElement } from "../dom/dom.js";
 import { mapCellAt } from "../plots/attention_map.js";
-import { shownMatrix } from "../state/head_matrix.js";
+import { shownMatrix, tokenLines } from "../state/head_matrix.js";
 import { currentGroup } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
 import { activeQueries, keyTokens, queryTokens } from "../state/token_selection.js";
@@ -84,10 +84,11 @@ function finishFrame(page, event) {
   const matrix = shownMatrix(page);
   if (!cell || !matrix) return;
   /** @param {MatrixAxis} axis @param {number} one @param {number} other */
-  const span = (axis, one, other) => [
-    axis.tokens[Math.min(one, other)][0],
-    lastToken(axis.tokens[Math.max(one, other)]) + 1,
-  ];
+  const span = (axis, one, other) => {
+    const lines = tokenLines(axis);
+    const [first, last] = [one, other].map((line) => Math.min(line, lines.length - 1)).sort((a, b) => a - b);
+    return [lines[first][0], lastToken(lines[last]) + 1];
+  };
   zoomTo(page, [...span(matrix.rows, from.cell.query, cell.query), ...span(matrix.columns, from.cell.key, cell.key)]);
 }
 
@@ -104,7 +105,7 @@ function zoomTo(page, edges) {
 /** The first and last tokens (past the end) of the rows and the columns that are shown. @param {HeadMatrix} matrix */
 function windowOf(matrix) {
   /** @param {MatrixAxis} axis */
-  const ends = (axis) => [axis.tokens[0][0], lastToken(axis.tokens[axis.tokens.length - 1]) + 1];
+  const ends = (axis) => [axis.tokens[0][0], lastToken(tokenLines(axis).flat()) + 1];
   return [...ends(matrix.rows), ...ends(matrix.columns)];
 }
 

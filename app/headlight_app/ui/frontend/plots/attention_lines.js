@@ -140,5 +140,5 @@ function lineTokenAt(page, event) {
   const key = event.clientX - frame.left > layout.right;
   const { rows, columns } = matrix;
   if (line < 0 || line >= (key ? columns : rows).labels.length) return null;
-  return key ? { query: null, key: columns.tokens[line][0] } : { query: rows.tokens[line][0], key: null };
+  return key ? { query: null, key: columns.tokens[line][0] ?? null } : { query: rows.tokens[line][0], key: null };
 }

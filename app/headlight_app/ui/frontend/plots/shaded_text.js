@@ -2,7 +2,7 @@
 
 import { NEGATIVE_COLOUR } from "../charts/colours.js";
 import { closest, createElement, visibleText } from "../dom/dom.js";
-import { columnSums, formatValue, shownMatrix, tokensAt } from "../state/head_matrix.js";
+import { columnSums, formatValue, shownMatrix, tokenLines, tokensAt } from "../state/head_matrix.js";
 import { currentGroup } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
 import { activeColumn, activeRows } from "../state/token_selection.js";
@@ -40,7 +40,8 @@ function drawShadedText(page, matrix) {
  */
 function sameAxes(page, matrix) {
   const group = currentGroup(page);
-  return group.queries === group.keys && JSON.stringify(matrix.rows.tokens) === JSON.stringify(matrix.columns.tokens);
+  const [rows, columns] = [matrix.rows, matrix.columns].map((axis) => JSON.stringify(tokenLines(axis)));
+  return group.queries === group.keys && rows === columns;
 }
 
 /** @param {Page} page @param {MatrixAxis} axis @param {Side} which @param {"query" | "key" | "both"} side */

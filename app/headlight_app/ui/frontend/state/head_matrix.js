@@ -290,6 +290,11 @@ export function formatValue(matrix, number, places = 5) {
   return `${number < 0 ? "−" : matrix.signed ? "+" : ""}${digits}`;
 }
 
+/** The tokens of each line that stands for some; the last column may stand for none. @param {MatrixAxis} axis */
+export function tokenLines({ tokens }) {
+  return tokens.filter((places) => places.length);
+}
+
 /**
  * The tokens that a row and a column of the matrix begin with.
  * @param {HeadMatrix} matrix @param {number} row @param {number} column
