@@ -1,7 +1,8 @@
 """Each field and tensor of a checkpoint changes the trace, is listed as not loaded, or is refused."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from headlight.checkpoints.load import meta_model_within
 from headlight.checkpoints.source import open_source
 from headlight.checkpoints.tensor_files import LazyTensors, open_tensors
 from headlight.checkpoints.weight_mapping import COMMON_IGNORED_FIELDS, ConversionPlan, WeightLoader
+from headlight.config import Config
 from headlight.errors import HeadlightError
+from headlight.nn.transformer import Transformer
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from tests.families.cases import CASES
@@ -26,7 +29,6 @@ from tests.families.reference import Case, build, inputs, opened_path
 
 pytestmark = pytest.mark.usefixtures("unchecked_shapes")  # thousands of forwards; test_parity checks their shapes
 MOVED = 1e-3
-FIRST = [pytest.param(cases[0], id=family) for family, cases in CASES.items()]
 # Read, but what it changes is no number of a trace: how long a text may be, where a decoder starts, what labels say.
 TOLD = ("context_length", "start_token_id", "labels", "tied_embeddings")
 # Only looked at where another field, which the files of the reference have, is absent; and heads that are not tied
@@ -43,24 +45,44 @@ SUPERSEDED = (
 UNREAD = ("attn_impl", "mrope_section", "mrope_interleaved")
 
 
+@lru_cache(maxsize=1)
+def empty_model(config: Config) -> Transformer:
+    """A model for weights, which take the place of those that it was given before."""
+    return meta_model_within(config, "reference")
+
+
+def with_weights(source: ForeignCheckpoint) -> Transformer:
+    model = empty_model(source.plan.config)
+    load_weights(source, model, torch.device("cpu"), torch.float32)
+    return model.requires_grad_(False).eval()
+
+
 class Opened:
     """A saved case that can be loaded again with other fields or tensors."""
 
     def __init__(self, case: Case, folder: Path) -> None:
         build(case, folder)
         self.case = case
-        self.values = open_source(opened_path(case, folder)).config_json
+        self.path = opened_path(case, folder)
+        self.values = open_source(self.path).config_json
         self.tensors = {name: tensor.clone() for name, tensor in open_tensors(folder, "model").items()}
-        self.tokenizer = load(opened_path(case, folder)).tokenizer
-        self.source, self.trace = self.run(self.values, self.tensors)
+        self.source = self.plan(self.values, self.tensors)
+        with_weights(self.source)  # which reads the last of the fields
 
-    def run(self, values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> tuple[ForeignCheckpoint, Trace]:
+    @cached_property
+    def trace(self) -> Trace:
+        return self.run(self.source)
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        return load(self.path).tokenizer
+
+    def plan(self, values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> ForeignCheckpoint:
         readers = {name: (lambda tensor=tensor: tensor) for name, tensor in tensors.items()}
-        source = plan_conversion(ConfigReader(values, "reference"), LazyTensors(readers))
-        model = meta_model_within(source.plan.config, "reference")
-        load_weights(source, model, torch.device("cpu"), torch.float32)
-        model.requires_grad_(False).eval()
-        return source, run(model, self.tokenizer, **inputs(self.case, source.plan.config))
+        return plan_conversion(ConfigReader(values, "reference"), LazyTensors(readers))
+
+    def run(self, source: ForeignCheckpoint) -> Trace:
+        return run(with_weights(source), self.tokenizer, **inputs(self.case, source.plan.config))
 
     def moved(self, trace: Trace) -> bool:
         return set(trace.values) != set(self.trace.values) or any(
@@ -73,28 +95,37 @@ def _finite(value: np.ndarray) -> np.ndarray:
     return np.nan_to_num(value.astype(np.float64), neginf=-1e9)
 
 
-@pytest.mark.parametrize("case", FIRST)
-def test_every_tensor_changes_the_trace_or_is_listed_as_not_loaded(case: Case, tmp_path: Path) -> None:
-    opened = Opened(case, tmp_path)
-    loader = WeightLoader(opened.source.plan, opened.source.tensors)
-    dict(loader.load(meta_model_within(opened.source.plan.config, "reference")))
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Opened]:
+    """The first case of a family, built once."""
+    return cache(lambda family: Opened(CASES[family][0], tmp_path_factory.mktemp("opened")))
+
+
+@pytest.mark.parametrize("family", CASES)
+def test_every_tensor_changes_the_trace_or_is_listed_as_not_loaded(
+    family: str, opened: Callable[[str], Opened]
+) -> None:
+    first = opened(family)
+    loader = WeightLoader(first.source.plan, first.source.tensors)
+    dict(loader.load(empty_model(first.source.plan.config)))
     generator = torch.Generator().manual_seed(1)
-    for name, tensor in opened.tensors.items():
+    for name, tensor in first.tensors.items():
         other = tensor * 1.5 + torch.randn(tensor.shape, generator=generator)
-        trace = opened.run(opened.values, {**opened.tensors, name: other})[1]
-        assert opened.moved(trace) == (name not in loader.unused), name
+        trace = first.run(first.plan(first.values, {**first.tensors, name: other}))
+        assert first.moved(trace) == (name not in loader.unused), name
 
 
-@pytest.mark.parametrize("case", FIRST)
-def test_every_field_that_is_read_changes_the_trace_or_is_refused(case: Case, tmp_path: Path) -> None:
-    opened = Opened(case, tmp_path)
-    for name, values in _changed_anywhere(opened.values, opened.source.plan.fields.fields_read):
+@pytest.mark.parametrize("family", CASES)
+def test_every_field_that_is_read_changes_the_trace_or_is_refused(family: str, opened: Callable[[str], Opened]) -> None:
+    first = opened(family)
+    for name, values in _changed_anywhere(first.values, first.source.plan.fields.fields_read):
         try:
-            source, trace = opened.run(values, opened.tensors)
+            source = first.plan(values, first.tensors)
+            trace = first.run(source)
         except HeadlightError:
             continue
-        told = any(getattr(source.plan.config, field) != getattr(opened.source.plan.config, field) for field in TOLD)
-        assert told or opened.moved(trace), f"{name} does nothing"
+        told = any(getattr(source.plan.config, field) != getattr(first.source.plan.config, field) for field in TOLD)
+        assert told or first.moved(trace), f"{name} does nothing"
 
 
 def _changed_anywhere(values: dict[str, Any], read: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -136,8 +167,11 @@ def _other(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("family", CASES)
-def test_every_field_of_the_reference_is_read_required_or_ignored(family: str, tmp_path: Path) -> None:
-    plans = [Opened(case, tmp_path / str(number)).source.plan for number, case in enumerate(CASES[family])]
+def test_every_field_of_the_reference_is_read_required_or_ignored(
+    family: str, opened: Callable[[str], Opened], tmp_path: Path
+) -> None:
+    others = [Opened(case, tmp_path / str(number)) for number, case in enumerate(CASES[family][1:])]
+    plans = [each.source.plan for each in (opened(family), *others)]
     assert [name for plan in plans for name in plan.unknown_fields] == []
     own = getattr(transformers, CASES[family][0].kind).config_class().to_dict()
     unread = set.intersection(*(set(replace(plan, fields=own_fields(plan, own)).unknown_fields) for plan in plans))

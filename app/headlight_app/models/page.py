@@ -33,7 +33,7 @@ SEARCH_FROM = 6  # with more models than this there is a search
 UPLOAD_METHODS = {"file": "Zip or GGUF", "folder": "Folder", "path": "Path or id"}
 OPENING, UPLOAD_RESULT, UPLOADER_ROUND, SHOW_ALL = "_opening", "_upload_result", "_uploader_round", "_show_all_models"
 CARD = "_model_card"
-POLL_SECONDS = 0.3  # between two looks at whether a checkpoint is open
+POLL_SECONDS = 1.0  # between two looks at whether a checkpoint is open: each draws all cards again
 
 
 def show(state: State, entry: AvailableModel | None = None) -> None:
