@@ -98,6 +98,53 @@ def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> 
     expect(page.get_by_test_id("show-at-once")).to_be_checked()
 
 
+def test_a_mask_is_drawn_and_its_axes_may_be_exchanged(visit: Visit) -> None:
+    page = visit(width=390, height=844).open("chapter=masks&screen=added", "/course")
+    added = screen(page, "added")
+    expect(added.get_by_test_id("picture-matrix")).to_have_count(0)
+    tick = added.get_by_label("Your mask, row the, column the")
+    tick.focus()
+    for _ in range(4):  # the first row whole, which is the first column of the right mask
+        page.keyboard.press("Space")
+        page.keyboard.press("ArrowRight")
+    for query, keys in (("cat", ("cat", "sat", "on")), ("sat", ("sat", "on")), ("on", ("on",))):
+        for key in keys:
+            added.get_by_label(f"Your mask, row {query}, column {key}").check()
+    added.get_by_role("button", name="Check").click()
+    expect(added.get_by_test_id("said")).to_contain_text("You have exchanged the axes")
+    expect(added.get_by_label("Your mask, row the, column on")).to_be_checked()  # what was drawn is still there
+    expect_to_fit(page, "screen-added")
+    added.get_by_test_id("input-mask").select_option("none")  # another value, another answer
+    for box in added.get_by_test_id("input-answer").get_by_role("checkbox").all():
+        box.check()
+    added.get_by_role("button", name="Check").click()
+    expect(added.get_by_test_id("said")).to_contain_text("Right.")
+    expect(added.get_by_test_id("picture-matrix").first).to_be_visible()
+
+
+def test_a_cell_is_pointed_at_and_steps_are_put_in_order_by_keys(visitor: Visitor) -> None:
+    page = visitor.open("chapter=beyond-text&screen=patches", "/course")
+    patches = screen(page, "patches")
+    patches.get_by_label("Row row 0, column 0").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    expect(patches.get_by_test_id("said")).to_contain_text("counted column by column")
+    patches.get_by_label("Row row 2, column 1").click()
+    expect(patches.get_by_test_id("said")).to_contain_text("Right.")
+    page.get_by_test_id("contents").get_by_role("button", name="The block").click()
+    layer = screen(page, "diagram")
+    step = layer.get_by_role("button", name="add the feed-forward to the stream: later")
+    step.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_test_id("announced")).to_have_text("add the feed-forward to the stream: 2 of 6")
+    expect(step).to_be_focused()
+    layer.get_by_role("button", name="Check").click()
+    expect(layer.get_by_test_id("said")).to_contain_text("The first is not right.")
+    layer.get_by_test_id("show-me").click()
+    expect(layer.get_by_test_id("said")).to_contain_text("It is the norm of the self-attention, the self-attention, ")
+    expect(layer.get_by_test_id("picture-table")).to_be_visible()
+
+
 def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(visit: Visit) -> None:
     visitor = visit(dark=True, width=390, height=844)
     page = course(visitor, chapter="attention", screen="look-up")
@@ -118,7 +165,7 @@ def test_cells_are_ticked_choices_made_and_long_work_is_started(visitor: Visitor
     added.get_by_label("Mask: a row for each query, row sat, column the").check()
     expect(added).not_to_contain_text("NaN")
     added.get_by_test_id("input-mask").select_option("none")
-    expect(added.get_by_test_id("picture-verdict")).to_contain_text("0 of 25 cells")
+    expect(added.get_by_test_id("picture-verdict")).to_contain_text("0 of 16 cells")
     expect(added.get_by_role("link", name="Continue in Explore")).to_have_attribute("href", re.compile("masks=none"))
     cheating = page.get_by_test_id("screen-cheating")
     cheating.get_by_test_id("input-steps").fill("20")

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor
 
+from headlight.course.question_kinds import Number, Question
 from headlight.rendering.model_diagram import ModelDiagram
 
-Number = float | int
 Numbers = Tensor | Sequence[Number]
 
 
@@ -272,23 +272,6 @@ class Verdict(Picture):
     kind: ClassVar[str] = "verdict"
     text: str
     good: bool | None = None
-
-
-@dataclass(frozen=True)
-class Question:
-    """What a learner is asked before they see a row and those below it.
-
-    `answer` is the number of the right option; where there are no options a number is typed, and `answer` is that
-    number. `mistakes` are wrong answers (an option, or a number) that a known mistake leads to, and what is said of it;
-    `hints` say more and more, and `because` is the reason, said when all is shown.
-    """
-
-    text: str
-    options: tuple[str, ...]
-    answer: int | float
-    mistakes: tuple[tuple[str | float, str], ...] = ()
-    hints: tuple[str, ...] = ()
-    because: str = ""
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ export class ScreenView {
       drawn.splice(
         question.place,
         0,
-        createQuestion(question, (answer) => this.#try(answer)),
+        createQuestion(question, this.#tries, (answer) => this.#try(answer)),
       );
     const isFocused = rows.contains(activeElement(rows));
     rows.replaceChildren(...drawn);

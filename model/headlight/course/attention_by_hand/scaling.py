@@ -13,13 +13,13 @@ from headlight.course.controls import ChoiceControl, NumberControl, SeedControl
 from headlight.course.pictures import (
     BarsPicture,
     LinesPicture,
-    Question,
     Row,
     TablePicture,
     row,
     verdict_row,
     weights_map,
 )
+from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_nearest
 from headlight.course.screen import Answer, Screen, compare_link, link
 from headlight.nn.attention import Attention

@@ -12,7 +12,8 @@ from headlight.config import Config
 from headlight.course.attention import HeadValues, attend, head_config
 from headlight.course.attention_by_hand.words import CHANNELS, TOKENS, VALUE_CHANNELS, dot, number
 from headlight.course.controls import ChoiceControl, MatrixControl, NumberControl
-from headlight.course.pictures import Arrow, ArrowsPicture, Equations, MatrixPicture, Question, Row, row
+from headlight.course.pictures import Arrow, ArrowsPicture, Equations, MatrixPicture, Row, row
+from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError, numbered

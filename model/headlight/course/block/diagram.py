@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from torch.nn import Module
 
 from headlight.checkpoints.load import Checkpoint
+from headlight.config import Config
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import ModelDiagramPicture, TablePicture, row, verdict_row
-from headlight.course.questions import ask_largest
+from headlight.course.question_kinds import Question
+from headlight.course.questions import ask_largest, ask_order
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import LAYER, require_layer
-from headlight.nn.stack import Block
+from headlight.nn.stack import NORM_PLACEMENTS, Block
 from headlight.rendering.model_diagram import model_diagram
 from headlight.tracing.run import encode_input
 
 PARTS = {"self_attention": "self-attention", "cross_attention": "cross-attention", "feed_forward": "feed-forward"}
+LEAST_STEPS = 3  # that are worth putting in order
 
 
 def diagram(model: Checkpoint, text: str, layer: int) -> Answer:
@@ -39,12 +45,59 @@ def diagram(model: Checkpoint, text: str, layer: int) -> Answer:
                 note=f"Counted in the open model. All {len(blocks)} layers have the same parts, each with weights "
                 f"of its own: together {in_layers:,} of the model's {whole:,} parameters.",
             ),
-            question=ask_largest(f"Which part of layer {layer} has the most parameters?", counts),
+            question=_question(network.config, counts, layer),
         ),
         verdict_row(
             f"{len(encoded.ids)} tokens go in as vectors of {network.config.d_model} channels, and {len(encoded.ids)} "
             f"vectors of {network.config.d_model} channels come out of every layer: that is why layers can be stacked."
         ),
+    )
+
+
+class _Stream:
+    """Stands for a residual stream, and notes when something is added to it."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    def __add__(self, other: object) -> _Stream:
+        self.steps.append("add the {} to the stream")
+        return self
+
+    def note(self, step: str) -> Callable[[Any], Any]:
+        """A part that does nothing but note itself."""
+
+        def part(given: Any) -> Any:
+            self.steps.append(step)
+            return given
+
+        return part
+
+
+def steps_around(placement: str, sublayers: tuple[str, ...]) -> tuple[str, ...]:
+    """What a layer does first to last: the placement's own function, run on parts that note themselves."""
+    stream = _Stream()
+    norm, output_norm = stream.note("the norm of the {}"), stream.note("the norm of the {}'s output")
+    NORM_PLACEMENTS[placement].apply(stream, stream, norm, stream.note("the {}"), output_norm)  # type: ignore[arg-type]
+    return tuple(step.format(sublayer) for sublayer in sublayers for step in stream.steps)
+
+
+def _question(config: Config, counts: dict[str, int], layer: int) -> Question:
+    """In which order the parts of a layer come; where they come at once, or are two, which is the largest."""
+    sublayers = tuple(name for name in PARTS.values() if name in counts)
+    steps = steps_around(config.norm_placement, sublayers)
+    if config.parallel_residual or len(steps) < LEAST_STEPS:
+        return ask_largest(f"Which part of layer {layer} has the most parameters?", counts)
+    others = (
+        (steps_around(name, sublayers), f"That is another order. {NORM_PLACEMENTS[name].title}: not in this model.")
+        for name in ("post", "pre")
+    )
+    told = NORM_PLACEMENTS[config.norm_placement].title
+    return ask_order(
+        f"Put in order what layer {layer} of this model does.",
+        steps,
+        *others,
+        hints=("Tokens exchange something before each works on it alone.", f"Where its norms stand: {told.lower()}."),
     )
 
 
@@ -73,6 +126,6 @@ DIAGRAM = Screen(
     },
     compute=diagram,
     formulas=(r"x \leftarrow x + \mathrm{Attention}(x),\quad x \leftarrow x + \mathrm{FFN}(x)",),
-    code=(Block, parameters_by_part),
+    code=(Block, steps_around, parameters_by_part),
     explore=link("model", "text", "layer", fixed={"tab": "model"}),
 )

@@ -7,7 +7,8 @@ from random import Random
 
 from headlight.course.controls import ChoiceControl, SeedControl
 from headlight.course.moved import IN_MASKS
-from headlight.course.pictures import Claim, ClaimsPicture, Question, Row, ScreenLink, TablePicture, row
+from headlight.course.pictures import Claim, ClaimsPicture, Row, ScreenLink, TablePicture, row
+from headlight.course.question_kinds import Question
 from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen
 

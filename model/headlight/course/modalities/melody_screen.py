@@ -29,13 +29,13 @@ from headlight.course.pictures import (
     BarsPicture,
     HeatMapPicture,
     LinesPicture,
-    Question,
     Row,
     SoundPicture,
     TablePicture,
     Verdict,
     row,
 )
+from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen
 from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.transformer import Transformer
@@ -164,7 +164,7 @@ def show_melody(sounds: str, steps: int, seed: int, recording: Float[Tensor, " s
         row(
             SoundPicture(title=f"Your melody, {len(samples) / SAMPLE_RATE:.1f} seconds", source=wav_url(samples)),
             BarsPicture(title="The answer", labels=LABELS, series={"": chances}, high=1.0),
-            question=Question("What will the encoder say of your melody?", LABELS, int(chances.argmax())),
+            question=choose("What will the encoder say of your melody?", LABELS, int(chances.argmax())),
         ),
         *_frames_rows(samples, weights),
         row(

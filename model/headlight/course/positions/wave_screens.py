@@ -17,13 +17,13 @@ from headlight.course.pictures import (
     LinesPicture,
     MatrixPicture,
     Picture,
-    Question,
     Row,
     TablePicture,
     row,
     verdict_row,
 )
 from headlight.course.positions.waves import nearest_positions, rotate, similarity_without_band, wavelengths, waves
+from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_largest, ask_nearest, ask_number, ask_whether
 from headlight.course.screen import Answer, Screen, link
 from headlight.errors import InputError, numbered

@@ -18,12 +18,12 @@ from headlight.course.pictures import (
     MatrixPicture,
     Picture,
     PointsPicture,
-    Question,
     TablePicture,
     TokensPicture,
     row,
     verdict_row,
 )
+from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_largest, ask_nearest, ask_whether
 from headlight.course.screen import Answer, Screen, StateFields, compare_link, compared, link
 from headlight.course.tokens.model_vectors import (
