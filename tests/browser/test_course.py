@@ -33,6 +33,7 @@ def test_numbers_are_changed_kept_and_forgotten(visitor: Visitor) -> None:
     look_up = screen(page, "look-up")
     shares = look_up.get_by_test_id("picture-bars")
     expect(shares).to_contain_text("soft 0.72")
+    expect(page.get_by_test_id("rail")).to_contain_text("Settings and help")
     for name in ("model-variant", "model-picker"):  # they would change nothing here
         expect(page.get_by_test_id(name)).to_have_count(0)
     shares.scroll_into_view_if_needed()
@@ -68,6 +69,20 @@ def test_a_link_leads_to_its_screen_however_long_those_above_it_become(visitor: 
     expect(asked.get_by_test_id("picture-table").first).to_be_visible()
 
 
+def go_on_from_a_file(page: Page) -> None:
+    """What is done is saved, forgotten, and loaded again."""
+    progress, file = page.get_by_test_id("progress"), page.get_by_test_id("load-progress")
+    with page.expect_download() as started:
+        page.get_by_test_id("save-progress").click()
+    saved = started.value.path().read_bytes()
+    page.get_by_test_id("forget").click()
+    expect(progress).to_contain_text("0 of 20 done")
+    file.set_input_files({"name": "mine.json", "mimeType": "application/json", "buffer": b"no progress"})
+    expect(page.get_by_test_id("start").get_by_role("alert")).to_contain_text("This is no progress in the course.")
+    file.set_input_files({"name": "mine.json", "mimeType": "application/json", "buffer": saved})
+    expect(progress).to_contain_text("1 of 20 done")
+
+
 def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> None:
     page = visitor.open("", "/course")
     expect(page.get_by_test_id("progress")).to_contain_text("0 of 20 done")
@@ -88,6 +103,7 @@ def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> 
     visitor.settle()
     page.get_by_test_id("map").click()
     expect(page.get_by_test_id("progress")).to_contain_text("1 of 20 done")
+    go_on_from_a_file(page)
     page.get_by_test_id("station-attention-look-up").click()
     expect(screen(page, "look-up").get_by_test_id("picture-bars")).to_be_visible()  # what is done stays open
     look_up.get_by_test_id("ask-me").click()
