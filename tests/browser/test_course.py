@@ -35,6 +35,7 @@ def test_numbers_are_changed_kept_and_forgotten(visitor: Visitor) -> None:
     look_up = screen(page, "look-up")
     shares = look_up.get_by_test_id("picture-bars")
     expect(shares).to_contain_text("soft 0.72")
+    expect(page.get_by_test_id("rail")).to_contain_text("Settings and help")
     for name in ("model-variant", "model-picker"):  # they would change nothing here
         expect(page.get_by_test_id(name)).to_have_count(0)
     shares.scroll_into_view_if_needed()
@@ -70,6 +71,20 @@ def test_a_link_leads_to_its_screen_however_long_those_above_it_become(visitor: 
     expect(asked.get_by_test_id("picture-table").first).to_be_visible()
 
 
+def go_on_from_a_file(page: Page) -> None:
+    """What is done is saved, forgotten, and loaded again."""
+    progress, file = page.get_by_test_id("progress"), page.get_by_test_id("load-progress")
+    with page.expect_download() as started:
+        page.get_by_test_id("save-progress").click()
+    saved = started.value.path().read_bytes()
+    page.get_by_test_id("forget").click()
+    expect(progress).to_contain_text("0 of 20 done")
+    file.set_input_files({"name": "mine.json", "mimeType": "application/json", "buffer": b"no progress"})
+    expect(page.get_by_test_id("start").get_by_role("alert")).to_contain_text("This is no progress in the course.")
+    file.set_input_files({"name": "mine.json", "mimeType": "application/json", "buffer": saved})
+    expect(progress).to_contain_text("1 of 20 done")
+
+
 def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> None:
     page = visitor.open("", "/course")
     expect(page.get_by_test_id("progress")).to_contain_text("0 of 20 done")
@@ -90,6 +105,7 @@ def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> 
     visitor.settle()
     page.get_by_test_id("map").click()
     expect(page.get_by_test_id("progress")).to_contain_text("1 of 20 done")
+    go_on_from_a_file(page)
     page.get_by_test_id("station-attention-look-up").click()
     expect(screen(page, "look-up").get_by_test_id("picture-bars")).to_be_visible()  # what is done stays open
     look_up.get_by_test_id("ask-me").click()
@@ -98,6 +114,53 @@ def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> 
     expect(look_up.get_by_test_id("picture-bars")).to_be_visible()
     page.reload()
     expect(page.get_by_test_id("show-at-once")).to_be_checked()
+
+
+def test_a_mask_is_drawn_and_its_axes_may_be_exchanged(visit: Visit) -> None:
+    page = visit(width=390, height=844).open("chapter=masks&screen=added", "/course")
+    added = screen(page, "added")
+    expect(added.get_by_test_id("picture-matrix")).to_have_count(0)
+    tick = added.get_by_label("Your mask, row the, column the")
+    tick.focus()
+    for _ in range(4):  # the first row whole, which is the first column of the right mask
+        page.keyboard.press("Space")
+        page.keyboard.press("ArrowRight")
+    for query, keys in (("cat", ("cat", "sat", "on")), ("sat", ("sat", "on")), ("on", ("on",))):
+        for key in keys:
+            added.get_by_label(f"Your mask, row {query}, column {key}").check()
+    added.get_by_role("button", name="Check").click()
+    expect(added.get_by_test_id("said")).to_contain_text("You have exchanged the axes")
+    expect(added.get_by_label("Your mask, row the, column on")).to_be_checked()  # what was drawn is still there
+    expect_to_fit(page, "screen-added")
+    added.get_by_test_id("input-mask").select_option("none")  # another value, another answer
+    for box in added.get_by_test_id("input-answer").get_by_role("checkbox").all():
+        box.check()
+    added.get_by_role("button", name="Check").click()
+    expect(added.get_by_test_id("said")).to_contain_text("Right.")
+    expect(added.get_by_test_id("picture-matrix").first).to_be_visible()
+
+
+def test_a_cell_is_pointed_at_and_steps_are_put_in_order_by_keys(visitor: Visitor) -> None:
+    page = visitor.open("chapter=beyond-text&screen=patches", "/course")
+    patches = screen(page, "patches")
+    patches.get_by_label("Row row 0, column 0").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    expect(patches.get_by_test_id("said")).to_contain_text("counted column by column")
+    patches.get_by_label("Row row 2, column 1").click()
+    expect(patches.get_by_test_id("said")).to_contain_text("Right.")
+    page.get_by_test_id("contents").get_by_role("button", name="The block").click()
+    layer = screen(page, "diagram")
+    step = layer.get_by_role("button", name="add the feed-forward to the stream: later")
+    step.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_test_id("announced")).to_have_text("add the feed-forward to the stream: 2 of 6")
+    expect(step).to_be_focused()
+    layer.get_by_role("button", name="Check").click()
+    expect(layer.get_by_test_id("said")).to_contain_text("The first is not right.")
+    layer.get_by_test_id("show-me").click()
+    expect(layer.get_by_test_id("said")).to_contain_text("It is the norm of the self-attention, the self-attention, ")
+    expect(layer.get_by_test_id("picture-table")).to_be_visible()
 
 
 def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(visit: Visit) -> None:
@@ -125,7 +188,7 @@ def test_cells_are_ticked_choices_made_and_long_work_is_started(visitor: Visitor
     added.get_by_label("Mask: a row for each query, row sat, column the").check()
     expect(added).not_to_contain_text("NaN")
     added.get_by_test_id("input-mask").select_option("none")
-    expect(added.get_by_test_id("picture-verdict")).to_contain_text("0 of 25 cells")
+    expect(added.get_by_test_id("picture-verdict")).to_contain_text("0 of 16 cells")
     expect(added.get_by_role("link", name="Continue in Explore")).to_have_attribute("href", re.compile("masks=none"))
     cheating = page.get_by_test_id("screen-cheating")
     cheating.get_by_test_id("input-steps").fill("20")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
@@ -12,6 +12,7 @@ from headlight_app.contract.request import Answer, Lane, PageRequest
 from headlight_app.contract.state import Label
 
 MAX_INPUTS = 100  # of a screen
+QuestionKind = Literal["choice", "number", "point", "draw", "order"]
 Input = Annotated[str, Meta(max_length=100_000)]  # a screen takes far less, and says so in a sentence
 
 
@@ -27,7 +28,7 @@ class Axis(Struct, frozen=True, kw_only=True):
 class ControlRow(Struct, frozen=True, kw_only=True, tag_field="kind"):
     """Something that a learner can change, and the text of the value that it begins with.
 
-    It is shown only `when` another control has a value ("on=model"), where that is said.
+    It is shown only `when` another control has one of some values ("mask=window,padding"), where that is said.
     """
 
     name: str
@@ -161,14 +162,18 @@ class ChapterRequest(PageRequest[ChapterAnswer], frozen=True, kw_only=True):
 
 
 class AskedQuestion(Struct, frozen=True, kw_only=True):
-    """A screen's question, and what became of the tries so far; without options a number is typed.
+    """A screen's question, and what became of the tries so far.
 
-    It stands before the row of the number `place`. Until it is settled the answer is not in it.
+    It stands before the row of the number `place`. A page has a module for each `kind`, which takes the options, or the
+    names of rows and columns. Until it is settled the answer is not in it.
     """
 
     place: int
+    kind: QuestionKind
     text: str
     options: tuple[str, ...]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
     ruled_out: tuple[str, ...]
     hints: tuple[str, ...]
     more_hints: bool

@@ -119,8 +119,8 @@ def _stylesheet(*changes: str) -> str:
 
 
 @cache
-def _brand() -> str:
-    return (STATIC / "brand.html").read_text(encoding="utf-8")
+def _static(name: str) -> str:
+    return (STATIC / f"{name}.html").read_text(encoding="utf-8")
 
 
 def _draw_sidebar(
@@ -128,11 +128,12 @@ def _draw_sidebar(
 ) -> DeltaGenerator:
     """The sidebar; gives the place for what is only known once the page is drawn."""
     with st.sidebar:
-        st.html(_brand(), unsafe_allow_javascript=True)
+        st.html(_static("brand"), unsafe_allow_javascript=True)
         for page, link in pages.items():
             query = encode_state(state_on_return(page, open_page, state, entries))
             st.page_link(link, label=page.TITLE, icon=page.ICON, query_params=query)
-        st.html((STATIC / "rail.html").read_text(encoding="utf-8"), unsafe_allow_javascript=True)
+        what = "Settings and help" if chooses_own_models(open_page) else "Model and variants"
+        st.html(_static("rail").replace("{what}", what), unsafe_allow_javascript=True)
         weights_slot = _draw_controls(open_page, state, entries) if entries else st.empty()
         sidebar.presenter_toggle(state)
         sidebar.HELP.mount({})

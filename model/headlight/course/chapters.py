@@ -36,6 +36,7 @@ from headlight.course.errors import (
     decoders,
     missing_names,
 )
+from headlight.course.explore_tasks import TASKS
 from headlight.course.heads import screens as heads
 from headlight.course.language_modeling import ladder, masking, next_token, pretraining
 from headlight.course.masks import broadcasting, look_ahead, matrices
@@ -76,6 +77,7 @@ CHAPTERS: Registry[Chapter] = Registry(
                 "sum": model_screens.SUM,
                 "context": model_screens.CONTEXT,
                 "sentences": model_screens.TEXTS,
+                "task": TASKS["tokens"],
             },
         ),
         "positions": _chapter(
@@ -91,6 +93,7 @@ CHAPTERS: Registry[Chapter] = Registry(
                 "alibi": scheme_screens.ALIBI,
                 "buckets": scheme_screens.BUCKETS,
                 "measured": measured.MEASURED,
+                "task": TASKS["positions"],
             },
         ),
         "attention": _chapter(
@@ -107,6 +110,7 @@ CHAPTERS: Registry[Chapter] = Registry(
                 "scale": scaling.SCALING,
                 "batch": batches.BATCH,
                 "dropout": batches.DROPOUT,
+                "task": TASKS["attention"],
             },
         ),
         "heads": _chapter(
@@ -117,6 +121,7 @@ CHAPTERS: Registry[Chapter] = Registry(
                 "join": heads.JOINING,
                 "cost": heads.COSTS,
                 "widths": heads.WIDTHS,
+                "task": TASKS["heads"],
             },
         ),
         "masks": _chapter(
@@ -128,6 +133,7 @@ CHAPTERS: Registry[Chapter] = Registry(
                 "broadcast": broadcasting.BROADCAST,
                 "lifted": look_ahead.LIFTED,
                 "cheating": look_ahead.CHEATING,
+                "task": TASKS["masks"],
             },
         ),
         "block": _chapter(
@@ -148,6 +154,7 @@ CHAPTERS: Registry[Chapter] = Registry(
                 "attention-alone": attention_alone.ATTENTION_ALONE,
                 "sequential-steps": sequential_steps.SEQUENTIAL_STEPS,
                 "calculator": calculator.CALCULATOR,
+                "task": TASKS["block"],
             },
         ),
         "architectures": _chapter(
@@ -165,6 +172,7 @@ CHAPTERS: Registry[Chapter] = Registry(
                 "summary": summary.SUMMARY,
                 "configurations": configurations.CONFIGURATIONS,
                 "no-assistant": no_assistant.NO_ASSISTANT,
+                "task": TASKS["architectures"],
             },
         ),
         "variants": _chapter(
@@ -175,6 +183,7 @@ CHAPTERS: Registry[Chapter] = Registry(
                 "temperature": functions.TEMPERATURE,
                 "linear": linear_attention.LINEAR,
                 "cost": linear_attention.COST,
+                "task": TASKS["variants"],
             },
         ),
         "training": _chapter(
@@ -185,6 +194,7 @@ CHAPTERS: Registry[Chapter] = Registry(
                 "masking": masking.MASKING,
                 "ladder": ladder.LADDER,
                 "pretraining": pretraining.PRETRAINING,
+                "task": TASKS["training"],
             },
         ),
         "beyond-text": _chapter(

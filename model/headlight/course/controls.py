@@ -22,7 +22,8 @@ MAX_INPUT_LENGTH = 5_000  # characters of one input
 class Control(ABC):
     """A control: its title, and the text of the value that it begins with. `kind` says how a page draws it.
 
-    `when` ("on=model") names another control and the value with which alone this one has a meaning: else it is hidden.
+    `when` ("mask=window,padding") names another control and the values with which alone this one has a meaning: else it
+    is hidden.
     """
 
     kind: ClassVar[str]

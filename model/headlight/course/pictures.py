@@ -6,15 +6,15 @@ The module of its `kind` in app/headlight_app/course/frontend/pictures draws it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from math import isfinite
 from typing import Any, ClassVar, Literal
 
 from torch import Tensor
 
+from headlight.course.question_kinds import Number, Question
 from headlight.rendering.model_diagram import ModelDiagram
 
-Number = float | int
 Numbers = Tensor | Sequence[Number]
 
 
@@ -275,30 +275,22 @@ class Verdict(Picture):
 
 
 @dataclass(frozen=True)
-class Question:
-    """What a learner is asked before they see a row and those below it.
-
-    `answer` is the number of the right option; where there are no options a number is typed, and `answer` is that
-    number. `mistakes` are wrong answers (an option, or a number) that a known mistake leads to, and what is said of it;
-    `hints` say more and more, and `because` is the reason, said when all is shown.
-    """
-
-    text: str
-    options: tuple[str, ...]
-    answer: int | float
-    mistakes: tuple[tuple[str | float, str], ...] = ()
-    hints: tuple[str, ...] = ()
-    because: str = ""
-
-
-@dataclass(frozen=True)
 class Row:
-    """Pictures side by side, under a heading of their own. A `question` may be asked before they are shown."""
+    """Pictures side by side, under a heading of their own. A `question` may be asked before they are shown.
+
+    Rows that are `folded` are seen once their heading is opened, all of them that follow one another together.
+    """
 
     pictures: tuple[Picture, ...] = field(default=())
     title: str = ""
     text: str = ""
     question: Question | None = None
+    folded: bool = False
+
+
+def fold(*rows: Row) -> tuple[Row, ...]:
+    """What goes on from a screen and would make it longer than two windows: it is opened by its first heading."""
+    return tuple(replace(each, folded=True) for each in rows)
 
 
 def row(*pictures: Picture, title: str = "", text: str = "", question: Question | None = None) -> Row:

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isclose
 
-from headlight.course.pictures import Number, Question, Row
+from torch import Tensor
+
+from headlight.course.pictures import Row
+from headlight.course.question_kinds import (
+    Cells,
+    Choice,
+    Draw,
+    Number,
+    Order,
+    Point,
+    Question,
+    TypedNumber,
+    cell,
+    cells,
+    is_close,
+)
 
 DIRECTIONS = ("lower", "higher", "nearly the same")
 HINT, GIVE_UP = "?", "!"  # in place of an answer
-TRIES = 2
-TOLERANCE = 0.006  # of a number that is typed with two digits
 
 
 @dataclass(frozen=True)
@@ -35,11 +47,10 @@ def mark(question: Question, tries: Sequence[str]) -> Mark:
     A wrong answer that a known mistake explains gets the sentence of that mistake, and there is a second try. Where no
     other answer is left, or after TRIES, the right one is told.
     """
-    given = [each for each in tries if each not in (HINT, GIVE_UP) and _is_answer(question, each)]
-    is_right = bool(given) and _matches(question, given[-1], question.answer)
-    most = min(TRIES, len(question.options) - 1) if question.options else TRIES
-    is_settled = is_right or GIVE_UP in tries or len(given) >= most
-    all_hints = hints_of(question)
+    given = [each for each in tries if each not in (HINT, GIVE_UP) and question.is_answer(each)]
+    is_right = bool(given) and question.agrees(given[-1], question.right)
+    is_settled = is_right or GIVE_UP in tries or len(given) >= question.tries
+    all_hints = (*question.hints, *question.last_hints)
     hints = all_hints[: tries.count(HINT)]
     return Mark(
         is_settled,
@@ -47,7 +58,7 @@ def mark(question: Question, tries: Sequence[str]) -> Mark:
         _said(question, tries, given, is_right, is_settled),
         hints,
         len(hints) < len(all_hints),
-        tuple(each for each in given if not _matches(question, each, question.answer)) if question.options else (),
+        tuple(each for each in given if not question.agrees(each, question.right)) if question.excludes else (),
     )
 
 
@@ -66,58 +77,23 @@ def withhold(rows: Sequence[Row], tries: Sequence[str]) -> tuple[tuple[Row, ...]
     return tuple(replace(row, question=None) for row in shown), place, question, found
 
 
-def hints_of(question: Question) -> tuple[str, ...]:
-    """The question's own hints, and a last one that rules something out."""
-    if not question.options:
-        low, high = sorted((question.answer * 0.75, question.answer * 1.5))
-        return (*question.hints, f"It lies between {low:.3g} and {high:.3g}." if question.answer else "It is small.")
-    wrong = [each for place, each in enumerate(question.options) if place != question.answer]
-    return (*question.hints, f"It is not “{wrong[-1]}”.") if len(wrong) > 1 else question.hints
-
-
-def right_answer(question: Question) -> str:
-    """The right answer in words."""
-    return question.options[int(question.answer)] if question.options else f"{question.answer:.4g}"
-
-
-def _is_answer(question: Question, given: str) -> bool:
-    return given in question.options if question.options else _number(given) is not None
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text.strip().replace("−", "-").replace(",", "."))
-    except ValueError:
-        return None
-
-
-def _matches(question: Question, given: str, wanted: str | int | float) -> bool:
-    if question.options:
-        return given == (wanted if isinstance(wanted, str) else question.options[int(wanted)])
-    number = _number(given)
-    return number is not None and _is_close(number, float(wanted))
-
-
-def _is_close(number: Number, wanted: Number) -> bool:
-    return isclose(number, wanted, rel_tol=0.01, abs_tol=TOLERANCE)
-
-
 def _said(question: Question, tries: Sequence[str], given: list[str], is_right: bool, is_settled: bool) -> str:
     if not tries or (tries[-1] == HINT and not given):
         return ""
     if is_right:
         return " ".join(filter(None, ("Right.", question.because)))
     if not given and not is_settled:
-        return f"“{tries[-1][:20]}” is not a number. Type one such as 0.5."
-    mistakes = [says for answer, says in question.mistakes if given and _matches(question, given[-1], answer)]
-    begins = mistakes[0] if mistakes else "Not quite." if given else ""
-    ends = f"It is {right_answer(question)}. {question.because}" if is_settled else "Try once more."
+        return question.refuse(tries[-1])
+    mistakes = [says for answer, says in question.mistakes if given and question.agrees(given[-1], answer)]
+    begins = mistakes[0] if mistakes else question.describe(given[-1]) if given else ""
+    ends = f"It is {question.in_words(question.right)}. {question.because}" if is_settled else "Try once more."
     return " ".join(filter(None, (begins, ends.strip())))
 
 
 def ask_whether(text: str, holds: bool, mistake: str = "") -> Question:
     """Yes or no; `mistake` is said of the wrong one."""
-    return Question(text, ("yes", "no"), 0 if holds else 1, (("no" if holds else "yes", mistake),) if mistake else ())
+    wrong = "no" if holds else "yes"
+    return choose(text, ("yes", "no"), 0 if holds else 1, {wrong: mistake} if mistake else {})
 
 
 def ask_largest(
@@ -144,9 +120,8 @@ def ask_best(text: str, losses: Mapping[str, float], noise: float) -> Question:
     best, second, *_ = sorted(losses.values())
     tie = f"the best two are within {noise:.3f}, the noise"
     question = ask_largest(text, losses, {tie: "They are further apart."}, least=True)
-    answer = int(question.answer) if second - best > noise else len(losses)
-    says = {str(name): said for name, said in question.mistakes}
-    return choose(text, (*losses, tie), answer, says)
+    answer = list(losses).index(question.right) if second - best > noise else len(losses)
+    return choose(text, (*losses, tie), answer, dict(question.mistakes))
 
 
 def ask_nearest(
@@ -170,24 +145,88 @@ def ask_number(
     text: str, answer: Number, *mistakes: tuple[Number, str], hints: tuple[str, ...] = (), because: str = ""
 ) -> Question:
     """A number to be worked out; `mistakes` are numbers that known mistakes give, with what is wrong about them."""
-    known = dict[float, str]()  # a mistake that happens to give the right number is none here
+    known = dict[str, str]()  # a mistake that happens to give the right number is none here
     for number, says in mistakes:
-        if not _is_close(number, answer):
-            known.setdefault(float(number), says)
-    return Question(text, (), float(answer), tuple(known.items()), hints, because)
+        if not is_close(number, answer):
+            known.setdefault(str(float(number)), says)
+    return TypedNumber(text=text, answer=float(answer), mistakes=tuple(known.items()), hints=hints, because=because)
 
 
 def choose(
     text: str,
     options: tuple[str, ...],
     answer: int,
-    says: Mapping[str, str],
+    says: Mapping[str, str] | None = None,
     because: str = "",
     hints: tuple[str, ...] = (),
 ) -> Question:
     """One of several options; `says` are sentences on those that are not the answer."""
-    mistakes = tuple((name, said) for name, said in says.items() if name in options and name != options[answer])
-    return Question(text, options, answer, mistakes, hints, because)
+    mistakes = tuple((name, said) for name, said in (says or {}).items() if name in options and name != options[answer])
+    return Choice(text=text, options=options, answer=answer, mistakes=mistakes, hints=hints, because=because)
+
+
+def ask_cell(
+    text: str,
+    rows: tuple[str, ...],
+    columns: tuple[str, ...],
+    answer: tuple[int, int],
+    *mistakes: tuple[tuple[int, int], str],
+    hints: tuple[str, ...] = (),
+    because: str = "",
+) -> Question:
+    """A cell of a map; `mistakes` are cells that known mistakes lead to, where the map has them."""
+    known = dict[str, str]()
+    for (row, column), says in mistakes:
+        if (row, column) != answer and 0 <= row < len(rows) and 0 <= column < len(columns):
+            known.setdefault(cell(row, column), says)
+    return Point(
+        text=text, rows=rows, columns=columns, answer=answer, mistakes=tuple(known.items()), hints=hints,
+        because=because,
+    )  # fmt: skip
+
+
+def ask_mask(
+    text: str,
+    rows: tuple[str, ...],
+    columns: tuple[str, ...],
+    answer: Tensor,
+    *mistakes: tuple[Tensor, str],
+    hints: tuple[str, ...] = (),
+    because: str = "",
+) -> Question:
+    """A mask to be drawn, with a tick where one may look."""
+    right = _rows_of(answer)
+    known = dict[str, str]()
+    for mask, says in mistakes:
+        if _rows_of(mask) != right:
+            known.setdefault(cells(_rows_of(mask)), says)
+    return Draw(
+        text=text, rows=rows, columns=columns, answer=right, mistakes=tuple(known.items()), hints=hints,
+        because=because,
+    )  # fmt: skip
+
+
+def _rows_of(mask: Tensor) -> Cells:
+    return tuple(tuple(map(bool, row)) for row in mask.tolist())
+
+
+def ask_order(
+    text: str,
+    steps: tuple[str, ...],
+    *mistakes: tuple[tuple[str, ...], str],
+    hints: tuple[str, ...] = (),
+    because: str = "",
+) -> Question:
+    """Steps, given in their order, to be put into it; a page shows them in the order of the alphabet, or turned."""
+    shown = tuple(sorted(steps)) if tuple(sorted(steps)) != steps else (*steps[1:], steps[0])
+
+    def places(order: tuple[str, ...]) -> tuple[int, ...]:
+        return tuple(shown.index(step) for step in order)
+
+    known = {",".join(map(str, places(order))): says for order, says in mistakes if order != steps}
+    return Order(
+        text=text, options=shown, answer=places(steps), mistakes=tuple(known.items()), hints=hints, because=because
+    )
 
 
 def _told(number: Number) -> str:

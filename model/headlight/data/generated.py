@@ -1,4 +1,4 @@
-"""Tasks whose examples are generated: induction, sorting, dates and captions."""
+"""Tasks whose examples are generated: induction, sorting, dates, summaries and captions."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def draw_date(random: Random) -> Example:
     return Example(text, example.answer, example.links)
 
 
-def date_tokenizer() -> Tokenizer:
+def bytes_tokenizer(write: Callable[[Random], str], vocabulary_size: int) -> Tokenizer:
     """Byte-level BPE in which every digit is a token; the encoder reads `</s>` at the end."""
     specials = ["<s>", "</s>", "<pad>"]
     backend = tokenizers.Tokenizer(models.BPE())
@@ -184,20 +184,79 @@ def date_tokenizer() -> Tokenizer:
     )
     backend.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=600,
+        vocab_size=vocabulary_size,
         special_tokens=specials,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     random = Random(0)
-    backend.train_from_iterator((draw_date(random).text for _ in range(20_000)), trainer)
+    backend.train_from_iterator((write(random) for _ in range(20_000)), trainer)
     backend.post_processor = processors.TemplateProcessing(
         single="$A </s>", pair="$A </s> $B:1 </s>:1", special_tokens=[("</s>", backend.token_to_id("</s>"))]
     )
     return Tokenizer(backend)
 
 
-DATES = GeneratedTask("dates", draw_date, date_tokenizer)
+DATES = GeneratedTask("dates", draw_date, partial(bytes_tokenizer, lambda random: draw_date(random).text, 600))
+
+
+PEOPLE = ("Tom", "Anna", "Ben", "Lily", "Sam", "Mia", "Max", "Sara", "Jack", "Emma", "Leo", "Rosa", "Tim", "Nora")
+OBJECTS = (
+    "ball", "hat", "book", "kite", "cup", "toy", "lamp", "bag", "boat", "drum", "coat", "clock", "shoe", "doll",
+)  # fmt: skip
+PLACES = ("park", "kitchen", "school", "garden", "forest", "market", "barn", "library", "village", "harbour")
+# What happens, as a summary calls it, and how a text may tell it without that word; the same of how it ends.
+EVENTS = {
+    "lost": ("could not see the {thing} anywhere", "let the {thing} drop and went on", "came home without the {thing}"),
+    "broke": (
+        "fell on the {thing} and it cracked",
+        "sat on the {thing} by mistake",
+        "bent the {thing} until it snapped",
+    ),
+    "wanted": ("asked for a {thing} again and again", "dreamed of a {thing} of their own", "had never had a {thing}"),
+}
+ENDINGS = {
+    "helped": ("brought back the {thing}", "mended the {thing} overnight", "came with just such a {thing}"),
+    "laughed": ("thought that it was funny", "could not keep a straight face", "giggled for a long time"),
+    "was angry": ("shouted and went away", "slammed the door", "did not speak all day"),
+}
+BESIDES = (
+    "The sun was warm.", "It had rained all day.", "A dog slept by the wall.", "There was soup for lunch.",
+    "Somebody sang.", "A {other} stood in the corner.", "{third} walked by with a {other}.",
+    "{third} was ill that week.",
+)  # fmt: skip
+
+
+def draw_story(random: Random) -> Example:
+    """A few sentences, of which two matter, and a summary of these; its names and its thing stand in the text."""
+    hero, helper, third = random.sample(PEOPLE, 3)
+    thing, other = random.sample(OBJECTS, 2)
+    place, event, ending = random.choice(PLACES), random.choice(list(EVENTS)), random.choice(list(ENDINGS))
+    beside = random.sample(BESIDES, random.randint(1, 3))
+    sentences = [
+        f"In the {place}, {hero} {random.choice(EVENTS[event])}.",
+        f"{helper} {random.choice(ENDINGS[ending])}.",
+    ]
+    for sentence in beside:
+        sentences.insert(random.randint(0, len(sentences)), sentence)
+    text = " ".join(sentences).format(thing=thing, other=other, third=third)
+    answer = f"{hero} {event} a {thing} in the {place}, and {helper} {ending}."
+    return Example(text, answer, tuple(_link(answer, text, word) for word in (hero, thing, place, helper)))
+
+
+def _link(answer: str, text: str, word: str) -> Link:
+    """A word of the answer, and the same word in the text."""
+    (start, end), (first, last) = (re.search(rf"\b{word}\b", each).span() for each in (answer, text))  # type: ignore[union-attr]
+    return Link((start, end), (first, last))
+
+
+def _write_story(random: Random) -> str:
+    """A text and its summary, so that words of both become tokens."""
+    story = draw_story(random)
+    return f"{story.text} {story.answer}"
+
+
+SUMMARY = GeneratedTask("summary", draw_story, partial(bytes_tokenizer, _write_story, 900))
 
 
 SIDE = 48  # pixels
@@ -270,5 +329,5 @@ CAPTION = GeneratedTask("caption", draw_caption, caption_tokenizer, split_key=co
 
 
 GENERATED_TASKS: Registry[GeneratedTask] = Registry(
-    "generated task", {task.name: task for task in (INDUCTION, FIXED_OFFSET, SORT, DATES, CAPTION)}
+    "generated task", {task.name: task for task in (INDUCTION, FIXED_OFFSET, SORT, DATES, SUMMARY, CAPTION)}
 )

@@ -9,7 +9,8 @@ from starlette.testclient import TestClient
 
 from headlight.course.chapters import CHAPTERS
 from headlight.course.pictures import plain
-from headlight.course.questions import GIVE_UP, right_answer
+from headlight.course.question_kinds import KINDS
+from headlight.course.questions import GIVE_UP
 from headlight_app.course.answers.screens import answer_screen
 from headlight_app.course.contract import RunRequest, ScreenRequest
 from headlight_app.engine.job import EngineRequest
@@ -84,12 +85,13 @@ def test_nothing_that_tells_the_answer_is_sent_before_it_is_given(client: TestCl
     answer = tried()
     assert answer["rows"] == [row | {"question": None} for row in plain(rows[:place])]
     sent = answer["question"]
-    assert set(sent) == {"place", "text", "options", "ruled_out", "hints", "more_hints", "said", "is_settled",
-                         "is_right"}  # fmt: skip
+    assert set(sent) == {"place", "kind", "text", "options", "rows", "columns", "ruled_out", "hints", "more_hints",
+                         "said", "is_settled", "is_right"}  # fmt: skip
     assert (sent["said"], sent["hints"], sent["is_settled"]) == ("", [], False)
-    answer = tried(right_answer(question))
+    answer = tried(question.right)
     assert answer["question"]["is_right"] and len(answer["rows"]) == len(rows)
-    wrong = next((each for each in question.options if each != right_answer(question)), "987654")
+    assert KINDS[sent["kind"]] is type(question)
+    wrong = next((answer for answer, _ in question.mistakes), "987654")
     assert not tried(wrong)["question"]["is_right"]
     assert len(tried(GIVE_UP)["rows"]) == len(rows)
 

@@ -46,6 +46,20 @@ test("what is done, and how long the rest takes, comes back after a reload", () 
   assert.equal(new Progress(browser).showsAtOnce, true);
 });
 
+test("another browser goes on from a file, and keeps what was done there", () => {
+  const here = new Progress(storage());
+  here.finish("attention/look-up");
+  const browser = storage();
+  const there = new Progress(browser);
+  there.finish("tokens/ids");
+  assert.equal(there.load("no file of the course"), false);
+  assert.equal(there.load('{"done": []}'), false);
+  assert.ok(there.load(here.text));
+  const again = new Progress(browser);
+  assert.ok(again.isDone("attention/look-up") && again.isDone("tokens/ids"));
+  assert.equal(again.last, "attention/look-up");
+});
+
 test("a browser that keeps nothing, or something odd, still shows the course", () => {
   const refusing = {
     getItem: () => "{",

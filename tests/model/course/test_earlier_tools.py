@@ -1,6 +1,7 @@
 """Taggers from before the Transformer, against sums over all labellings."""
 
 from itertools import pairwise, product
+from time import process_time
 
 import pytest
 import torch
@@ -8,14 +9,20 @@ import torch
 from headlight.course.architectures.earlier_tools import (
     CHANGE,
     DICE,
+    EARLIER_TOOLS,
+    EXAMPLES,
     HELD_OUT,
     LENGTH,
     SYMBOLS,
     TAGGERS,
     TRAINING,
     likeliest_labels,
+    parse_examples,
     sequences,
 )
+from headlight.course.pictures import MatrixPicture, TablePicture
+from headlight.errors import InputError
+from tests.model.course.shown import compute, pictures
 
 
 def test_the_likeliest_labels_are_those_with_the_largest_sum() -> None:
@@ -58,3 +65,22 @@ def test_each_tool_does_what_it_can_see(tagger: str, task: str, least: float, mo
     (ids, labels), (new, right) = sequences(task, TRAINING, 1), sequences(task, HELD_OUT, 2)
     share = float((TAGGERS[tagger](ids, labels, new) == right).float().mean())
     assert new.shape == (HELD_OUT, LENGTH) and least <= share <= most
+
+
+def test_chains_learn_the_learners_own_labels_within_seconds() -> None:
+    begun = process_time()
+    answer = compute(EARLIER_TOOLS, task="own")
+    assert process_time() - begun < 5
+    (table,), (hmm, crf) = pictures(answer, TablePicture), pictures(answer, MatrixPicture)
+    assert [row[1:] for row in table.rows] == [("D", "N", "M", "V", "D", "N")] * 2, "can and saw are of two kinds each"
+    torch.testing.assert_close(hmm.values.sum(1), torch.ones(4))
+    after = hmm.rows.index("D")
+    assert hmm.values[after].argmax() == crf.values[after].argmax() == hmm.rows.index("N")
+    counted = 1 + sum(line.count("/D") for line in EXAMPLES.splitlines())  # every D has an N after it
+    assert float(hmm.values[after].max()) == pytest.approx(counted / (counted - 1 + 4))
+
+
+def test_examples_that_are_no_labelled_words_get_a_sentence() -> None:
+    for text, said in (("the cat", "“the” has no label"), ("a/X b/X", "There are 1 labels; 2 to 8")):
+        with pytest.raises(InputError, match=said):
+            parse_examples(text)

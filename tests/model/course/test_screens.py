@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
+import torch
 
 from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
@@ -29,20 +30,24 @@ from headlight.course.controls import (
     TextControl,
 )
 from headlight.course.moved import MOVED, follow
-from headlight.course.pictures import Equations, Question, Row, plain
+from headlight.course.pictures import Equations, Row, plain
 from headlight.course.pictures import row as make_row
+from headlight.course.question_kinds import KINDS, Question
 from headlight.course.questions import (
+    DIRECTIONS,
     GIVE_UP,
     HINT,
     ask_best,
+    ask_cell,
     ask_direction,
     ask_largest,
+    ask_mask,
     ask_nearest,
     ask_number,
+    ask_order,
     ask_whether,
-    hints_of,
+    choose,
     mark,
-    right_answer,
     withhold,
 )
 from headlight.course.requirements import PARTS, REQUIREMENTS, require_part
@@ -58,6 +63,7 @@ CONTROLS = {
 SHIPPED = ("ladder-7-depth", "positions-decoder-none", "positions-encoder-none", "translate", "stories-masked")
 # Inputs with which a control changes what is shown, and what is chosen before where it is shown without a meaning.
 SENSIBLE = {
+    "architectures/summary.text": "Ben sang. In the barn, Nora sat on the drum. The drum was in the barn. Tim slept.",
     "block/last-steps.word": "bed",
     "tokens/context.word": "the",
     "positions/order.one": "dog chased cat",
@@ -67,14 +73,13 @@ SENSIBLE = {
     "beyond-text/sound.sounds": "C4, E4, G4, C4, A4",
     "beyond-text/melody.sounds": "C4, E4, G4",
 }
-BEFORE = {"masks/added.width": ("mask", "window")}
 SEEING = ("image", "image-to-text")
 SMALL = ("ladder-1-attention", "entities")  # few layers and heads, or labels in place of tokens
 # Screens whose answer is a law, or the same in every shipped model and for each value that is tried.
 STEADY = {
     *(f"positions/{name}" for name in ("order", "rope")),
     *(f"block/{name}" for name in ("diagram", "averages", "residual")),
-    *(f"beyond-text/{name}" for name in ("vision-model", "graph")),
+    "beyond-text/vision-model",
     "heads/cost",
     "architectures/configurations",
 }
@@ -123,6 +128,9 @@ def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
     for row in rows:
         if row.question:
             check_question(row.question)
+    assert [row.folded for row in rows] == sorted(row.folded for row in rows), "what is folded comes last"
+    first = next((row for row in rows if row.folded), None)
+    assert first is None or (first.title and not any(row.question for row in rows if row.folded))
     shown = [picture.lines for row in rows for picture in row.pictures if isinstance(picture, Equations)]
     for formula in (*screen.formulas, *(line for lines in shown for line in lines)):
         assert formula.count("{") == formula.count("}"), formula
@@ -132,14 +140,15 @@ def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
 def check_question(question: Question) -> None:
     """The right answer is right; each known mistake is wrong, with a sentence of its own; hints do not tell it."""
     assert len(set(question.options)) == len(question.options)
-    assert mark(question, (right_answer(question),)).is_right
+    assert question.is_answer(question.right) and mark(question, (question.right,)).is_right
+    assert KINDS[question.kind] is type(question)
     assert len(dict(question.mistakes)) == len(question.mistakes)
     for answer, says in question.mistakes:
-        found = mark(question, (str(answer),))
+        found = mark(question, (answer,))
         assert not found.is_right and says in found.said and says.endswith(".")
-    assert question.options[2:] == () or hints_of(question)
-    if question.options:
-        assert f"It is not “{right_answer(question)}”." not in hints_of(question)
+    hints = (*question.hints, *question.last_hints)
+    assert question.options[2:] == () or hints
+    assert f"It is not “{question.right}”." not in hints
 
 
 @pytest.mark.parametrize("path", SCREENS)
@@ -149,8 +158,9 @@ def test_a_row_says_all_there_is_to_say(path: str) -> None:
     assert screen.title and 1 <= len(re.findall(r"[.?!](?:\s|$)", screen.lesson)) <= 3
     assert list(inspect.signature(screen.compute).parameters) == list(screen.controls)
     for control in screen.controls.values():
-        other, _, value = control.when.partition("=")
-        assert not other or screen.controls[other].parse(value) == value, "what hides a control can be chosen"
+        other, _, shown_with = control.when.partition("=")
+        for value in shown_with.split(",") if other else ():
+            assert screen.controls[other].parse(value) == value, "what shows a control can be chosen"
     assert screen.code and all(inspect.getsource(part) for part in screen.code)
 
 
@@ -242,16 +252,15 @@ def shown(path: str, *changed: tuple[str, str]) -> tuple[str, tuple[str, ...]]:
     screen = SCREENS[path]
     rows = screen.compute(**values(screen, **(brief(screen) | dict(changed)))) if changed else first_rows(path)
     digest = md5(json.dumps(plain(rows), allow_nan=False).encode(), usedforsecurity=False).hexdigest()
-    return digest, tuple(right_answer(row.question) for row in rows if row.question)
+    return digest, tuple(row.question.right for row in rows if row.question)
 
 
 def before(path: str) -> tuple[tuple[str, str], ...]:
     """What is chosen before a control is changed: that with which alone it is shown."""
     screen, _, control = CONTROLS[path]
-    other, _, value = control.when.partition("=")
-    if other and screen.controls[other].default != value:
-        return ((other, value),)
-    return (BEFORE[path],) if path in BEFORE else ()
+    other, _, shown_with = control.when.partition("=")
+    values = shown_with.split(",")
+    return ((other, values[0]),) if other and screen.controls[other].default not in values else ()
 
 
 def has_another_value(control: Control) -> bool:
@@ -297,16 +306,16 @@ def right_answers_elsewhere(path: str) -> Iterator[tuple[str, ...]]:
 
 
 def test_questions_are_answered_by_what_was_computed() -> None:
-    assert ask_whether("?", True).answer == 0 and ask_whether("?", False).options == ("yes", "no")
+    assert ask_whether("?", True).right == "yes" and ask_whether("?", False).options == ("yes", "no")
     largest, least = (ask_largest("?", {"a": 1.0, "b": 3.0, "c": 2.0}, least=least) for least in (False, True))
-    assert (largest.answer, least.answer) == (1, 0)
+    assert (largest.right, least.right) == ("b", "a")
     assert mark(largest, ("c",)).said == "“c” comes to 2; another is larger. Try once more."
     assert mark(least, ("c",)).said == "“c” comes to 2; another is smaller. Try once more."
-    assert ask_number("?", 1.0, (1, "One."), (2, "Two."), (2.0, "Two as well.")).mistakes == ((2.0, "Two."),)
+    assert ask_number("?", 1.0, (1, "One."), (2, "Two."), (2.0, "Two as well.")).mistakes == (("2.0", "Two."),)
     losses = {"a": 1.0, "b": 1.01, "c": 3.0}
-    assert [ask_best("?", losses, noise).answer for noise in (0.001, 0.1)] == [0, 3]
-    assert ask_nearest("?", {"1": 1, "√64": 8, "64": 64}, 61.3).answer == 2
-    assert [ask_direction("?", change, 0.1).answer for change in (-1.0, 1.0, 0.05)] == [0, 1, 2]
+    assert [ask_best("?", losses, noise).right[:8] for noise in (0.001, 0.1)] == ["a", "the best"]
+    assert ask_nearest("?", {"1": 1, "√64": 8, "64": 64}, 61.3).right == "64"
+    assert tuple(ask_direction("?", change, 0.1).right for change in (-1.0, 1.0, 0.05)) == DIRECTIONS
 
 
 def test_a_wrong_answer_is_understood_and_there_is_a_second_try() -> None:
@@ -320,16 +329,42 @@ def test_a_wrong_answer_is_understood_and_there_is_a_second_try() -> None:
     hinted = mark(question, (HINT,) * 3)
     assert hinted.hints == (*question.hints, "It lies between 0.375 and 0.75.") and not hinted.more_hints
     assert mark(question, (HINT, HINT)).hints == question.hints
-    assert [len(hints_of(ask_whether("?", True))), hints_of(ask_largest("?", {"a": 1, "b": 2, "c": 0}))] == [
-        0, ("It is not “c”.",)
-    ]  # fmt: skip
+    assert ask_whether("?", True).last_hints == ()
+    assert ask_largest("?", {"a": 1, "b": 2, "c": 0}).last_hints == ("It is not “c”.",)
     assert "not a number" in mark(question, ("a half",)).said and not mark(question, ("a half", "b")).is_settled
     assert mark(question, (GIVE_UP,)).said == "It is 0.5."
 
 
+def test_a_cell_a_mask_and_an_order_are_marked_and_their_mistakes_understood() -> None:
+    names = ("a", "b", "c")
+    point = ask_cell("?", names, names, (1, 2), ((2, 1), "Exchanged."), ((9, 9), "No such cell."))
+    assert point.mistakes == (("2,1", "Exchanged."),) and mark(point, ("1,2",)).is_right
+    wrong = mark(point, ("1,0",))
+    assert (wrong.said, wrong.ruled_out) == ("The row is right, the column is not. Try once more.", ("1,0",))
+    assert mark(point, ("3,0",)).said.endswith("Choose one of those that are shown.")
+    assert mark(point, (GIVE_UP,)).said == "It is the cell in row “b”, column “c”."
+    lower = torch.ones(3, 3).tril().bool()
+    draw = ask_mask("?", names, names, lower, (lower.T, "Exchanged."), (lower, "None."))
+    assert mark(draw, ("1,0,0;1,1,0;1,1,1",)).is_right and len(draw.mistakes) == 1
+    assert mark(draw, ("1,1,1;0,1,1;0,0,1",)).said == "Exchanged. Try once more."
+    assert "2 of the cells are wrong, the first in row “b”" in mark(draw, ("1,0,0;0,1,0;1,1,0",)).said
+    assert not draw.is_answer("1,0;1,1") and not draw.is_answer("1,0,2;1,1,0;1,1,1")
+    assert mark(draw, (GIVE_UP,)).said == "It is a: a; b: a, b; c: a, b, c."
+    order = ask_order("?", ("score", "scale", "softmax"), (("score", "softmax", "scale"), "Too late."))
+    assert order.options == ("scale", "score", "softmax") and mark(order, ("1,0,2",)).is_right
+    assert mark(order, ("1,2,0",)).said == "Too late. Try once more."
+    assert mark(order, ("0,1,2",)).said.startswith("The first is not right.") and not order.is_answer("0,0,1")
+    assert ask_order("?", ("a", "b")).options == ("b", "a"), "it is not shown as it is to be"
+
+
+def test_each_kind_of_question_is_asked_by_two_screens_and_more() -> None:
+    asked = [row.question.kind for path in SCREENS for row in first_rows(path) if row.question]
+    assert {kind for kind in KINDS if asked.count(kind) >= 2} == set(KINDS)
+
+
 @pytest.mark.parametrize("options", [("yes", "no"), ("a", "b", "c")])
 def test_a_second_try_is_given_where_it_is_no_certainty(options: tuple[str, ...]) -> None:
-    question = Question("?", options, 0, because="So it is.")
+    question = choose("?", options, 0, because="So it is.")
     wrong = mark(question, (options[1],))
     assert wrong.is_settled == (len(options) == 2) and wrong.ruled_out == (options[1],)
     assert mark(question, options[1:]).is_settled
@@ -337,7 +372,7 @@ def test_a_second_try_is_given_where_it_is_no_certainty(options: tuple[str, ...]
 
 
 def test_rows_that_tell_the_answer_are_withheld() -> None:
-    asked = Question("?", ("a", "b"), 1)
+    asked = choose("?", ("a", "b"), 1)
     rows = (make_row(title="before"), make_row(title="asked", question=asked), make_row(title="after"))
     shown, place, _, found = withhold(rows, ())
     assert [each.title for each in shown] == ["before"] and place == 1 and found

@@ -93,8 +93,8 @@ def _asked(rows: tuple[Row, ...], tries: tuple[str, ...]) -> tuple[tuple[Row, ..
     shown, place, question, mark = withhold(rows, tries)
     if question is None or mark is None:
         return shown, None
-    asked = {"place": place, "text": question.text, "options": question.options}
-    return shown, msgspec.convert(asked | asdict(mark), AskedQuestion)
+    seen = {name: getattr(question, name) for name in ("kind", "text", "options", "rows", "columns")}
+    return shown, msgspec.convert({"place": place} | seen | asdict(mark), AskedQuestion)
 
 
 def answer_run(request: RunRequest) -> Reply[ScreenAnswer]:

@@ -138,11 +138,14 @@ export interface ChapterRequest extends Request {
   chapter?: string;
 }
 
-/** A screen's question, and what became of the tries so far; without options a number is typed. */
+/** A screen's question, and what became of the tries so far. */
 export interface AskedQuestion {
   place: number;
+  kind: "choice" | "draw" | "number" | "order" | "point";
   text: string;
   options: string[];
+  rows: string[];
+  columns: string[];
   ruled_out: string[];
   hints: string[];
   more_hints: boolean;

@@ -142,7 +142,10 @@ class CoursePage {
     summary.textContent = "";
     this.#endScreens();
     const open = (/** @type {string} */ chapter, /** @type {string} */ screen) => this.#go(chapter, screen);
-    const redraw = () => this.#chapter && this.#drawStart(this.#chapter);
+    const redraw = () => {
+      this.#elements.showAtOnce.checked = this.#progress.showsAtOnce;
+      if (this.#chapter) this.#drawStart(this.#chapter);
+    };
     screens.replaceChildren(createStart(contents, this.#progress, open, redraw));
     turns.replaceChildren();
     this.#drawContents();

@@ -1,4 +1,4 @@
-// What a learner has done, kept in this browser: screens that are done, where they were, and whether they are asked.
+// What a learner has done, kept in this browser, and in a file on wish: screens that are done, where they were, and whether they are asked.
 
 const KEY = "headlight-course";
 
@@ -48,6 +48,19 @@ export class Progress {
     this.#keep({ done: [], last: "" });
   }
 
+  /** All of it, as a file holds it. */
+  get text() {
+    return JSON.stringify(this.#kept);
+  }
+
+  /** Adds what a file holds to what is done here; whether there was anything. @param {string} text */
+  load(text) {
+    const { done, last, showsAtOnce } = parse(text);
+    if (!done.length) return false;
+    this.#keep({ done: [...new Set([...this.#kept.done, ...done])], last: last || this.#kept.last, showsAtOnce });
+    return true;
+  }
+
   /** @param {Partial<Kept>} patch */
   #keep(patch) {
     this.#kept = { ...this.#kept, ...patch };
@@ -59,17 +72,22 @@ export class Progress {
   }
 }
 
-/** @param {Pick<Storage, "getItem">} storage @returns {Kept} */
+/** @param {Pick<Storage, "getItem">} storage */
 function read(storage) {
-  /** @type {Kept} */
-  const nothing = { done: [], last: "", showsAtOnce: false };
   try {
-    const found = JSON.parse(storage.getItem(KEY) ?? "{}");
-    const done = Array.isArray(found.done)
-      ? found.done.filter((/** @type {unknown} */ each) => typeof each === "string")
-      : [];
-    return { done, last: String(found.last ?? ""), showsAtOnce: found.showsAtOnce === true };
+    return parse(storage.getItem(KEY) ?? "");
   } catch {
-    return nothing;
+    return parse(""); // a browser that lets nobody read what it keeps
+  }
+}
+
+/** What was kept; nothing, where the text is not what this module writes. @param {string} text @returns {Kept} */
+function parse(text) {
+  try {
+    const { done, last, showsAtOnce } = JSON.parse(text);
+    const paths = Array.isArray(done) ? done.filter((each) => typeof each === "string") : [];
+    return { done: paths, last: String(last ?? ""), showsAtOnce: showsAtOnce === true };
+  } catch {
+    return { done: [], last: "", showsAtOnce: false };
   }
 }

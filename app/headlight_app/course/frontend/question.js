@@ -1,18 +1,29 @@
-// The question of a screen: options or a field, hints, what is said of a wrong answer, and a way past it.
+// The question of a screen: what is answered, hints, what is said of a wrong answer, and a way past it.
 
 import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
+import { createChoice } from "./questions/choice.js";
+import { createDraw } from "./questions/draw.js";
+import { createNumber } from "./questions/number.js";
+import { createOrder } from "./questions/order.js";
+import { createPoint } from "./questions/point.js";
 
 /** @import { AskedQuestion } from "./contract.js" */
+/** @typedef {(answer: string) => void} Answer what a learner tries */
+/** @typedef {(question: AskedQuestion, answer: Answer, given: string) => HTMLElement} Kind `given` is the last try */
 
 const HINT = "?"; // in place of an answer: headlight.course.questions
 const GIVE_UP = "!";
 
-/** @param {AskedQuestion} question @param {(answer: string) => void} answer what the learner tries */
-export function createQuestion(question, answer) {
+/** Kinds of questions, as headlight.course.question_kinds has them. @type {Record<AskedQuestion["kind"], Kind>} */
+const KINDS = { choice: createChoice, number: createNumber, point: createPoint, draw: createDraw, order: createOrder };
+
+/** @param {AskedQuestion} question @param {string[]} tries so far @param {Answer} answer */
+export function createQuestion(question, tries, answer) {
   const element = createElement("div", `question${question.is_settled ? " settled" : ""}`, [], { testid: "question" });
   element.tabIndex = -1; // once it is settled it has no button to keep the focus
   element.append(createElement("p", "asked", question.text));
-  if (!question.is_settled) element.append(question.options.length ? options(question, answer) : field(answer));
+  const given = tries.findLast((each) => each !== HINT) ?? "";
+  if (!question.is_settled) element.append(KINDS[question.kind](question, answer, given));
   for (const hint of question.hints) element.append(createElement("p", "hint", hint));
   const said = createElement("p", "said", question.said, { testid: "said" });
   if (question.said) said.dataset.right = String(question.is_right);
@@ -21,32 +32,7 @@ export function createQuestion(question, answer) {
   return element;
 }
 
-/** @param {AskedQuestion} question @param {(answer: string) => void} answer */
-function options({ text, options, ruled_out }, answer) {
-  return createElement(
-    "div",
-    "options",
-    options.map((option) =>
-      createElement("button", "small", option, { disabled: ruled_out.includes(option), onclick: () => answer(option) }),
-    ),
-    { role: "group", ariaLabel: text },
-  );
-}
-
-/** @param {(answer: string) => void} answer */
-function field(answer) {
-  const named = { testid: "answer", ariaLabel: "Your answer" };
-  const input = createElement("input", "figure", [], { ...named, inputMode: "decimal" });
-  const button = createElement("button", "small", "Check", { type: "submit" });
-  return createElement("form", "options", [input, button], {
-    onsubmit: (event) => {
-      event.preventDefault();
-      if (input.value.trim()) answer(input.value.trim());
-    },
-  });
-}
-
-/** @param {AskedQuestion} question @param {(answer: string) => void} answer */
+/** @param {AskedQuestion} question @param {Answer} answer */
 function others({ more_hints }, answer) {
   const hint = createButton("plain", "A hint", "hint", () => answer(HINT));
   const way = createButton("plain", "Show me", "show-me", () => answer(GIVE_UP));

@@ -1,5 +1,6 @@
 // The start page of the course: the core path as a map, and below it all chapters with what is done.
 
+import { saveFile } from "../../ui/frontend/dom/clipboard.js";
 import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
 import { corePath, describeProgress } from "./path.js";
 
@@ -7,6 +8,8 @@ import { corePath, describeProgress } from "./path.js";
 /** @import { Open } from "./contents.js" */
 /** @import { Station } from "./path.js" */
 /** @import { Progress } from "./progress.js" */
+
+const FILE = "headlight-course.json";
 
 /** @param {ContentsEntry[]} contents @param {Progress} progress @param {Open} open @param {() => void} redraw */
 export function createStart(contents, progress, open, redraw) {
@@ -35,9 +38,28 @@ function createWelcome(contents, progress, next, open, redraw) {
   const title = contents.find(({ name }) => name === chapter)?.screens.find(({ name }) => name === screen)?.title;
   if (title && progress.last !== next?.path)
     buttons.append(createButton("act", `Back to: ${title}`, "back-to", () => open(chapter, screen)));
-  if (progress.last) buttons.append(createForget(progress, redraw));
+  if (progress.last) buttons.append(createSave(progress), createForget(progress, redraw));
+  const load = createLoad(progress, redraw);
   const summary = `${core.length} screens lead from a first look at attention to a model that writes. Each asks you a question, lets you change the numbers, and runs on the code of the real models.`;
-  return createElement("div", "welcome panel", [createElement("p", "summary", summary), bar, told, buttons]);
+  return createElement("div", "welcome panel", [createElement("p", "summary", summary), bar, told, buttons, load]);
+}
+
+/** @param {Progress} progress */
+function createSave(progress) {
+  const save = () => saveFile(FILE, "application/json", progress.text);
+  return createButton("plain", "Save it to a file", "save-progress", save);
+}
+
+/** A file of another browser, to go on from there. @param {Progress} progress @param {() => void} redraw */
+function createLoad(progress, redraw) {
+  const told = createElement("span", "problem", "", { role: "alert", hidden: true });
+  const field = createElement("input", "", [], { type: "file", accept: ".json", testid: "load-progress" });
+  field.onchange = async () => {
+    if (progress.load((await field.files?.[0]?.text()) ?? "")) return redraw();
+    told.textContent = `This is no progress in the course. Choose a ${FILE} that was saved on this page.`;
+    told.hidden = false;
+  };
+  return createElement("label", "load", ["Go on from a file ", field, told]);
 }
 
 /** @param {Progress} progress @param {() => void} redraw */

@@ -10,7 +10,9 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.pictures import MatrixPicture, Question, row, verdict_row
+from headlight.course.pictures import MatrixPicture, row, verdict_row
+from headlight.course.question_kinds import Question
+from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen, compare_link, link
 from headlight.course.sentences import value
 from headlight.errors import InputError
@@ -51,7 +53,7 @@ def changed_word(encoder: Checkpoint, decoder: Checkpoint, one: str, other: str)
 def _question(words: int, changed: int, moved: int) -> Question:
     options = sorted({0, changed, moved, words})
     text = f"Exchanged words: {changed} of {words}. How many of the decoder's vectors move?"
-    return Question(text, tuple(map(str, options)), options.index(moved))
+    return choose(text, tuple(map(str, options)), options.index(moved))
 
 
 def _largest(numbers: Tensor) -> float:

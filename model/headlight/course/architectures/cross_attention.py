@@ -11,7 +11,8 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.course.architectures.three_shapes import shape_text
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.pictures import Row, TablePicture, TokensPicture, row, verdict_row, weights_map
-from headlight.course.questions import ask_number
+from headlight.course.question_kinds import Question
+from headlight.course.questions import ask_cell
 from headlight.course.requirements import require_part
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import HEAD, LAYER, require_layer, token_labels, value
@@ -31,8 +32,9 @@ def cross_attention(model: Checkpoint, source: str, layer: int, head: int) -> An
     require_part(model.model.config, "head", head)
     answer = write(model, source)
     trace = run(model.model, model.tokenizer, answer, source=source, keep=("*.weights", "*.mask"))
+    weights = value(trace, f"{path}.cross.weights")[head]
     return (
-        _answer_row(trace, answer, value(trace, f"{path}.cross.weights")[head]),
+        _answer_row(trace, answer, weights, _question(trace, weights, head)),
         _maps_row(trace, path, head),
         _table_row(trace, path),
         _link_row(model, source, answer),
@@ -54,7 +56,25 @@ def _labels(trace: Trace) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return token_labels(trace.source), token_labels(trace.text)
 
 
-def _answer_row(trace: Trace, answer: str, weights: Tensor) -> Row:
+def _question(trace: Trace, weights: Tensor, head: int) -> Question:
+    """Of the token for which the head is surest, among those that are written once, the cell of the map."""
+    read, written = _labels(trace)
+    writes = (*written[1:], "end")
+    query = max(range(len(writes)), key=lambda at: (writes.count(writes[at]) == 1, float(weights[at].max())))
+    key, token = int(weights[query].argmax()), writes[query]
+    return ask_cell(
+        f"When the decoder writes “{token}”, at which token of the source does head {head} look most? Point at its "
+        "cell in the map of weights: the rows are the tokens that the decoder has read.",
+        tuple(f"{at}. {each}" for at, each in enumerate(written)),
+        read,
+        (query, key),
+        ((query + 1, key), f"In the row of “{token}” the token after it is written: look one row above."),
+        hints=("A token is written from the place before it.",),
+        because=f"There the weight is {float(weights[query, key]):.0%}.",
+    )
+
+
+def _answer_row(trace: Trace, answer: str, weights: Tensor, question: Question) -> Row:
     """Each token that was written, and the token of the source that its query looked at most."""
     read, written = _labels(trace)
     looked = [f"← {read[int(at)]}" for at in weights.argmax(-1)]
@@ -63,6 +83,7 @@ def _answer_row(trace: Trace, answer: str, weights: Tensor) -> Row:
         TokensPicture(title="Read by the encoder", tokens=read),
         TokensPicture(title="Written by the decoder", tokens=(*written[1:], "end"), below=tuple(looked)),
         title=f"The model writes “{answer}”",
+        question=question,
         text="Under each written token stands the token of the source that the chosen head looked at most.",
     )
 
@@ -79,13 +100,6 @@ def _maps_row(trace: Trace, path: str, head: int) -> Row:
             for title, kind, keys in maps
         ),
         title=f"Head {head} of layer {path.rpartition('.')[2]}",
-        question=ask_number(
-            f"The source has {len(read)} tokens, the answer {len(written)}: how many weights has a head between?",
-            len(read) * len(written),
-            (len(written) ** 2, "That is self-attention of the answer."),
-            (len(read) ** 2, "That is self-attention of the source, in the encoder."),
-            hints=("Queries come from the answer, keys from the source.", "Each query has a weight for each key."),
-        ),
     )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -11,11 +14,13 @@ from torch.nn import functional
 from headlight.array_types import Float, Int
 from headlight.cancellation import check_cancelled
 from headlight.config import Config
-from headlight.course.controls import ChoiceControl, SeedControl
+from headlight.course.controls import ChoiceControl, SeedControl, TextControl
 from headlight.course.fitting import fit
-from headlight.course.pictures import BarsPicture, MatrixPicture, row, verdict_row
-from headlight.course.questions import ask_best
+from headlight.course.pictures import BarsPicture, MatrixPicture, TablePicture, row, verdict_row
+from headlight.course.question_kinds import Question
+from headlight.course.questions import ask_best, choose
 from headlight.course.screen import Answer, Screen
+from headlight.errors import InputError, shortened
 from headlight.nn.transformer import Transformer
 
 SYMBOLS = ("a", "b", "c", "d", "e")
@@ -29,6 +34,15 @@ TASKS = {
     "dice": "which of two loaded dice showed it?",
     "first": "is it the same as the first token?",
 }
+OWN = "own"
+MOST_LABELS, MOST_WORDS = 8, 30
+EXAMPLES = """the/D dog/N saw/V the/D cat/N
+a/D cat/N can/M run/V
+the/D can/N fell/V
+she/N can/M see/V the/D saw/N
+a/D dog/N can/M see/V a/D can/N
+the/D saw/N can/M cut/V"""
+SENTENCE = "the cat can saw the can"
 Ids = Int[Tensor, "row pos"]
 NewIds = Int[Tensor, "new_row pos"]
 WHY = {
@@ -37,10 +51,16 @@ WHY = {
     "first": "each token has to be compared with one that may be far away, which no chain remembers (attention may "
     "need another seed).",
 }
+Batches = list[tuple[Ids, Ids]]  # sequences of one length together, with their labels
 Tagger = Callable[[Ids, Ids, NewIds], NewIds]  # training ids, their labels, other ids -> labels of those
 
 
-def earlier_tools(task: str, seed: int) -> Answer:
+def earlier_tools(task: str, examples: str, sentence: str, seed: int) -> Answer:
+    """The taggers on tasks whose answers are known, or two of them on the learner's own labels."""
+    return compare_taggers(task, seed) if task != OWN else label_own(examples, sentence)
+
+
+def compare_taggers(task: str, seed: int) -> Answer:
     """The share of tokens that each tagger labels right on sequences that it has not seen, and one of those."""
     shares = accuracies(task, seed)
     ids, labels = sequences(task, HELD_OUT, seed + 1)
@@ -114,35 +134,47 @@ def tag_by_svm(ids: Ids, labels: Ids, new: NewIds) -> NewIds:
     return found
 
 
-def tag_by_hmm(ids: Ids, labels: Ids, new: NewIds) -> NewIds:
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Scores of a symbol with its label, of a label after another, and of a label at the beginning."""
+
+    symbols: Float[Tensor, "symbol label"]
+    pairs: Float[Tensor, "label label"]
+    begin: Float[Tensor, " label"]
+
+    def tag(self, ids: NewIds) -> NewIds:
+        """The likeliest labels of sequences."""
+        return likeliest_labels(self.symbols[ids], self.pairs, self.begin)
+
+
+def fit_hmm(batches: Batches, symbols: int, labels: int) -> Chain:
     """A hidden Markov model whose states are the labels: probabilities by counting (Rabiner 1989)."""
-
-    def counted(first: Tensor, second: Tensor, sizes: tuple[int, int]) -> Float[Tensor, "state outcome"]:
-        counts = torch.ones(sizes)  # as if everything had been seen once
-        counts.index_put_((first.flatten(), second.flatten()), torch.tensor(1.0), accumulate=True)
-        return (counts / counts.sum(1, keepdim=True)).log()
-
-    transitions = counted(labels[:, :-1], labels[:, 1:], (LABELS, LABELS))
-    emissions = counted(labels, ids, (LABELS, len(SYMBOLS)))
-    begin = (torch.bincount(labels[:, 0], minlength=LABELS) + 1.0).log()
-    return likeliest_labels(emissions.T[new], transitions, begin)
+    pairs, emissions, begin = torch.ones(labels, labels), torch.ones(labels, symbols), torch.ones(labels)
+    one = torch.tensor(1.0)  # and at first as if everything had been seen once
+    for ids, given in batches:
+        pairs.index_put_((given[:, :-1].flatten(), given[:, 1:].flatten()), one, accumulate=True)
+        emissions.index_put_((given.flatten(), ids.flatten()), one, accumulate=True)
+        begin.index_put_((given[:, 0],), one, accumulate=True)
+    emissions, pairs, begin = ((counts / counts.sum(-1, keepdim=True)).log() for counts in (emissions, pairs, begin))
+    return Chain(emissions.T, pairs, begin)
 
 
-def tag_by_crf(ids: Ids, labels: Ids, new: NewIds) -> NewIds:
-    """A linear-chain conditional random field: scores of tokens and of pairs of labels (Lafferty et al. 2001)."""
-    scores = nn.ParameterList([torch.zeros(len(SYMBOLS), LABELS), torch.zeros(LABELS, LABELS), torch.zeros(LABELS)])
+def fit_crf(batches: Batches, symbols: int, labels: int) -> Chain:
+    """A linear-chain conditional random field: scores of symbols and of pairs of labels (Lafferty et al. 2001)."""
+    scores = nn.ParameterList([torch.zeros(symbols, labels), torch.zeros(labels, labels), torch.zeros(labels)])
 
-    def loss() -> Tensor:
-        tokens, pairs, begin = scores[0][ids], scores[1], scores[2]
-        path = tokens.gather(2, labels[..., None]).sum((1, 2)) + pairs[labels[:, :-1], labels[:, 1:]].sum(1)
-        path, total = path + begin[labels[:, 0]], begin + tokens[:, 0]
-        for each in tokens.unbind(1)[1:]:
+    def negative(ids: Ids, given: Ids) -> Tensor:
+        seen, pairs, begin = scores[0][ids], scores[1], scores[2]
+        path = seen.gather(2, given[..., None]).sum((1, 2)) + pairs[given[:, :-1], given[:, 1:]].sum(1)
+        path, total = path + begin[given[:, 0]], begin + seen[:, 0]
+        for each in seen.unbind(1)[1:]:
             total = torch.logsumexp(total[:, :, None] + pairs, 1) + each
-        negative: Tensor = (torch.logsumexp(total, 1) - path).mean() / LENGTH
-        return negative
+        difference: Tensor = (torch.logsumexp(total, 1) - path).sum()
+        return difference
 
-    _descend(scores, loss)
-    return likeliest_labels(scores[0][new], scores[1], scores[2])
+    tokens = sum(ids.numel() for ids, _ in batches)
+    _descend(scores, lambda: torch.stack([negative(*batch) for batch in batches]).sum() / tokens)
+    return Chain(*(each.detach() for each in scores))
 
 
 @torch.no_grad()
@@ -182,19 +214,84 @@ def _descend(module: nn.Module, loss: Callable[[], Tensor], steps: int = 100, ra
 
 TAGGERS: dict[str, Tagger] = {
     "linear SVM": tag_by_svm,
-    "hidden Markov model": tag_by_hmm,
-    "CRF": tag_by_crf,
+    "hidden Markov model": lambda ids, labels, new: fit_hmm([(ids, labels)], len(SYMBOLS), LABELS).tag(new),
+    "CRF": lambda ids, labels, new: fit_crf([(ids, labels)], len(SYMBOLS), LABELS).tag(new),
     "attention": tag_by_attention,
 }
+
+
+def label_own(examples: str, sentence: str) -> Answer:
+    """A hidden Markov model and a CRF that have read the learner's labels: their tables, and a new sentence."""
+    read = parse_examples(examples)
+    words = sorted({word for line in read for word, _ in line})
+    labels = tuple(sorted({label for line in read for _, label in line}))
+    batches = [
+        (torch.tensor([[words.index(word) for word, _ in line]]), torch.tensor([[labels.index(at) for _, at in line]]))
+        for line in read
+    ]
+    asked = sentence.lower().split()[:MOST_WORDS]
+    ids = torch.tensor([[words.index(word) if word in words else len(words) for word in asked]])
+    chains = {name: fitted(batches, len(words) + 1, len(labels)) for name, fitted in CHAINS.items()}
+    found = {name: [labels[at] for at in chain.tag(ids)[0]] for name, chain in chains.items()}
+    hmm, crf = (chain.pairs for chain in chains.values())
+    table = partial(MatrixPicture, rows=labels, columns=labels, row_axis="label", column_axis="the next one")
+    return (
+        row(
+            TablePicture(
+                columns=("", *asked), rows=tuple((name, *given) for name, given in found.items()), title="The labels"
+            ),
+            question=_ask_of_label(asked[-1], labels, read, next(iter(found.values()))[-1]),
+        ),
+        row(
+            table(title="HMM: how likely a label is after another", values=hmm.exp(), colours="weights", row_sums=True),
+            table(title="CRF: the score of a label after another", values=crf),
+            title="What each has learned of labels that follow one another",
+            text="The rows of the HMM are probabilities, counted. The scores of the CRF are trained, with those of "
+            "its words, so that right labellings beat all others; they need not add up to anything.",
+        ),
+    )
+
+
+def _ask_of_label(word: str, labels: tuple[str, ...], read: list[list[tuple[str, str]]], answer: str) -> Question:
+    alone = Counter(label for line in read for each, label in line if each == word).most_common(1)
+    said = f"That is the most frequent label of “{word}”; what stands before it counts, too."
+    mistakes = {label: said for label, _ in alone}
+    return choose(f"Which label does the HMM give to the last word, “{word}”?", labels, labels.index(answer), mistakes)
+
+
+def parse_examples(text: str) -> list[list[tuple[str, str]]]:
+    """Lines of words with their labels, such as "the/D cat/N". Raises InputError."""
+    lines = [[part.rpartition("/") for part in line.split()] for line in text.splitlines() if line.strip()]
+    for line in lines:
+        for word, _, label in line:
+            if not word or not label:
+                given = shortened(f"{word}{label}", 30)
+                raise InputError(f"“{given}” has no label. Write each word with a slash and its label, as in cat/N.")
+    found = [[(word.lower(), label) for word, _, label in line] for line in lines]
+    kinds = {label for line in found for _, label in line}
+    if not LABELS <= len(kinds) <= MOST_LABELS:
+        raise InputError(f"There are {len(kinds)} labels; {LABELS} to {MOST_LABELS} are possible.")
+    return found
+
+
+CHAINS = {"HMM": fit_hmm, "CRF": fit_crf}
 
 EARLIER_TOOLS = Screen(
     title="What came before: SVM, HMM, CRF",
     lesson="A support vector machine labels a token by what it is shown, here one more token on each side. A hidden "
     "Markov model and a conditional random field weigh which label follows which. Attention looks wherever the answer "
-    "is; all four learn from the same sequences, here and now.",
+    "is; all four learn from the same sequences, here and now, and two of them from yours.",
     controls={
-        "task": ChoiceControl(title="Label of each token", default="first", options=TASKS),
-        "seed": SeedControl(),
+        "task": ChoiceControl(title="Label of each token", default="first", options=TASKS | {OWN: "my own labels"}),
+        "examples": TextControl(
+            title="Sentences to learn from, each word/LABEL",
+            default=EXAMPLES,
+            longest=1_000,
+            lines=7,
+            when=f"task={OWN}",
+        ),
+        "sentence": TextControl(title="A sentence to label", default=SENTENCE, when=f"task={OWN}"),
+        "seed": SeedControl(when=f"task={','.join(TASKS)}"),
     },
     compute=earlier_tools,
     formulas=(
@@ -202,6 +299,6 @@ EARLIER_TOOLS = Screen(
         r"\text{HMM: } \sum_i \log p(y_i \mid y_{i-1}) + \log p(x_i \mid y_i)",
         r"\text{CRF: } \sum_i s(y_{i-1}, y_i) + s(x_i, y_i)",
     ),
-    code=(tag_by_svm, tag_by_hmm, tag_by_crf, likeliest_labels, tag_by_attention, fit),
+    code=(tag_by_svm, fit_hmm, fit_crf, likeliest_labels, tag_by_attention, fit),
     is_long=True,
 )

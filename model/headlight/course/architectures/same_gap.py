@@ -10,7 +10,9 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.pictures import BarsPicture, Question, Row, TablePicture, TokensPicture, Verdict, row
+from headlight.course.pictures import BarsPicture, Row, TablePicture, TokensPicture, Verdict, row
+from headlight.course.question_kinds import Question
+from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen, StateFields, compared, link
 from headlight.course.sentences import WordRank, rank_word, token_labels, value
 from headlight.errors import InputError
@@ -111,7 +113,7 @@ def _seen(name: str, guess: Guess, after: str) -> TokensPicture:
 def _question(word: str, asked: dict[str, Guess]) -> Question:
     chances = [guess.fate(word).probability for guess in asked.values()]
     options = tuple(f"the {name.lower()}" for name in asked)
-    return Question(f"Which of the two finds “{word}” likelier?", options, chances.index(max(chances)))
+    return choose(f"Which of the two finds “{word}” likelier?", options, chances.index(max(chances)))
 
 
 def _verdict(word: str, asked: dict[str, Guess]) -> Verdict:

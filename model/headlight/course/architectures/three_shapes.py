@@ -14,12 +14,12 @@ from headlight.config_groups import PerLayerConfig
 from headlight.course.controls import ChoiceControl, ModelControl, TextControl
 from headlight.course.pictures import (
     ModelDiagramPicture,
-    Question,
     Row,
     row,
     verdict_row,
     weights_map,
 )
+from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import token_labels

@@ -8,7 +8,9 @@ from headlight.checkpoints.catalog import CatalogEntry, card_purpose, card_serie
 from headlight.checkpoints.load import read_card
 from headlight.config import Config
 from headlight.course.controls import SeedControl
-from headlight.course.pictures import Question, TablePicture, row
+from headlight.course.pictures import TablePicture, row
+from headlight.course.question_kinds import Question
+from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen
 from headlight.tasks import task_of
 
@@ -48,9 +50,9 @@ def which_task(seed: int) -> Answer:
 def _ask_of_shape(entry: CatalogEntry) -> Question:
     """Which shape the task of a model needs; of a wrong one it is said what it is for."""
     task, read, _ = _table_row(entry)
-    says = tuple((name, f"{needs}.") for name, needs in NEEDS.items() if name != entry.config.architecture)
+    says = {name: f"{needs}." for name, needs in NEEDS.items()}
     text = f"Task: {task[0].lower()}{task[1:].rstrip('.')} ({read}). Which shape has the model that does this?"
-    return Question(text, tuple(NEEDS), tuple(NEEDS).index(entry.config.architecture), says)
+    return choose(text, tuple(NEEDS), tuple(NEEDS).index(entry.config.architecture), says)
 
 
 def _is_listed(entry: CatalogEntry, architecture: str) -> bool:

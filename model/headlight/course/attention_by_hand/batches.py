@@ -13,7 +13,6 @@ from headlight.course.controls import ChoiceControl, NumberControl, SeedControl,
 from headlight.course.pictures import (
     BarsPicture,
     MatrixPicture,
-    Question,
     Row,
     TablePicture,
     TokensPicture,
@@ -22,7 +21,7 @@ from headlight.course.pictures import (
     verdict_row,
     weights_matrix,
 )
-from headlight.course.questions import ask_whether
+from headlight.course.questions import ask_whether, choose
 from headlight.course.screen import Answer, Screen, compare_link, link
 from headlight.errors import InputError
 from headlight.nn.attention import Attention
@@ -145,7 +144,7 @@ def dropped_weights(rate: float, tokens: int, seed: int) -> Answer:
         row(
             weights_matrix("weights", head.weights),
             weights_matrix("after dropout", kept, before="→", crossed=kept == 0),
-            question=Question(
+            question=choose(
                 "Will the rows still add up to 1 after dropout?",
                 ("Yes, each of them", "No, only on average"),
                 1 if rate else 0,

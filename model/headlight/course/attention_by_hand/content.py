@@ -18,12 +18,12 @@ from headlight.course.pictures import (
     BarsPicture,
     LinesPicture,
     MatrixPicture,
-    Question,
     Verdict,
     row,
     verdict_row,
     weights_matrix,
 )
+from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen
 from headlight.nn.attention import Attention
 
@@ -123,7 +123,7 @@ def _repeated(copies: int, strength: float) -> Answer:
                 high=1.0,
             ),
             BarsPicture(title=f"{copies} × “cat”", labels=names, series={"weight": many.weights[0]}, high=1.0),
-            question=Question(
+            question=choose(
                 "With more copies of “cat” the weight of one copy ...",
                 ("stays as it was", "becomes smaller", "becomes larger"),
                 1 if copies > 1 else 0,
@@ -157,7 +157,7 @@ def attention_by_position(values: Float[Tensor, "pos value_channel"], offset: in
             MatrixPicture(title="K: where each token stands", values=keys, rows=names),
             weights_matrix("weights", head.weights, names, before="→"),
             MatrixPicture(title="output", before="→", values=head.output, rows=names),
-            question=Question(
+            question=choose(
                 f"At which token will “{names[-1]}” look most?",
                 names,
                 int(wanted[-1]),

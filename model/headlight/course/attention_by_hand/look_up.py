@@ -8,7 +8,8 @@ from headlight.array_types import Float
 from headlight.course.attention import attend
 from headlight.course.attention_by_hand.words import dot, number
 from headlight.course.controls import Axis, MatrixControl, NumberControl
-from headlight.course.pictures import BarsPicture, MatrixPicture, Question, row, verdict_row
+from headlight.course.pictures import BarsPicture, MatrixPicture, row, verdict_row
+from headlight.course.question_kinds import Question
 from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen
 from headlight.nn.attention import Attention

@@ -11,7 +11,8 @@ from headlight.array_types import Float
 from headlight.course.attention import attend_with_weights
 from headlight.course.attention_by_hand.words import dot, number
 from headlight.course.controls import Axis, ChoiceControl, MatrixControl
-from headlight.course.pictures import Equations, MatrixPicture, Question, Row, row, verdict_row
+from headlight.course.pictures import Equations, MatrixPicture, Row, row, verdict_row
+from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen
 from headlight.course.sentences import require_width

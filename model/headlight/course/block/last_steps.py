@@ -8,7 +8,8 @@ from headlight.analysis.walkthrough.prediction import PredictionWalkthrough, pat
 from headlight.analysis.walkthrough.steps import WalkthroughStep
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.pictures import BarsPicture, MatrixPicture, Question, TablePicture, Verdict, row, verdict_row
+from headlight.course.pictures import BarsPicture, MatrixPicture, TablePicture, Verdict, row, verdict_row
+from headlight.course.question_kinds import Question
 from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import WordRank, rank_word, token_labels, value

@@ -7,7 +7,8 @@ from torch import Tensor
 
 from headlight.array_types import Float
 from headlight.course.controls import Axis, ChoiceControl, MatrixControl
-from headlight.course.pictures import Equations, MatrixPicture, Question, TablePicture, Verdict, row
+from headlight.course.pictures import Equations, MatrixPicture, TablePicture, Verdict, row
+from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen
 from headlight.course.sentences import require_width

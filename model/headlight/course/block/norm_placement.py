@@ -8,8 +8,9 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.config import Config
 from headlight.course.controls import Axis, MatrixControl, NumberControl
-from headlight.course.pictures import LinesPicture, Question, TablePicture, Verdict, row
-from headlight.course.questions import ask_largest
+from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row
+from headlight.course.question_kinds import Question
+from headlight.course.questions import ask_order
 from headlight.course.screen import Answer, Screen
 from headlight.course.sentences import require_width
 from headlight.nn.stack import NORM_PLACEMENTS, ResidualConnection
@@ -74,10 +75,13 @@ def _over_depth(streams: dict[str, Tensor]) -> LinesPicture:
 
 def _question(streams: dict[str, Tensor], depth: int) -> Question:
     lengths = {NORM_PLACEMENTS[name].title: float(streams[name][-1].norm()) for name in ("post", "pre", "none")}
-    return ask_largest(
-        f"After {depth} sublayers, where is the stream longest?",
-        lengths,
-        {NORM_PLACEMENTS["post"].title: "Post-norm brings the stream back to the same length each time."},
+    order = tuple(sorted(lengths, key=lambda name: lengths[name]))
+    return ask_order(
+        f"Put them in order by the length of the stream after {depth} sublayers, the shortest first.",
+        order,
+        (order[::-1], "Turn it round: the shortest comes first."),
+        hints=("Post-norm brings the stream back to the same length each time; pre-norm leaves the stream alone.",),
+        because=f"The lengths are {', '.join(f'{lengths[name]:.3g}' for name in order)}.",
     )
 
 

@@ -8,7 +8,8 @@ from torch.nn.functional import cosine_similarity
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, NumberControl, TextControl
-from headlight.course.pictures import LinesPicture, MatrixPicture, Question, TablePicture, Verdict, row
+from headlight.course.pictures import LinesPicture, MatrixPicture, TablePicture, Verdict, row
+from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import LAYER, TOKEN, require_layer, require_token, token_labels, value

@@ -22,7 +22,8 @@ from headlight.config_groups import EmbeddingConfig
 from headlight.course.cards import bits_per_token
 from headlight.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
 from headlight.course.fitting import fit
-from headlight.course.pictures import BarsPicture, LinesPicture, Question, ScreenLink, TablePicture, row, verdict_row
+from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, row, verdict_row
+from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import sentence_batch, target_loss, token_labels

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from headlight.course.controls import ChoiceControl, NumberControl
-from headlight.course.pictures import MatrixPicture, Question, Row, TablePicture, Verdict, row, verdict_row
+from headlight.course.pictures import MatrixPicture, Row, TablePicture, Verdict, row, verdict_row
+from headlight.course.question_kinds import Question
 from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen
 from headlight.errors import reason

@@ -11,8 +11,9 @@ from headlight.array_types import Bool, Float
 from headlight.course.attention import HeadValues, attend
 from headlight.course.attention_by_hand.words import TOKENS
 from headlight.course.controls import ChoiceControl, MatrixControl, NumberControl, SeedControl
-from headlight.course.pictures import BarsPicture, MatrixPicture, Question, row, verdict_row, weights_matrix
-from headlight.course.questions import ask_number, ask_whether, choose
+from headlight.course.pictures import BarsPicture, MatrixPicture, row, verdict_row, weights_matrix
+from headlight.course.question_kinds import Question
+from headlight.course.questions import ask_mask, ask_number, ask_whether, choose
 from headlight.course.screen import Answer, Screen, StateFields
 from headlight.errors import InputError
 from headlight.nn.attention import Attention
@@ -28,6 +29,7 @@ OFFERED = {
     "padding": "Padding at the end",
     "drawn": "Drawn by hand",
 }
+BY_NAME = f"mask={','.join(name for name in OFFERED if name != 'drawn')}"
 
 
 def random_head(tokens: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -74,12 +76,13 @@ def added_mask(mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_q
         row(
             matrix(title="scores", values=head.scores, row_axis="query", column_axis="key"),
             matrix(title="M", before="+", values=m, crossed=~allowed, colours="none"),
+            question=None if mask == "drawn" else _ask_to_draw(mask, width, allowed, names),
         ),
         row(
             matrix(title="scores + M", before="=", values=head.scores + m, crossed=~allowed),
             weights(title="weights", before="→", values=head.weights),
             *((weights(title="torch.softmax of scores + M", values=plain),) if empty else ()),
-            question=_ask_of_empty(allowed, empty) if mask == "drawn" else _ask_of_row(allowed, names),
+            question=_ask_of_empty(allowed, empty) if mask == "drawn" else None,
         ),
         *(
             (
@@ -103,15 +106,18 @@ def added_mask(mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_q
     )
 
 
-def _ask_of_row(allowed: Tensor, names: tuple[str, ...]) -> Question:
-    middle = len(names) // 2
-    seen = int(allowed[middle].sum())
-    return ask_number(
-        f"How many tokens may “{names[middle]}” look at?",
-        seen,
-        (seen - 1, "A token may look at itself, too."),
-        (int(allowed[:, middle].sum()), "That is how many may look at it: a row is one query."),
-        hints=("Each row is what one token may see.", f"Take row {middle} of M, and count the zeros."),
+def _ask_to_draw(mask: str, width: int, allowed: Tensor, names: tuple[str, ...]) -> Question:
+    sizes = {"window": f" of width {width}", "padding": f" ({width} of {len(names)} tokens)"}
+    return ask_mask(
+        f"Mask: {OFFERED[mask].lower()}{sizes.get(mask, '')}. Tick the keys that each query may look at.",
+        names,
+        names,
+        allowed,
+        (allowed.T, "You have exchanged the axes: a row is what one token may see."),
+        (allowed & ~torch.eye(len(names), dtype=torch.bool), "A token may look at itself, too."),
+        (~allowed, "You have ticked what is forbidden: a tick lets a query look at a key."),
+        hints=("Each row is what one token may see, each column who may see it.",),
+        because="M is 0 where you ticked, and −∞ elsewhere.",
     )
 
 
@@ -148,8 +154,15 @@ ADDED = Screen(
     "it. Draw your own: a row with no tick has nothing to divide by, as with padding at the start of a text.",
     controls={
         "mask": ChoiceControl(title="Mask", default="causal", options=OFFERED),
-        "tokens": NumberControl(title="Tokens", default="5", low=2, high=6, whole=True),
-        "width": NumberControl(title="Window width, or tokens of padding", default="2", low=1, high=5, whole=True),
+        "tokens": NumberControl(title="Tokens", default="4", low=2, high=6, whole=True, when=BY_NAME),
+        "width": NumberControl(
+            title="Window width, or tokens of padding",
+            default="2",
+            low=1,
+            high=5,
+            whole=True,
+            when="mask=window,padding",
+        ),
         "cells": MatrixControl(
             title="Mask: a row for each query",
             when="mask=drawn",

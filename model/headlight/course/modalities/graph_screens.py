@@ -13,8 +13,9 @@ from headlight.array_types import Bool, Float
 from headlight.course.attention import attend
 from headlight.course.controls import NumberControl, SeedControl, TextControl
 from headlight.course.modalities.similarity import UNSCALED
-from headlight.course.pictures import GraphPicture, MatrixPicture, TablePicture, row, verdict_row, weights_matrix
-from headlight.course.questions import ask_largest
+from headlight.course.pictures import GraphPicture, MatrixPicture, TablePicture, fold, row, verdict_row, weights_matrix
+from headlight.course.question_kinds import Question
+from headlight.course.questions import ask_mask
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError, shortened
 from headlight.nn.attention import Attention
@@ -164,6 +165,7 @@ def show_graph(edges: str, node: str, layers: int, seed: int) -> Answer:
                 for title, shares in (("Along the edges", along_shares), ("Without a mask", full_shares))
             ),
             title=f"How much of {graph.nodes[asked]} comes from each node after {_layers(layers)}",
+            question=_ask_of_neighbours(graph, asked),
         ),
         row(
             MatrixPicture(
@@ -183,21 +185,39 @@ def show_graph(edges: str, node: str, layers: int, seed: int) -> Answer:
                 column_axis="key",
             ),
         ),
-        row(
-            *(
-                MatrixPicture(title=title, values=values, rows=graph.nodes, columns=graph.kinds, before=before)
-                for title, values, before in (
-                    ("At first", graph.features, ""),
-                    ("Along the edges", along, "→"),
-                    ("Without a mask", full, ""),
-                )
+        *fold(
+            row(
+                *(
+                    MatrixPicture(title=title, values=values, rows=graph.nodes, columns=graph.kinds, before=before)
+                    for title, values, before in (
+                        ("At first", graph.features, ""),
+                        ("Along the edges", along, "→"),
+                        ("Without a mask", full, ""),
+                    )
+                ),
+                title=f"What each node knows: its vector before, and after {_layers(layers)}",
+                text="At first a node knows its kind alone. No weights are trained: queries, keys and values are the "
+                "vectors themselves, and a score is 1 for two nodes of the same kind.",
             ),
-            title=f"What each node knows: its vector before, and after {_layers(layers)}",
-            text="At first a node knows its kind alone. No weights are trained: queries, keys and values are the "
-            "vectors themselves, and a score is 1 for two nodes of the same kind.",
+            verdict_row(_compare(graph, along, full, layers)),
+            *_permuted(graph, seed, layers),
         ),
-        verdict_row(_compare(graph, along, full, layers)),
-        *_permuted(graph, seed, layers),
+    )
+
+
+def _ask_of_neighbours(graph: Graph, asked: int) -> Question:
+    name, seen = graph.nodes[asked], graph.neighbours[asked : asked + 1]
+    alike = torch.tensor([[kind == graph.node_kinds[asked] for kind in graph.node_kinds]])
+    itself = torch.arange(len(graph.nodes)) == asked
+    return ask_mask(
+        f"The edges become the mask. Tick the nodes at which {name} may look in one layer.",
+        (name,),
+        graph.nodes,
+        seen,
+        (seen & ~itself, "A node looks at itself, too: the diagonal is always allowed."),
+        (alike, "Those are of the same kind; what counts is where a bond leads."),
+        (torch.ones_like(seen), "Without a mask it would look at all of them."),
+        hints=(f"Find {name} among the edges.",),
     )
 
 
@@ -257,16 +277,6 @@ def _permuted(graph: Graph, seed: int, layers: int) -> Answer:
                 )
             ),
             title=f"After {_layers(layers)} along the edges",
-            question=ask_largest(
-                "Nodes and mask are written in another order. What becomes of the vectors?",
-                {
-                    "they stay in their rows": _distance(after, before),
-                    "each moves with its node": error,
-                    "they become others": TOLERANCE,
-                },
-                {"they become others": "The same nodes have the same neighbours as before."},
-                least=True,
-            ),
         ),
         row(
             TablePicture(

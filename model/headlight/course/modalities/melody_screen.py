@@ -1,4 +1,4 @@
-"""A small sound encoder trained on the spot, its melodies, and its answer to the learner's own tones."""
+"""A small sound encoder and text decoder trained on the spot, and what they write about the learner's own tones."""
 
 from __future__ import annotations
 
@@ -26,22 +26,27 @@ from headlight.course.modalities.sound import (
 )
 from headlight.course.modalities.sound_screen import sum_by_sound
 from headlight.course.pictures import (
-    BarsPicture,
     HeatMapPicture,
     LinesPicture,
-    Question,
+    MatrixPicture,
     Row,
     SoundPicture,
     TablePicture,
+    TokensPicture,
     Verdict,
     row,
 )
+from headlight.course.question_kinds import Question
+from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen
 from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.transformer import Transformer
 from headlight.tracing.run import RecordingHook
 
-LABELS = ("rising", "falling", "steady", "up and down")
+REGISTERS, MOVES = ("low", "middle", "high"), ("falls", "stays", "rises")
+WORDS = ("start", *REGISTERS, *MOVES, "end")
+BOUNDS = torch.tensor([300.0, 560.0])  # hertz, between the registers
+PLACES = ("first tone", "first half", "second half", "last tone")  # what the words of a description are about
 LOWEST_BAND, BANDS_PER_OCTAVE, BANDS = 110.0, 6, 30  # the channels of a frame: two semitones each, from 110 Hz
 D_MODEL, LAYERS, HEADS = 32, 2, 2
 ROWS, LEARNING_RATE = 24, 4e-3
@@ -51,44 +56,49 @@ LOWEST, HIGHEST = 260.0, 700.0  # hertz of the middle of a melody
 OVERTONES, NOISE = 3, 0.03  # the first is the tone itself
 
 
-class MelodyEncoder(nn.Module):
-    """Each frame of a spectrogram through a linear map, a class token in front, and the project's encoder."""
+class MelodyWriter(nn.Module):
+    """Each frame of a spectrogram through a linear map, the project's encoder, and its decoder, which writes words."""
 
     def __init__(self) -> None:
         super().__init__()
         self.frames = nn.Linear(BANDS, D_MODEL)
         self.model = Transformer(
             Config(
-                architecture="encoder", vocabulary_size=1, context_length=1_024, d_model=D_MODEL, layers=LAYERS,
-                heads=HEADS, d_ff=2 * D_MODEL, masks=(), norm="layernorm", feed_forward="relu",
-                output_head="sequence-classifier", pooling="first", labels=LABELS,
+                architecture="encoder-decoder", vocabulary_size=len(WORDS), context_length=1_024, d_model=D_MODEL,
+                layers=LAYERS, heads=HEADS, d_ff=2 * D_MODEL, masks=("causal",), norm="layernorm", feed_forward="relu",
+                output_head="language-model",
             )
         )  # fmt: skip
         for module in self.model.modules():
             if isinstance(module, nn.Linear | nn.Embedding):
                 module.reset_parameters()
 
-    def forward(self, frames: Float[Tensor, "row frame band"], hook: Hook = no_hook) -> Float[Tensor, "row label"]:
-        """Logits of the labels."""
-        start = self.model.embed(torch.zeros(len(frames), 1, dtype=torch.long))
-        embedded = torch.cat([start, self.frames(frames)], 1)
-        final = self.model.stack("encoder")(embedded, None, None, None, None, hook, None)
-        logits: Tensor = self.model.output_head(final)
+    def forward(
+        self, frames: Float[Tensor, "row frame band"], words: Int[Tensor, "row word"], hook: Hook = no_hook
+    ) -> Float[Tensor, "row word token"]:
+        """Logits of the word after each word: the frames are the encoder's, and the decoder's memory."""
+        memory = self.model.stack("encoder")(self.frames(frames), None, None, None, None, no_hook, None)
+        logits = self.model.logits(self.model.encode_hidden(words, memory=memory, hook=hook))
+        assert logits is not None
         return logits
 
 
 def draw_melodies(
     rows: int, tones: int, generator: torch.Generator
-) -> tuple[Float[Tensor, "row sample"], Int[Tensor, " row"]]:
-    """Melodies with their labels: tones one after another, or gliding, with overtones, some noise and any loudness."""
-    labels = torch.randint(len(LABELS), (rows,), generator=generator)
+) -> tuple[Float[Tensor, "row sample"], Int[Tensor, "row word"]]:
+    """Melodies and what is written about them: where they begin, how each half goes, and where they end."""
+    halves = torch.randint(-1, 2, (rows, 2), generator=generator)
     steps = torch.randint(STEP[0], STEP[1] + 1, (rows, tones - 1), generator=generator)
-    turn = torch.arange(1, tones) * 2 < tones  # up and down: up in the first half
-    signs = torch.stack([torch.ones(tones - 1), -torch.ones(tones - 1), torch.zeros(tones - 1), 2.0 * turn - 1])
-    semitones = functional.pad((steps * signs[labels]).cumsum(1), (1, 0))
+    signs = halves.repeat_interleave((tones - 1) // 2, 1)
+    semitones = functional.pad((steps * signs).cumsum(1).float(), (1, 0))
     semitones -= (semitones.amax(1, keepdim=True) + semitones.amin(1, keepdim=True)) / 2
     middle = LOWEST * (HIGHEST / LOWEST) ** torch.rand(rows, 1, generator=generator)
-    return play_tones(middle * 2 ** (semitones / 12), generator), labels
+    frequencies = middle * 2 ** (semitones / 12)
+    ends = 1 + torch.bucketize(frequencies[:, [0, -1]], BOUNDS)
+    moves = 1 + len(REGISTERS) + 1 + halves
+    fixed = torch.tensor([[0, len(WORDS) - 1]]).expand(rows, 2)
+    words = torch.cat([fixed[:, :1], ends[:, :1], moves, ends[:, 1:], fixed[:, 1:]], 1)
+    return play_tones(frequencies, generator), words
 
 
 def play_tones(tones: Float[Tensor, "row tone"], generator: torch.Generator) -> Float[Tensor, "row sample"]:
@@ -123,27 +133,28 @@ def band_filters() -> Float[Tensor, "frequency band"]:
     return filters
 
 
-def train_encoder(steps: int, seed: int) -> tuple[MelodyEncoder, list[float]]:
-    """A new encoder after so many steps of Adam on the same melodies, and the loss of each step."""
+def train_writer(steps: int, seed: int) -> tuple[MelodyWriter, list[float]]:
+    """A new model after so many steps of Adam on the same melodies, and the loss of each step."""
     torch.manual_seed(seed)
-    encoder, generator = MelodyEncoder(), torch.Generator().manual_seed(seed)
+    writer, generator = MelodyWriter(), torch.Generator().manual_seed(seed)
     examples = draw_examples(generator)
 
     def loss() -> Tensor:
-        frames, labels = examples[int(torch.randint(len(examples), (), generator=generator))]
-        rows = torch.randint(len(labels), (ROWS,), generator=generator)
-        return functional.cross_entropy(encoder(frames[rows]), labels[rows])
+        frames, words = examples[int(torch.randint(len(examples), (), generator=generator))]
+        rows = torch.randint(len(words), (ROWS,), generator=generator)
+        logits = writer(frames[rows], words[rows, :-1])
+        return functional.cross_entropy(logits.flatten(0, 1), words[rows, 1:].flatten())
 
-    optimizer = torch.optim.Adam(encoder.parameters(), LEARNING_RATE)
-    return encoder, fit(optimizer, loss, steps, warm_up=True, clip=True)
+    optimizer = torch.optim.Adam(writer.parameters(), LEARNING_RATE)
+    return writer, fit(optimizer, loss, steps, warm_up=True, clip=True)
 
 
 def draw_examples(generator: torch.Generator) -> list[tuple[Tensor, Tensor]]:
-    """The frames and labels of melodies for training, those of each length together."""
+    """The frames and words of melodies for training, those of each length together."""
     examples = []
     for tones in TONES:
-        samples, labels = draw_melodies(MELODIES, tones, generator)
-        examples.append((melody_frames(samples), labels))
+        samples, words = draw_melodies(MELODIES, tones, generator)
+        examples.append((melody_frames(samples), words))
         check_cancelled()
     return examples
 
@@ -153,51 +164,64 @@ SMOOTHED = 10  # losses, of which the mean is drawn
 
 
 def show_melody(sounds: str, steps: int, seed: int, recording: Float[Tensor, " sample"] | None = None) -> Answer:
-    """The encoder's training, its answer to the learner's sounds or recording, and the frames at which it looked."""
+    """What the decoder writes about the learner's sounds or recording, where each word looks, and the training."""
     heard = parse_sounds(sounds) if recording is None else pieces_of(recording)
     samples = synthesize(heard) if recording is None else recording
-    encoder, losses = train_encoder(steps, seed)
-    chances, weights = answer(encoder, samples)
-    shares = sum_by_sound(weights.mean(0), len(heard))
+    writer, losses = train_writer(steps, seed)
+    written, weights = describe(writer, samples)
+    shares = torch.stack([sum_by_sound(each, len(heard)) for each in weights])
     names = tuple(f"{number}. {sound.name}" for number, sound in enumerate(heard, 1))
     return (
+        row(SoundPicture(title=f"Your melody, {len(samples) / SAMPLE_RATE:.1f} seconds", source=wav_url(samples))),
+        row(TokensPicture(title="The decoder writes", tokens=written), question=_question(written)),
+        *_frames_rows(samples, written, weights),
         row(
-            SoundPicture(title=f"Your melody, {len(samples) / SAMPLE_RATE:.1f} seconds", source=wav_url(samples)),
-            BarsPicture(title="The answer", labels=LABELS, series={"": chances}, high=1.0),
-            question=Question("What will the encoder say of your melody?", LABELS, int(chances.argmax())),
+            MatrixPicture(title="The same by sounds", values=shares, rows=written, columns=names, colours="weights"),
+            title="At which sounds did each word look?",
         ),
-        *_frames_rows(samples, weights),
-        row(
-            BarsPicture(title="Weight of the class token on each sound", labels=names, series={"": shares}, high=1.0),
-            title="At which sounds did it look?",
-        ),
-        _training_row(encoder, losses, seed),
-        row(_verdict(chances)),
+        _training_row(writer, losses, seed),
+        row(_verdict(written)),
     )
 
 
-@torch.no_grad()
-def answer(
-    encoder: MelodyEncoder, samples: Float[Tensor, " sample"]
-) -> tuple[Float[Tensor, " label"], Float[Tensor, "head frame"]]:
-    """The probability of each label for any sound, and the weights of the class token on its frames in the last layer.
+def _question(written: tuple[str, ...]) -> Question:
+    """The decoder's words among those that known mistakes would give."""
+    turned = dict(zip(MOVES, MOVES[::-1], strict=True))
+    moved = tuple(turned.get(word, word) for word in written)
+    opposite = dict(zip(REGISTERS, REGISTERS[::-1], strict=True))
+    placed = tuple(opposite.get(word, word) for word in written)
+    says = {
+        ", ".join(moved): "Where one tone is higher than the one before, the melody rises.",
+        ", ".join(placed): "Listen to how high the first tone is, and the last.",
+    }
+    options = tuple(sorted({", ".join(written), *says}))
+    return choose("What will it write about your melody?", options, options.index(", ".join(written)), says)
 
-    The weights are those on frames alone: what the class token looks at in itself is left out.
+
+@torch.no_grad()
+def describe(
+    writer: MelodyWriter, samples: Float[Tensor, " sample"]
+) -> tuple[tuple[str, ...], Float[Tensor, "word frame"]]:
+    """The likeliest words about any sound, one after another, and the cross-attention of each to the frames.
+
+    The weights are those of the last layer, the mean of its heads. Each word is written in the place before its own.
     """
-    recorder = RecordingHook(no_hook, (f"{LAYERS - 1}.self.weights",))
-    logits = encoder(melody_frames(samples[None]), recorder)
-    return logits[0].softmax(-1), recorder.values[f"{LAYERS - 1}.self.weights"][0, :, 0, 1:]
+    ids, path = [0], f"decoder.{LAYERS - 1}.cross.weights"
+    frames, recorder = melody_frames(samples[None]), RecordingHook(no_hook, (path,))
+    while len(ids) <= len(PLACES):
+        ids.append(int(writer(frames, torch.tensor([ids]), recorder)[0, -1].argmax()))
+    return tuple(WORDS[each] for each in ids[1:]), recorder.values[path][0].mean(0)
 
 
 @torch.no_grad()
-def accuracies(encoder: MelodyEncoder, seed: int) -> dict[str, float]:
-    """The share of right answers to new melodies of each label, as long as in training."""
-    samples, labels = draw_melodies(TEST_ROWS, TONES[-1], torch.Generator().manual_seed(seed + 1_000_000))
-    right = encoder(melody_frames(samples)).argmax(-1) == labels
-    return {label: float(right[labels == at].float().mean()) for at, label in enumerate(LABELS)}
+def accuracies(writer: MelodyWriter, seed: int) -> dict[str, float]:
+    """The share of right words about new melodies, by what they are about; each word is given those before it."""
+    samples, words = draw_melodies(TEST_ROWS, TONES[-1], torch.Generator().manual_seed(seed + 1_000_000))
+    right = writer(melody_frames(samples), words[:, :-1]).argmax(-1) == words[:, 1:]
+    return {place: float(right[:, at].float().mean()) for at, place in enumerate(PLACES)}
 
 
-def _frames_rows(samples: Tensor, weights: Tensor) -> tuple[Row, Row]:
+def _frames_rows(samples: Tensor, written: tuple[str, ...], weights: Tensor) -> tuple[Row, Row]:
     """The frames as the encoder reads them, and the weights below, frame under frame."""
     frames = melody_frames(samples[None])[0]
     centres = [LOWEST_BAND * 2 ** (band / BANDS_PER_OCTAVE) for band in range(BANDS)]
@@ -216,9 +240,9 @@ def _frames_rows(samples: Tensor, weights: Tensor) -> tuple[Row, Row]:
         ),
         row(
             HeatMapPicture(
-                title="Where the class token looks, in the last layer",
+                title="Where each word looks: cross-attention of the last layer",
                 values=weights,
-                rows=tuple(f"head {head}" for head in range(HEADS)),
+                rows=written,
                 columns=columns,
                 column_axis="frame",
                 colours="positive",
@@ -228,7 +252,7 @@ def _frames_rows(samples: Tensor, weights: Tensor) -> tuple[Row, Row]:
     )
 
 
-def _training_row(encoder: MelodyEncoder, losses: list[float], seed: int) -> Row:
+def _training_row(writer: MelodyWriter, losses: list[float], seed: int) -> Row:
     means = torch.tensor(losses[: len(losses) // SMOOTHED * SMOOTHED]).view(-1, SMOOTHED).mean(1)
     return row(
         LinesPicture(
@@ -240,37 +264,36 @@ def _training_row(encoder: MelodyEncoder, losses: list[float], seed: int) -> Row
         ),
         TablePicture(
             title=f"{TEST_ROWS} new melodies of {TONES[-1]} tones",
-            columns=("melody", "answered right"),
-            rows=tuple((label, f"{share:.0%}") for label, share in accuracies(encoder, seed).items()),
+            columns=("word about the", "right"),
+            rows=tuple((place, f"{share:.0%}") for place, share in accuracies(writer, seed).items()),
         ),
         title="How it was trained just now",
         text=f"{MELODIES * len(TONES)} melodies were made at random, of single tones or gliding, with overtones and "
-        "noise; their labels are known because they are made here.",
+        "noise; what is to be written is known because they are made here.",
     )
 
 
-def _verdict(chances: Tensor) -> Verdict:
+def _verdict(written: tuple[str, ...]) -> Verdict:
     return Verdict(
-        text=f"The answer is “{LABELS[int(chances.argmax())]}” ({float(chances.max()):.0%}). There are only these four "
-        "answers, and every sound gets one of them: try two sounds in turn, or a chord. Encoders of speech and "
-        "of everyday sounds read spectrograms in the same way, with far more layers and hours of recordings (AST, Gong "
-        "et al. 2021); where a decoder writes about them, the answer is a text (Whisper, Radford et al. 2022)."
+        text=f"It wrote “{', '.join(written)}”. Queries come from words, keys and values from frames of sound: the "
+        f"decoder knows {len(WORDS) - 2} words and says something about every sound, a chord included. Models of "
+        "speech read spectrograms in the same way, with far more layers and many hours (Whisper, Radford et al. 2022)."
     )
 
 
 MELODY = Screen(
-    title="A sound encoder that answers",
-    lesson="A class token stands in front of the frames of a sound, as in BERT it stands in front of a sentence. A "
-    "small encoder is trained on the spot to say how a melody goes: rising, falling, steady, or up and down. Then it "
-    "answers to yours, and its weights tell at which frames the class token looked.",
+    title="Sound in, words out",
+    lesson="An encoder reads the frames of a sound, and a decoder writes words about it: how high the melody begins, "
+    "how its halves go, and how high it ends. Both are trained on the spot. Then they write about your melody, and the "
+    "cross-attention tells at which frames each word looked.",
     controls={
         "sounds": TextControl(title="Your melody", default="C4, E4, G4, E4, C4", longest=240),
-        "steps": NumberControl(title="Steps", default="300", low=20, high=600, step=20, whole=True),
+        "steps": NumberControl(title="Steps", default="400", low=20, high=600, step=20, whole=True),
         "seed": SeedControl(),
         "recording": RecordingControl(title="Or whistle one: a WAV file of at most 3 seconds"),
     },
     compute=show_melody,
-    formulas=(r"p = \mathrm{softmax}(W_c\, z_0),\quad z = \mathrm{encoder}(x_{\mathrm{class}}, W x_1, \ldots, W x_n)",),
-    code=(MelodyEncoder, train_encoder, fit, melody_frames, spectrogram),
+    formulas=(r"M = \mathrm{encoder}(W x_1, \ldots, W x_n)", r"Q = Y W_Q,\quad K = M W_K,\quad V = M W_V"),
+    code=(MelodyWriter, train_writer, describe, fit, melody_frames, spectrogram),
     is_long=True,
 )

@@ -15,7 +15,8 @@ from headlight.config_groups import ImageConfig, ImageProcessorConfig
 from headlight.course.controls import ChoiceControl, NumberControl
 from headlight.course.modalities.similarity import NO_WEIGHTS, SHARPNESS, attend_by_similarity
 from headlight.course.pictures import HeatMapPicture, ImagePicture, TablePicture, row, verdict_row
-from headlight.course.questions import ask_nearest
+from headlight.course.question_kinds import Question
+from headlight.course.questions import ask_cell
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError
 from headlight.vision.image import decode_image, process_image, require_pillow
@@ -104,6 +105,7 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Answe
                 rows=side,
                 columns=side,
             ),
+            question=_ask_of_place(patch, count),
         ),
         row(
             HeatMapPicture(
@@ -114,11 +116,6 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Answe
                 column_axis="pixel of the patch",
                 colours="positive",
                 column_groups=side,
-            ),
-            question=ask_nearest(
-                f"How many numbers has the vector of a patch of {side} × {side} pixels?",
-                {str(count): count for count in (side, side**2, 3 * side**2)},
-                patches.shape[1],
             ),
         ),
         row(
@@ -157,6 +154,19 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Answe
             f"{len(patches)} patches make {len(patches) ** 2:,} weights; patches of half the side would make "
             f"{16 * len(patches) ** 2:,}."
         ),
+    )
+
+
+def _ask_of_place(patch: int, count: int) -> Question:
+    lines = tuple(f"row {at}" for at in range(count))
+    return ask_cell(
+        f"{count} × {count} patches become a sequence, counted from 0. Where in the image is patch {patch}?",
+        lines,
+        tuple(map(str, range(count))),
+        (patch // count, patch % count),
+        ((patch % count, patch // count), "You have counted column by column; an image is read row by row, as a text."),
+        (divmod(patch - 1, count), "You have counted from 1: the patch at the top left is patch 0."),
+        hints=(f"A row has {count} patches.", f"{patch} is {patch // count} · {count} + {patch % count}."),
     )
 
 

@@ -15,12 +15,12 @@ from headlight.course.pictures import (
     MatrixPicture,
     MovingPointsPicture,
     Picture,
-    Question,
     TablePicture,
     TokensPicture,
     row,
     verdict_row,
 )
+from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_number, ask_whether
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.tokens.split_screens import MAX_TRAINING_CHARACTERS, small_text

@@ -10,7 +10,8 @@ import tokenizers
 from tokenizers import models
 
 from headlight.course.controls import ChoiceControl, NumberControl, TextControl
-from headlight.course.pictures import Picture, Question, TablePicture, TokensPicture, row, verdict_row
+from headlight.course.pictures import Picture, TablePicture, TokensPicture, row, verdict_row
+from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_largest, ask_number
 from headlight.course.screen import Answer, Screen, link
 from headlight.errors import InputError

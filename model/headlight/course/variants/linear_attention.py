@@ -16,13 +16,13 @@ from headlight.course.controls import ChoiceControl, NumberControl, SeedControl
 from headlight.course.pictures import (
     LinesPicture,
     MatrixPicture,
-    Question,
     Row,
     TablePicture,
     row,
     verdict_row,
     weights_matrix,
 )
+from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_nearest, ask_number
 from headlight.course.screen import Answer, Screen
 from headlight.course.timing import median_times

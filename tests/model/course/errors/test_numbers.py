@@ -14,9 +14,8 @@ from headlight.course.errors.channels import PAIRS, read_as_channels, sign_chang
 from headlight.course.errors.missing_names import CALLS, MISSING_NAMES, needed_names
 from headlight.course.masks.broadcasting import BROADCAST
 from headlight.course.masks.matrices import BEFORE_AFTER
-from headlight.course.pictures import BarsPicture, MatrixPicture, Question, TablePicture, Verdict
+from headlight.course.pictures import BarsPicture, MatrixPicture, TablePicture, Verdict
 from headlight.course.positions.waves import waves
-from headlight.course.questions import right_answer
 from headlight.course.screen import Answer
 from headlight.errors import InputError
 from tests.model.course.shown import compute, pictures
@@ -102,7 +101,8 @@ def test_a_mask_of_channels_fits_by_chance_alone(keys: str, d_model: str, words:
     (said,) = pictures(answer, Verdict)
     assert words in said.text and said.good is False
     assert said.text.startswith("RuntimeError: ") is (words == "it needs 6 cells")
-    assert (right_answer(answer[1].question or Question("", (), 0)) == "an error") is (d_model == "16")
+    question = answer[1].question
+    assert question and (question.right == "an error") is (d_model == "16")
 
 
 def test_only_the_root_of_the_width_of_a_head_keeps_the_spread() -> None:

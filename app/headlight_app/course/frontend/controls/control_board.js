@@ -44,9 +44,9 @@ export class ControlBoard {
     this.#texts = texts;
     for (const [name, control] of this.#drawn) control.draw(texts[name]);
     for (const { name, when } of this.#controls) {
-      const [other, value] = when.split("=");
+      const [other, values] = when.split("=");
       const { element } = /** @type {Drawn} */ (this.#drawn.get(name));
-      element.hidden = when !== "" && texts[other] !== value;
+      element.hidden = when !== "" && !values.split(",").includes(texts[other]);
     }
     this.#reset.hidden = this.#controls.every(({ name, default: begins }) => texts[name] === begins);
   }

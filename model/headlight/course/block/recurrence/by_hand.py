@@ -10,7 +10,8 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.course.attention_by_hand.words import TOKENS, dot, number
 from headlight.course.controls import Axis, ChoiceControl, MatrixControl
-from headlight.course.pictures import BarsPicture, Equations, MatrixPicture, Question, row, verdict_row
+from headlight.course.pictures import BarsPicture, Equations, MatrixPicture, row, verdict_row
+from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen
 from headlight.course.sentences import require_width

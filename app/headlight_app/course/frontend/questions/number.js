@@ -1,0 +1,18 @@
+// A number that is typed.
+
+import { createElement } from "../../../ui/frontend/dom/dom.js";
+
+/** @import { Kind } from "../question.js" */
+
+/** @type {Kind} */
+export function createNumber(_question, answer) {
+  const named = { testid: "answer", ariaLabel: "Your answer" };
+  const input = createElement("input", "figure", [], { ...named, inputMode: "decimal" });
+  const button = createElement("button", "small", "Check", { type: "submit" });
+  return createElement("form", "options", [input, button], {
+    onsubmit: (event) => {
+      event.preventDefault();
+      if (input.value.trim()) answer(input.value.trim());
+    },
+  });
+}
