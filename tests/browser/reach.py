@@ -19,12 +19,12 @@ from tests.browser.visitor import Visitor
 PAGES = ("heads", "classify", "compare", "generate", "positions", "map of the course", "question", "models")
 QUIET = 500  # milliseconds in which nothing has changed
 MOST_TABS = 120
-# Visible controls with their smaller sides, and the sizes of visible texts, in every shadow root. A field is hit by its
-# label, and the text of a drawing is as large as the drawing makes it.
+# Visible controls with their smaller sides, the sizes of visible texts, and pictures without a name, in every shadow
+# root. A field is hit by its label, and the text of a drawing is as large as the drawing makes it.
 SIZES = """() => {
   const controls = "button, a[href], input:not([type=hidden]), select, textarea, summary, "
     + "[role=gridcell], [role=button], [role=tab], [role=switch]";
-  const sides = [], texts = [];
+  const sides = [], texts = [], unnamed = [];
   const seek = root => {
     for (const element of root.querySelectorAll("*")) {
       if (element.shadowRoot) seek(element.shadowRoot);
@@ -33,6 +33,9 @@ SIZES = """() => {
       if (width < 2 || height < 2 || right <= 0) continue;
       const name = element.ariaLabel || `${element.localName} ${element.textContent.trim().slice(0, 30)}`;
       if (element.matches(controls)) sides.push([Math.round(Math.min(width, height)), name]);
+      if (element.matches("svg, img, canvas") && !element.closest("[aria-hidden=true], [role=presentation]")
+          && !(element.ariaLabel || element.alt || element.querySelector("title")))
+        unnamed.push([0, element.outerHTML]);
       const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
       const scale = element.ownerSVGElement?.getScreenCTM()?.a ?? 1;
       if (own && !element.closest("style, script, [aria-hidden=true]"))
@@ -40,7 +43,7 @@ SIZES = """() => {
     }
   };
   seek(document);
-  return { sides, texts };
+  return { sides, texts, unnamed };
 }"""
 FOCUSED = """() => {
   let element = document.activeElement;
@@ -52,7 +55,7 @@ FOCUSED = """() => {
 
 
 def sizes(page: Page) -> dict[str, list[tuple[float, str]]]:
-    """The smaller sides of all controls, and the sizes of all texts, in pixels, with what they belong to."""
+    """The smaller sides of all controls and the sizes of all texts, in pixels, and pictures without a name."""
     found: dict[str, list[tuple[float, str]]] = page.evaluate(SIZES)
     return found
 

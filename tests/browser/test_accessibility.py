@@ -56,14 +56,21 @@ PLACES = {
     "logit lens": Place("/", "tab=layers", ".logit_lens td button"),
     "logit attribution": Place("/", "tab=layers&analysis=logit_attribution", ".ranked li"),
     "neurons": Place("/", "tab=layers&analysis=logit_attribution&neuron=5", ".lit bdi"),
+    "information flow": Place("/", "tab=layers&analysis=information_flow", '[data-testid="flow"]'),
+    "ablation": Place("/", "tab=layers&analysis=head_ablation", ".cells td button", '[data-testid="ablate"]'),
+    "head search": Place("/", "tab=layers&analysis=head_search", '[data-testid="search"]'),
     "vectors": Place("/", "tab=tokens", '[data-testid="vectors-canvas"]'),
     "classify": Place("/tasks", "model=sentiment", '[data-testid="class-tokens"] .chip'),
     "tag": Place("/tasks", "model=entities", '[data-testid="tagged"] .chip'),
     "sort": Place("/tasks", "model=sort", '[data-testid="sort-verdict"]:not(:empty)'),
     "translate": Place("/tasks", "model=dates&beam_width=3", '[data-testid="beam-0"]'),
+    "describe": Place("/tasks", "model=caption", '[data-testid="tokens"] .chip'),
     "compare": Place("/compare", "", ".answers .candidate", menus=("export-menu-button",)),
     "generate": Place("/generate", "", '[data-testid="generator"][data-known="true"]', menus=("export-menu-button",)),
     "positions": Place("/positions", "", ".chart svg"),
+    "code": Place(
+        "/positions", "", '[data-testid="stCode"] .token', ':nth-match([data-testid="stExpander"] summary, 2)'
+    ),
     "map of the course": Place("/course", "", ".station"),
     "question": Place("/course", "chapter=attention", '[data-testid="screen-look-up"] .question'),
     "course": Place(
@@ -73,6 +80,7 @@ PLACES = {
         opens='[data-testid="screen-steps"] [data-testid="show-me"]',
     ),
     "models": Place("/models", "", '[data-testid="model"]'),
+    "model card": Place("/models", "", '[role="dialog"] h2', ':nth-match(button:has-text("Model card"), 1)'),
 }
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 

@@ -9,9 +9,9 @@ from PIL import Image
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.reach import FOCUSED, PAGES, drawn, sizes, smaller
+from tests.browser.reach import FOCUSED, PAGES, drawn, sizes, smaller, tabs
 from tests.browser.test_accessibility import SCHEMES, wear
-from tests.browser.visitor import Visitor, shown_instrument
+from tests.browser.visitor import Visitor, shown_instrument, wait_until
 
 # What has the focus: what it is called, of which kind it is, and where the ring around it lies.
 FOCUS = """() => {
@@ -22,6 +22,10 @@ FOCUS = """() => {
   const kind = `${element.localName} ${element.className.replace(/st-emotion\\S+/g, "")}`;
   return { kind, name: element.ariaLabel || element.textContent.slice(0, 30), box: [x, y, width, height] };
 }"""
+LOOK = """element => {
+  const { backgroundColor, outlineStyle, outlineColor } = getComputedStyle(element);
+  return `${backgroundColor} ${outlineStyle} ${outlineColor}`;
+}"""
 MOST_TABS = 60
 MARGIN = 8  # pixels around an element in which its ring lies
 LEAST_RING = 0.75  # of a line of one pixel around it: rings have round corners
@@ -29,11 +33,14 @@ LATER = r"/explore/frontend/(export|layers|walkthrough|tokens|first_visit/tour)\
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_on_a_phone_a_finger_hits_and_an_eye_reads_everything(visit: Visit, name: str) -> None:
+def test_on_a_phone_everything_is_hit_read_and_named(visit: Visit, name: str) -> None:
     page = drawn(visit(width=390, height=844, touch=True), name)
     found = sizes(page)
     assert smaller(found["texts"], 12) == []
     assert smaller(found["sides"], 24) == []
+    assert found["unnamed"] == []
+    expect(page.locator("h1")).to_have_count(1)
+    expect(page.locator("[aria-current=page]")).to_have_count(1)
     heads = page.locator("[role=gridcell]").all()
     assert all(box["width"] >= 44 and box["height"] >= 44 for head in heads if (box := head.bounding_box()))
 
@@ -105,12 +112,55 @@ def luminance(page: Page, clip: tuple[float, float, float, float]) -> np.ndarray
     return bright
 
 
-def test_from_the_page_s_load_to_the_sentence_there_are_two_tabs(page: Page) -> None:
+def test_in_landscape_the_prediction_is_near_and_nothing_lies_over_the_page(visit: Visit) -> None:
+    page = visit(width=844, height=390, touch=True).explore("model=stories-causal")
+    sentence, prediction = (page.get_by_test_id(name).bounding_box() for name in ("sentence", "part-prediction"))
+    assert sentence and prediction
+    assert prediction["y"] + prediction["height"] - sentence["y"] < 1.2 * 390
+    expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
+
+
+def test_by_two_tabs_to_the_sentence_and_by_landmarks_to_the_rest(page: Page) -> None:
     shown_instrument(page)
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     assert page.evaluate(FOCUSED) == "sentence"
+    for name, heading in (("All heads", "All heads"), ("Prediction", "Next token")):
+        part = page.get_by_role("region", name=name, exact=True)
+        expect(part.get_by_role("heading", name=heading)).to_be_visible()
+    expect(page.get_by_test_id("stage")).to_have_accessible_description(re.compile(r" looks at .* [\d.]+ %"))
+
+
+def test_the_charts_of_positions_are_no_row_of_tab_stops(visitor: Visitor) -> None:
+    stops = tabs(drawn(visitor, "positions"))
+    assert len(stops) - stops.index("stMain") <= 20
+
+
+def test_forced_colours_tell_apart_what_colours_told(visitor: Visitor) -> None:
+    visitor.page.emulate_media(forced_colors="active")
+    page = visitor.explore("model=stories-causal&pinned=3")
+    for one, other in (
+        ('[data-testid="head-2-5"] .tile', '[data-testid="head-2-4"] .tile'),
+        ('[data-testid="tokens"] .chip.locked', '[data-testid="tokens"] .chip:not(.locked)'),
+        ('[data-testid="plot"] [aria-pressed="true"]', '[data-testid="plot"] [aria-pressed="false"]'),
+        (".predictions .bar", ".predictions .track"),
+        (".metric .bar", ".metric .track"),
+    ):
+        assert look(page, one) != look(page, other), one
+    switch = '[data-testid="head-switch"] i'
+    on = look(page, switch)
+    page.locator(switch).click()
+    wait_until(page, lambda: look(page, switch), lambda off: off != on)
+    page = visitor.open("model=stories-causal", "/compare")
+    distances = page.locator(".apart .head-cell")
+    expect(distances.first).to_be_visible()
+    assert len(set(distances.evaluate_all(f"cells => cells.map({LOOK})"))) > 10
+
+
+def look(page: Page, selector: str) -> str:
+    """The ground and the outline of an element."""
+    return str(page.locator(selector).first.evaluate(LOOK))
 
 
 def test_the_first_heads_do_not_wait_for_closed_tabs_nor_export(visitor: Visitor) -> None:

@@ -158,6 +158,7 @@ def test_an_upload_opens_with_its_own_text_by_keys(hearing: Visitor) -> None:
     expect(page.get_by_test_id("sentence")).to_have_value("17 4 99 4")
     expect_focus(page, "sentence")
     expect(page).to_have_title("Explore · Headlight")
+    expect(page).to_have_url(re.compile(r"//[^/]+/\?"))
     expect(page.get_by_test_id("problem")).to_be_hidden()
     page.keyboard.press("Control+a")
     page.keyboard.type("1 " * 40)
