@@ -6,6 +6,9 @@
 PYTHON ?= python3
 bin := .venv/bin
 
+# Else each of the servers, workers and commands that the tests start would compile all of it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 run: .venv/run.stamp
 	@$(bin)/headlight
 
