@@ -51,7 +51,7 @@ PLACES = {
     "table": Place("/", "plot=table", ".sheet td"),
     "masks": Place("/", "model=stories-masked&plot=text", ".prose .word"),
     "edits": Place("/", "edits=decoder.1.self.weights[3]%3Dset%3A0", ".edits li", ".changes.some"),
-    "presenter": Place("/", "presenter=true", ".candidate"),
+    "presenter": Place("/", "presenter=1", ".instrument.presenter .candidate"),
     "walkthrough": Place("/", "tab=walkthrough", ".values .value"),
     "logit lens": Place("/", "tab=layers", ".logit_lens td button"),
     "logit attribution": Place("/", "tab=layers&analysis=logit_attribution", ".ranked li"),
@@ -85,17 +85,18 @@ PLACES = {
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
-@pytest.fixture(scope="session")
-def axe() -> str:
-    """The script of axe-core; without it a skip, in CI a failure."""
+@pytest.fixture(scope="module")
+def visitor(window: Visitor) -> Visitor:
+    """The window with axe-core in it; without its script a skip, in CI a failure."""
     if not AXE.exists():
         (pytest.fail if os.environ.get("CI") else pytest.skip)("Install the checks: python -m tests.javascript.node")
-    return AXE.read_text(encoding="utf-8")
+    window.open().evaluate(AXE.read_text(encoding="utf-8"))
+    return window
 
 
 def opened(visitor: Visitor, place: Place) -> Page:
     """The page once the view is drawn."""
-    page = visitor.open(place.query, place.address)
+    page = visitor.go(place.query, place.address)
     if place.opens:
         page.locator(place.opens).click()
     expect(page.locator(place.drawn).first).to_be_visible()
@@ -109,15 +110,16 @@ def wear(page: Page, scheme: Literal["light", "dark"]) -> None:
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_axe_finds_nothing_against_wcag_aa(visitor: Visitor, axe: str, name: str) -> None:
+def test_axe_finds_nothing_against_wcag_aa(visitor: Visitor, name: str) -> None:
     page = opened(visitor, PLACES[name])
-    page.evaluate(axe)
     assert_without_finding(page, page.locator("body"))
     for menu in PLACES[name].menus:
         button = page.get_by_test_id(menu).first
         button.click()
         assert_without_finding(page, button.locator(".."))
         page.keyboard.press("Escape")
+    page.keyboard.press("Escape")  # nothing stays open over the next view
+    visitor.assert_clean()
 
 
 def assert_without_finding(page: Page, place: Locator) -> None:

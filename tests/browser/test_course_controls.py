@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from headlight.course.chapters import CHAPTERS
-from tests.browser.test_course import course
+from tests.browser.test_course import SHOW_AT_ONCE
 from tests.browser.visitor import Visitor
 from tests.model.course.test_screens import CONTROLS, before, ends, has_another_value, others
 
@@ -66,9 +66,16 @@ def changes(path: str) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
     return list(found.values())
 
 
+@pytest.fixture(scope="module")
+def visitor(window: Visitor) -> Visitor:
+    window.page.add_init_script(SHOW_AT_ONCE)
+    window.open(path="/course")
+    return window
+
+
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_control_of_each_kind_changes_the_pictures_of_its_screen(visitor: Visitor, chapter: str) -> None:
-    page, row = course(visitor, chapter=chapter), CHAPTERS[chapter]
+    page, row = visitor.go(f"chapter={chapter}", "/course"), CHAPTERS[chapter]
     expect(page.get_by_test_id("chapter-title")).to_have_text(row.title)
     screens = page.get_by_test_id("screens")
     unchanged = {}
@@ -77,3 +84,4 @@ def test_a_control_of_each_kind_changes_the_pictures_of_its_screen(visitor: Visi
             page.get_by_test_id(f"screen-{name}").wait_for()
             unchanged[name] = screens.evaluate(CHANGE_CONTROLS, [name, changes(f"{chapter}/{name}")])
     assert {name: controls for name, controls in unchanged.items() if controls} == {}
+    visitor.assert_clean()

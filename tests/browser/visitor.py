@@ -16,6 +16,10 @@ from playwright.sync_api import Locator, Page, Request, WebSocket, expect
 SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 WITHOUT_HOST = ("data", "blob", "about")
 PATIENCE = 60.0  # seconds; a busy machine is no failure
+GO_TO = """address => {
+    history.pushState(history.state, "", address);
+    dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
+}"""
 TOO_WIDE = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 
 Value = TypeVar("Value")
@@ -43,8 +47,16 @@ class Visitor:
 
     def open(self, query: str = "", path: str = "/") -> Page:
         """Goes to the page with a query such as `text=The+cat&layer=2` and waits until it is drawn."""
-        self.page.goto(self.url + path + (f"?{query}" if query else ""))
+        self.page.goto(self._address(query, path))
         return self.settle()
+
+    def go(self, query: str = "", path: str = "/") -> Page:
+        """Goes there as Back does, in the page that is open already: that takes a third of the time."""
+        self.page.evaluate(GO_TO, self._address(query, path))
+        return self.settle()
+
+    def _address(self, query: str, path: str) -> str:
+        return self.url + path + (f"?{query}" if query else "")
 
     def explore(self, query: str, **data: str) -> Page:
         """Goes to Explore and waits until the instrument shows the answer for a sentence or an image."""
