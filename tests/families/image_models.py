@@ -16,6 +16,7 @@ LABELS = {"id2label": {0: "cat", 1: "house", 2: "chess board"}, "label2id": {"ca
 NORMED = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
 
 DINO: dict[str, Any] = {name: value for name, value in VIT.items() if name != "intermediate_size"} | {"mlp_ratio": 2}
+DINO3 = VIT | {"query_bias": True}
 SMALLER = {"size": {"shortest_edge": 44}, "crop_size": 40, "do_center_crop": True, "resample": 3, **NORMED}
 
 TOWER: dict[str, Any] = {
@@ -90,5 +91,11 @@ IMAGE_MODELS: dict[str, list[Case]] = {
     "dinov2_with_registers": [
         Case("Dinov2WithRegistersModel", DINO | {"num_register_tokens": 3}, image=(40, 31)),
         Case("Dinov2WithRegistersModel", DINO | {"mlp_ratio": 3}, image=(50, 60), prepare=SMALLER),
+    ],
+    "dinov3_vit": [
+        Case("DINOv3ViTModel", DINO3 | {"num_register_tokens": 2, "rope_theta": 50.0}, image=(40, 31)),
+        Case("DINOv3ViTModel", DINO3 | {"use_gated_mlp": True, "hidden_act": "silu", "key_bias": True,
+                                        "mlp_bias": False, "num_attention_heads": 2}, image=(24, 24)),
+        Case("DINOv3ViTModel", DINO3 | {"num_register_tokens": 1, "proj_bias": False}, image=(50, 60), prepare=SMALLER),
     ],
 }  # fmt: skip

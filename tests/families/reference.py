@@ -233,7 +233,8 @@ def image_outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
     """The same for an image; `last_hidden` is that of the base model."""
     prepared = processor(case)(photo(case), return_tensors="pt")
     whole = model(**prepared, output_attentions=True)
-    base_model = getattr(model, model.base_model_prefix, model)
+    # Of DINOv3's base model the prefix is the name of its encoder.
+    base_model = model if case.kind.endswith("Model") else getattr(model, model.base_model_prefix, model)
     base = base_model(**prepared)
     told = {"pixel_values": prepared["pixel_values"][0], "attention": torch.cat(whole.attentions)}
     last_norm = base_model.post_layernorm if model.config.model_type == "clip_vision_model" else torch.nn.Identity()

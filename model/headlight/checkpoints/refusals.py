@@ -45,9 +45,7 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("chatglm", "glm4v"), ("glm", "its files need programs of their own")),
     "siglip2": ("siglip", "it reads images of any shape, with positions that are fitted to it"),
     **dict.fromkeys(("blip", "blip-2"), ("clip", "its text stack looks at the image by cross-attention")),
-    **dict.fromkeys(
-        ("dinov3_vit",), ("dinov2_with_registers", "its positions turn queries and keys along rows and columns")
-    ),
+    "dinov3_convnext": ("dinov3_vit", "it works by convolution"),
     "data2vec-vision": ("beit", "its files have names of their own"),
     **dict.fromkeys(
         ("swin", "swinv2", "segformer", "convnext", "resnet"), ("vit", "it works on windows or by convolution")

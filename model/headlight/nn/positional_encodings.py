@@ -3,7 +3,7 @@
 An encoding acts in one of four places (`PositionalEncoding` in none):
 
     embed         added to the token embeddings                        sinusoidal, learned
-    rotate        applied to queries and keys                          rope
+    rotate        applied to queries and keys                          rope, rope-patches (DINOv3)
     bias          added to the scores                                  alibi, relative (T5), relative-patches (BEiT)
     content_bias  computed from queries and keys, added to the scores  disentangled (DeBERTa)
 
@@ -259,6 +259,48 @@ class Rope(PositionalEncoding):
             a, b = rotary_channels.chunk(2, dim=-1)
             rotated = torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
         return torch.cat((rotated, rest), dim=-1) if rest.shape[-1] else rotated
+
+
+class PatchRope(Rope):
+    """Rotary embedding of patches by where they are in the image: half of the pairs by row, half by column (DINOv3).
+
+    Tokens in front of the patches are not rotated; a text is read as one row of patches.
+    """
+
+    title: ClassVar = "RoPE (patches)"
+    exercise: ClassVar[Exercise | None] = Exercise(
+        "A model reads a larger image with patches of the same size. Which angles do the corners have now?",
+        "The same as before: places are counted from the middle, and every image reaches from -1 to 1.",
+    )
+    description: ClassVar = (
+        "Nothing is added. Queries and keys are rotated, half of their pairs of channels by the row and half by the "
+        "column of their patch, each counted from -1 to 1 over the image."
+    )
+    formula: ClassVar = (
+        r"(a, b) \mapsto (a \cos\alpha - b \sin\alpha,\ b \cos\alpha + a \sin\alpha),"
+        r"\quad \alpha = 2\pi\,y_i\,\theta^{-4j/d}\ \mathrm{or}\ 2\pi\,x_i\,\theta^{-4j/d}"
+    )
+
+    def __init__(self, config: Config, bidirectional: bool = True) -> None:
+        super().__init__(config, bidirectional)
+        image, reads_image = config.image, config.predicts_from_image
+        self.first_patch = image.first_tokens if reads_image else 0
+        self.shape = (image.patch_rows, image.patch_columns) if reads_image else (1, config.context_length)
+        self.pairs_each = config.head_dim // 4
+
+    def angles(self, position_ids: Positions) -> Float[Tensor, "pos pair"]:
+        """The angle (radians) of each pair: by row, then by column; 0 for tokens in front of the patches."""
+        exponents = 2 * torch.arange(self.pairs_each, device=position_ids.device) / max(2 * self.pairs_each, 1)
+        frequencies = self.rope_config.theta**-exponents
+        patch, (rows, columns) = position_ids - self.first_patch, self.shape
+        row = patch.div(columns, rounding_mode="floor")
+        middles = ((2 * row + 1) / rows - 1, (2 * (patch - row * columns) + 1) / columns - 1)
+        angles = torch.cat([2 * math.pi * place[:, None] * frequencies for place in middles], dim=-1)
+        return angles * (patch >= 0)[:, None]
+
+    def same_for_lengths(self, length: int, other_length: int) -> bool:
+        """Places depend on the image alone."""
+        return True
 
 
 class Alibi(PositionalEncoding):
@@ -539,6 +581,7 @@ POSITIONAL_ENCODINGS: Registry[type[PositionalEncoding]] = Registry(
         "sinusoidal-halves": SinusoidalHalves,
         "learned": LearnedPositions,
         "rope": Rope,
+        "rope-patches": PatchRope,
         "alibi": Alibi,
         "relative": RelativeBias,
         "relative-patches": PatchBias,

@@ -50,6 +50,7 @@ def test_each_encoding_acts_in_exactly_one_place(name: str) -> None:
     methods = {
         "none": set(),
         "rope": {"rotate"},
+        "rope-patches": {"rotate"},
         "alibi": {"bias"},
         "relative": {"bias"},
         "relative-patches": {"bias"},

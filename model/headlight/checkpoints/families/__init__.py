@@ -88,5 +88,6 @@ FAMILIES: Registry[Family] = Registry(
         "beit": vit.BEIT,
         "dinov2": vit.DINOV2,
         "dinov2_with_registers": vit.DINOV2_WITH_REGISTERS,
+        "dinov3_vit": vit.DINOV3,
     },
 )

@@ -16,7 +16,9 @@ from torch import Tensor, nn
 
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.common import (
+    GATED_MLP_ACTIVATIONS,
     MLP_ACTIVATIONS,
+    block_rows,
     block_rules,
     classifier_head,
 )
@@ -30,7 +32,7 @@ from headlight.checkpoints.weight_mapping import (
     rule,
 )
 from headlight.config import Config
-from headlight.config_groups import ImageConfig, OutputHeadConfig, RelativePositionConfig
+from headlight.config_groups import ImageConfig, OutputHeadConfig, RelativePositionConfig, RopeConfig
 from headlight.errors import CheckpointError
 
 MAX_REGISTERS = 64  # published models have four
@@ -86,6 +88,23 @@ def dinov2(fields: ConfigReader) -> ConfigValues:
         )
     width = int(fields.integer("hidden_size", 768) * fields.number("mlp_ratio", 4))
     return vit(fields.with_defaults(intermediate_size=width), *(f"[REG{number}]" for number in range(registers)))
+
+
+def dinov3(fields: ConfigReader) -> ConfigValues:
+    """DINOv2 with registers, rotations in place of learned positions, and a field for each bias."""
+    choices = dinov2(fields)
+    gated = fields.boolean("use_gated_mlp", False)
+    activations = GATED_MLP_ACTIVATIONS if gated else MLP_ACTIVATIONS
+    fields_of = {"query": True, "key": False, "value": True, "proj": True, "mlp": True}
+    given = [name for name, usual in fields_of.items() if fields.boolean(f"{name}_bias", usual)]
+    of = {"proj": ("output",), "mlp": ("gate", "up", "down")}
+    return choices | {
+        "d_ff": fields.integer("intermediate_size", 1536),
+        "feed_forward": fields.choice("hidden_act", "gelu", activations),
+        "positional_encoding": "rope-patches",
+        "rope": RopeConfig(theta=fields.number("rope_theta", 100.0)),
+        "biases": ("norm", *(module for name in given for module in of.get(name, (name,)))),
+    }
 
 
 def beit(fields: ConfigReader) -> ConfigValues:
@@ -265,3 +284,23 @@ BEIT = Family(
         "reshape_hidden_states", "stage_names",
     ),
 )  # fmt: skip
+_DINOV3_BLOCK = block_rows(
+    "norm1",
+    [*(f"attention.{name}_proj" for name in "qkv"), _scaled("attention.o_proj", "layer.{i}.layer_scale1.lambda1")],
+    "norm2",
+    ["mlp.gate_proj", "mlp.up_proj", _scaled("mlp.down_proj", "layer.{i}.layer_scale2.lambda1")],
+)
+_DINOV3_OUTSIDE_BLOCKS: WeightRules = {
+    "embedding.weight": _followed_by("embeddings.register_tokens"),
+    "patch_embedding.projection": "embeddings.patch_embeddings",
+    "encoder.final_norm": "norm",
+}
+DINOV3 = replace(
+    DINOV2_WITH_REGISTERS,
+    config_values=dinov3,
+    weights=_DINOV3_OUTSIDE_BLOCKS | block_rules("encoder", "layer.{i}.", _DINOV3_BLOCK),
+    base_model_prefix="",
+    required_values={},
+    ignored_fields=(*DINOV2.ignored_fields, "pos_embed_jitter", "pos_embed_rescale", "pos_embed_shift", "qkv_bias"),
+    defaults={"hidden_size": 384, "num_attention_heads": 6, "intermediate_size": 1536, "layer_norm_eps": 1e-5},
+)

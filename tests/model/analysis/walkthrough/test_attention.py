@@ -79,7 +79,7 @@ def test_the_steps_end_at_the_traced_values(attention_function: str, position: s
     for head, query, key in ((0, 4, 1), (3, 2, 2), (1, 1, 5)):
         found = assert_steps_follow(model, trace, "decoder.1.self", head, query, key)
         assert [step.name for step in found if step.name in ALL] == list(ALL)
-        assert any(step.name == "rotate" for step in found) == (position == "rope")
+        assert any(step.name == "rotate" for step in found) == (position in ("rope", "rope-patches"))
         assert any(step.name == "bias" for step in found) == (position in BIASED)
         assert any(step.name == "feature-map" for step in found) == (attention_function == "linear")
         assert not any(step.edited for step in found)
