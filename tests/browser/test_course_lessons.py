@@ -2,9 +2,11 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from headlight.code_exercises.exercises import notebook_text
+from headlight.course.chapters import CHAPTERS
 from tests.browser.conftest import Visit
 from tests.browser.test_course import course, screen
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
@@ -26,6 +28,18 @@ def test_tokens_are_looked_up_and_learned(visitor: Visitor) -> None:
     expect(moving).to_contain_text("step 400")
     moving.get_by_label("Frame").fill("0")
     expect(moving).to_contain_text("step 0,")
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_no_screen_is_longer_than_two_screens_of_a_laptop(visitor: Visitor, chapter: str) -> None:
+    page = course(visitor, chapter=chapter)
+    heights = {}
+    for name, row in CHAPTERS[chapter].screens.items():
+        if not row.is_long:
+            screen(page, name)
+            heights[name] = (page.get_by_test_id(f"screen-{name}").bounding_box() or {"height": 0})["height"]
+    window = page.viewport_size or {"height": 900}
+    assert {name: height for name, height in heights.items() if height > 2 * window["height"]} == {}
 
 
 def test_positions_are_drawn_and_told(visit: Visit) -> None:

@@ -6,7 +6,7 @@ The module of its `kind` in app/headlight_app/course/frontend/pictures draws it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from math import isfinite
 from typing import Any, ClassVar, Literal
 
@@ -276,12 +276,21 @@ class Verdict(Picture):
 
 @dataclass(frozen=True)
 class Row:
-    """Pictures side by side, under a heading of their own. A `question` may be asked before they are shown."""
+    """Pictures side by side, under a heading of their own. A `question` may be asked before they are shown.
+
+    Rows that are `folded` are seen once their heading is opened, all of them that follow one another together.
+    """
 
     pictures: tuple[Picture, ...] = field(default=())
     title: str = ""
     text: str = ""
     question: Question | None = None
+    folded: bool = False
+
+
+def fold(*rows: Row) -> tuple[Row, ...]:
+    """What goes on from a screen and would make it longer than two windows: it is opened by its first heading."""
+    return tuple(replace(each, folded=True) for each in rows)
 
 
 def row(*pictures: Picture, title: str = "", text: str = "", question: Question | None = None) -> Row:

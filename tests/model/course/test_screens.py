@@ -63,6 +63,7 @@ CONTROLS = {
 SHIPPED = ("ladder-7-depth", "positions-decoder-none", "positions-encoder-none", "translate", "stories-masked")
 # Inputs with which a control changes what is shown, and what is chosen before where it is shown without a meaning.
 SENSIBLE = {
+    "architectures/summary.text": "Ben sang. In the barn, Nora sat on the drum. The drum was in the barn. Tim slept.",
     "block/last-steps.word": "bed",
     "tokens/context.word": "the",
     "positions/order.one": "dog chased cat",
@@ -127,6 +128,9 @@ def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
     for row in rows:
         if row.question:
             check_question(row.question)
+    assert [row.folded for row in rows] == sorted(row.folded for row in rows), "what is folded comes last"
+    first = next((row for row in rows if row.folded), None)
+    assert first is None or (first.title and not any(row.question for row in rows if row.folded))
     shown = [picture.lines for row in rows for picture in row.pictures if isinstance(picture, Equations)]
     for formula in (*screen.formulas, *(line for lines in shown for line in lines)):
         assert formula.count("{") == formula.count("}"), formula

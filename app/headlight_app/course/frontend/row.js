@@ -1,4 +1,4 @@
-// A row of pictures under its title.
+// Rows of pictures under their titles.
 
 import { createElement } from "../../ui/frontend/dom/dom.js";
 import { titleNodes } from "./formula.js";
@@ -7,8 +7,26 @@ import { createPicture } from "./pictures/pictures.js";
 /** @import { Surroundings } from "./links.js" */
 /** @import { Row } from "./types.d.ts" */
 
+/**
+ * Rows one below the other; those that are folded stand together under the heading of the first.
+ * @param {Row[]} rows @param {Surroundings} surroundings @param {{ isOpen: boolean }} fold kept from answer to answer
+ * @returns {HTMLElement[]}
+ */
+export function createRows(rows, surroundings, fold) {
+  const first = rows.findIndex(({ folded }) => folded);
+  if (first < 0) return rows.map((row) => createRow(row, surroundings));
+  const drawn = rows.map((row, place) => createRow(place === first ? { ...row, title: "" } : row, surroundings));
+  const last = rows.findLastIndex(({ folded }) => folded);
+  const summary = createElement("summary", "", titleNodes(rows[first].title));
+  const details = createElement("details", "folded", [summary, ...drawn.slice(first, last + 1)], { open: fold.isOpen });
+  details.ontoggle = () => {
+    fold.isOpen = details.open;
+  };
+  return [...drawn.slice(0, first), details, ...drawn.slice(last + 1)];
+}
+
 /** @param {Row} row @param {Surroundings} surroundings */
-export function createRow(row, surroundings) {
+function createRow(row, surroundings) {
   const element = createElement("div", "row");
   if (row.title) element.append(createElement("h3", "", titleNodes(row.title)));
   if (row.text) element.append(createElement("p", "quiet", row.text));

@@ -7,7 +7,7 @@ import { ControlBoard } from "./controls/control_board.js";
 import { fitFormulas } from "./fit_formulas.js";
 import { createFormula, splitFormula } from "./formula.js";
 import { createQuestion } from "./question.js";
-import { createRow } from "./row.js";
+import { createRows } from "./row.js";
 
 /** @import { Control, CourseModel, ScreenAnswer, ScreenRequest, ScreenRow } from "./types.js" */
 /** @import { Inputs } from "./inputs.js" */
@@ -42,6 +42,7 @@ export class ScreenView {
   #tries = [];
   /** Whether they asked to be asked although the screen is done. */
   #again = false;
+  #fold = { isOpen: false };
   /** @type {ReturnType<typeof setInterval> | undefined} */
   #clock;
 
@@ -146,7 +147,7 @@ export class ScreenView {
     const { linkTo, pages } = this.#place;
     const { rows: shown, links, question, can_ask: canAsk } = this.#answer;
     const surroundings = { width: rows.clientWidth || innerWidth, linkTo, explore: links.explore ?? null };
-    const drawn = shown.map((row) => createRow(row, surroundings));
+    const drawn = createRows(shown, surroundings, this.#fold);
     if (question)
       drawn.splice(
         question.place,

@@ -194,6 +194,8 @@ export type Picture =
   | VerdictPicture;
 
 export interface Row {
+  /** Seen once its heading is opened. */
+  folded: boolean;
   pictures: Picture[];
   title: string;
   text: string;

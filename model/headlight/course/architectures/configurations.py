@@ -16,7 +16,7 @@ from headlight.config import Config
 from headlight.config_groups import EmbeddingConfig, PerLayerConfig
 from headlight.course.architectures.which_task import purpose
 from headlight.course.controls import ChoiceControl, ModelControl, NumberControl
-from headlight.course.pictures import BarsPicture, TablePicture, row, verdict_row
+from headlight.course.pictures import BarsPicture, TablePicture, fold, row, verdict_row
 from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, link
 from headlight.errors import InputError
@@ -84,7 +84,7 @@ SIZES = ("vocabulary_size", "context_length", "d_model", "layers", "encoder_laye
 def configurations(model: Checkpoint, layers: int, d_model: str, one: str, other: str) -> Answer:
     """The choices of each model, its parameters as published and at the learner's size, and how two of them differ."""
     configs = well_known_configs() | {OPENED: model.model.config}
-    return (*_choices(configs, layers, d_model), *_differences_of(configs, one, other))
+    return (*_choices(configs, layers, d_model), *fold(*_differences_of(configs, one, other)))
 
 
 def _choices(configs: dict[str, Config], layers: int, d_model: str) -> Answer:

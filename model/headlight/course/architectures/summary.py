@@ -12,23 +12,32 @@ from torch.nn.functional import normalize
 
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
-from headlight.course.architectures.no_assistant import continuation
+from headlight.course.architectures.cross_attention import write
 from headlight.course.controls import ChoiceControl, ModelControl, NumberControl, TextControl
-from headlight.course.pictures import BarsPicture, HeatMapPicture, Row, TablePicture, Verdict, row, verdict_row
+from headlight.course.pictures import (
+    BarsPicture,
+    HeatMapPicture,
+    Row,
+    TablePicture,
+    Verdict,
+    row,
+    verdict_row,
+    weights_map,
+)
 from headlight.course.questions import ask_largest
-from headlight.course.screen import Answer, Screen, StateFields, compared, link
+from headlight.course.screen import Answer, Screen, link
+from headlight.course.sentences import require_layer, token_labels, value
 from headlight.course.tokens.model_vectors import text_vectors
-from headlight.errors import InputError
+from headlight.errors import InputError, TextError
+from headlight.tracing.run import run
 
 MOST_SENTENCES = 20
-PROMPT = "In short,"
 SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|\n+")
 WORD = re.compile(r"\w+")
 VECTORS = {"model": "the encoder's mean vector", "words": "words, counted (TF-IDF)"}
 TEXT = (
-    "Tom and his dog Max went to the lake. The sun was warm and the birds sang. Tom threw a stick far into the water. "
-    "Max jumped into the lake to get the stick. The water was deep and Max could not get out. Tom ate a sandwich. "
-    "A man in a boat saw the dog in the water and pulled him out. Tom hugged his dog and thanked the man."
+    "It had rained all day. In the park, Tom let the ball drop and went on. Rosa walked by with a hat. "
+    "Anna brought back the ball. The sun was warm."
 )
 
 
@@ -42,7 +51,7 @@ class Selection:
 
 
 def summary(model: Checkpoint, decoder: Checkpoint, text: str, sentences: int, vectors: str) -> Answer:
-    """The summary, each sentence's cosine with the mean, both in a plane, and what a decoder writes in its place."""
+    """The sentences chosen, each one's cosine with the mean, and what an encoder-decoder writes in their place."""
     found = split_sentences(text)
     if sentences >= len(found):
         raise InputError(f"The text has {len(found)} sentences; a summary of {sentences} would leave nothing out.")
@@ -62,7 +71,7 @@ def summary(model: Checkpoint, decoder: Checkpoint, text: str, sentences: int, v
         verdict_row(" ".join(found[at] for at in selection.chosen), title="The summary"),
         row(TablePicture(columns=("", "sentence"), rows=tuple((str(at), each) for at, each in enumerate(found, 1)))),
         _comparison_row(selections, sentences),
-        _written_row(decoder, text, found),
+        *_written_rows(decoder, text),
     )
 
 
@@ -127,38 +136,45 @@ def _comparison_row(selections: dict[str, Selection], count: int) -> Row:
     )
 
 
-def _written_row(decoder: Checkpoint, text: str, sentences: tuple[str, ...]) -> Row:
-    """What a decoder writes after the text and words that announce a summary."""
-    written = continuation(decoder, f"{text.strip()} {PROMPT}", temperature=0.0)
-    words = {word.lower() for word in WORD.findall(" ".join(sentences))}
+def _written_rows(writer: Checkpoint, text: str) -> Answer:
+    """What an encoder-decoder writes about the text, and where each word of it looked."""
+    try:
+        written = write(writer, text)
+        path = require_layer(writer.model, writer.model.config.layers - 1) + ".cross.weights"
+        trace = run(writer.model, writer.tokenizer, written, source=text, keep=(path,))
+    except TextError as error:  # the text is too long for it
+        return (verdict_row(str(error), title="A summary in words of its own"),)
+    assert trace.source is not None  # of an encoder-decoder
+    words = {word.lower() for word in WORD.findall(text)}
     own = [word for word in WORD.findall(written) if word.lower() not in words]
-    return row(
-        Verdict(
-            text=f"{PROMPT} ▸{written} ({len(own)} of these {len(WORD.findall(written))} words do not stand in the "
-            "text.)"
+    return (
+        row(
+            Verdict(text=f"{written} (Not in the text: {', '.join(own) or 'no word'}.)"),
+            title="A summary in words of its own",
+            text="A vector writes nothing. An encoder-decoder that was trained on texts and their summaries writes a "
+            "new sentence (BART, T5). The shipped one knows short stories of one kind alone: change a sentence that "
+            "matters, or one that does not; of any other text it claims the same kind of story.",
         ),
-        title="A summary in words of its own",
-        text="An encoder gives vectors; it writes nothing. For a new sentence about a text one trains an "
-        "encoder-decoder on texts and their summaries (BART, T5), or asks a large decoder to go on after words that "
-        f"announce one (GPT-2: “TL;DR:”). Here is what your decoder writes after the text and “{PROMPT}”: a small one "
-        "only goes on with the story.",
+        row(
+            weights_map(
+                "Where each word looked to write the next: cross-attention of the last layer, mean of its heads",
+                value(trace, path).mean(0),
+                token_labels(trace.text),
+                token_labels(trace.source),
+            )
+        ),
     )
 
 
-def _compare(model: str, decoder: str, text: str, sentences: int, vectors: str) -> StateFields:
-    """The decoder reads the words that announce a summary, too."""
-    return compared({"model": model, "text": text}, {"model": decoder, "text": f"{text.strip()} {PROMPT}"})
-
-
 SUMMARY = Screen(
-    title="A summary made of the text's own sentences",
+    title="A summary: chosen from the text, or written",
     lesson="An encoder turns each sentence into a vector: the mean of its tokens' last vectors. What most of the text "
-    "is about lies near the mean of all sentences, so those nearest to it make a summary. Nothing was trained for "
-    "this, and nothing is understood: a sentence is chosen because it resembles the others.",
+    "is about lies near the mean of all sentences, so those nearest to it make a summary, though nothing was trained "
+    "for this. An encoder-decoder that was trained for it writes a summary in words of its own.",
     controls={
         "model": ModelControl(title="Encoder", default="stories-masked", needs="encoder"),
         "decoder": ModelControl(
-            title="Decoder, for a summary in its own words", default="stories-causal", needs="continues-texts"
+            title="Encoder-decoder, for a summary in its own words", default="summary", needs="encoder-decoder"
         ),
         "text": TextControl(title="Text", default=TEXT, longest=2_000, lines=6),
         "sentences": NumberControl(title="Sentences of the summary", default="3", low=1, high=10, whole=True),
@@ -169,7 +185,6 @@ SUMMARY = Screen(
         r"c = \frac{1}{n} \sum_i \frac{s_i}{\lVert s_i \rVert}",
         r"\mathrm{score}_i = \cos(s_i, c)",
     ),
-    code=(select, text_vectors, word_vectors),
-    explore=link("model", "text"),
-    elsewhere={"compare": _compare},
+    code=(select, text_vectors, word_vectors, write),
+    explore=link(model="decoder", source="text", fixed={"text": "", "attention": "decoder.cross"}),
 )

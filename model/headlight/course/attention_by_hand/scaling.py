@@ -15,6 +15,7 @@ from headlight.course.pictures import (
     LinesPicture,
     Row,
     TablePicture,
+    fold,
     row,
     verdict_row,
     weights_map,
@@ -75,7 +76,6 @@ def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) 
             ),
             title="The scores themselves, and one head's weights",
         ),
-        _divisors_row(width, heads, keys, draw, seed, chosen),
         verdict_row(
             f"At d = {WIDTHS[-1]} the largest of {keys} weights is {unscaled[-1]:.2f} without the scale and "
             f"{scaled[-1]:.2f} with it. A weight near 1 leaves almost no gradient: its slope is a (1 − a)."
@@ -83,6 +83,7 @@ def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) 
             else "All numbers of torch.rand are positive, with a mean of ½, so all scores are large and alike: even "
             "without the scale no key stands out. The proof needs a mean of 0; torch.randn has it."
         ),
+        *fold(_divisors_row(width, heads, keys, draw, seed, chosen)),
     )
 
 

@@ -11,8 +11,9 @@ from headlight.array_types import Float
 from headlight.config import Config
 from headlight.course.attention import HeadValues, attend, head_config
 from headlight.course.attention_by_hand.words import CHANNELS, TOKENS, VALUE_CHANNELS, dot, number
-from headlight.course.controls import ChoiceControl, MatrixControl, NumberControl
-from headlight.course.pictures import Arrow, ArrowsPicture, Equations, MatrixPicture, Row, row
+from headlight.course.attention_by_hand.worksheet import worksheet
+from headlight.course.controls import ChoiceControl, MatrixControl, NumberControl, SeedControl
+from headlight.course.pictures import Arrow, ArrowsPicture, Equations, FilePicture, MatrixPicture, Row, row
 from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen
@@ -31,6 +32,7 @@ def attention_steps(
     scale: str,
     mask: str,
     query: int,
+    sheet: int,
 ) -> Answer:
     """Every step of one head, and one query of it written out."""
     positions = QueryKeyPositions(torch.arange(len(q)), torch.arange(len(k)))
@@ -40,7 +42,16 @@ def attention_steps(
         raise InputError(f"There is no query {query} to write out: there are {numbered('token', len(q))}.")
     names = TOKENS.label_all(len(q))
     question = _question(head, q, k, names)
-    return (_matrix_form(head, names, question), _scalar_form(head, q, k, v, query), *_plane(q, k, head, query))
+    return (
+        _matrix_form(head, names, question),
+        _scalar_form(head, q, k, v, query),
+        *_plane(q, k, head, query),
+        row(
+            FilePicture(file_name=f"attention-{sheet}.pdf", media_type="application/pdf", text=worksheet(sheet)),
+            title="With a pencil",
+            text="Two exercises in small whole numbers to print, and their answers on a second page.",
+        ),
+    )
 
 
 def _question(head: HeadValues, q: Tensor, k: Tensor, names: tuple[str, ...]) -> Question:
@@ -135,6 +146,7 @@ STEPS = Screen(
         "scale": ChoiceControl(title="Scale", default="on", options={"on": "Divide by √d", "off": "As they are"}),
         "mask": ChoiceControl(title="Mask", default="none", options=MASK_OPTIONS),
         "query": NumberControl(title="Query to write out (0 is the first)", default="0", low=0, high=5, whole=True),
+        "sheet": SeedControl(title="Worksheet to print"),
     },
     compute=attention_steps,
     formulas=(

@@ -6,7 +6,7 @@ import torch
 
 from headlight.array_types import Float
 from headlight.course.controls import NumberControl
-from headlight.course.pictures import BarsPicture, LinesPicture, MatrixPicture, TablePicture, row, verdict_row
+from headlight.course.pictures import BarsPicture, LinesPicture, MatrixPicture, TablePicture, fold, row, verdict_row
 from headlight.course.positions.waves import wavelengths, waves
 from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen
@@ -26,7 +26,7 @@ def read_as_channels(length: int, d_model: int) -> Float[torch.Tensor, "pos d_mo
 
 def channel_numbers(d_model: int, length: int) -> Answer:
     """What j counts, where positions begin, and which channels are fast."""
-    return (*_pair_numbers(d_model, length), *_first_position(length, d_model), *_fast_channels(d_model, length))
+    return (*_pair_numbers(d_model, length), *fold(*_first_position(length, d_model), *_fast_channels(d_model, length)))
 
 
 def _pair_numbers(d_model: int, length: int) -> Answer:

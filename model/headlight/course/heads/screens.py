@@ -17,6 +17,7 @@ from headlight.course.pictures import (
     HeatMapPicture,
     MatrixPicture,
     TablePicture,
+    fold,
     row,
     verdict_row,
     weights_map,
@@ -235,7 +236,7 @@ def show_widths(
             f"{heads} · {value_head_dim} = {heads * value_head_dim} channels back to {d_model}. {found.parameters:,} "
             f"parameters, {found.multiply_adds:,} multiply-adds."
         ),
-        *_two_stacks(encoder_heads, heads, source_length, length),
+        *fold(*_two_stacks(encoder_heads, heads, source_length, length)),
     )
 
 
@@ -249,10 +250,10 @@ def _two_stacks(encoder_heads: int, decoder_heads: int, source_length: int, leng
     return (
         row(
             TablePicture(
-                title="Attention weights of each attention",
                 columns=("attention", "heads", "queries", "keys"),
                 rows=tuple((name, *each.shape) for name, each in weights.items()),
-            )
+            ),
+            title="Another number of heads in the encoder",
         ),
         row(*(weights_map(f"{name}, head 0", each[0]) for name, each in weights.items())),
         verdict_row(

@@ -13,7 +13,7 @@ from headlight.array_types import Bool, Float
 from headlight.course.attention import attend
 from headlight.course.controls import NumberControl, SeedControl, TextControl
 from headlight.course.modalities.similarity import UNSCALED
-from headlight.course.pictures import GraphPicture, MatrixPicture, TablePicture, row, verdict_row, weights_matrix
+from headlight.course.pictures import GraphPicture, MatrixPicture, TablePicture, fold, row, verdict_row, weights_matrix
 from headlight.course.question_kinds import Question
 from headlight.course.questions import ask_mask
 from headlight.course.screen import Answer, Screen
@@ -185,21 +185,23 @@ def show_graph(edges: str, node: str, layers: int, seed: int) -> Answer:
                 column_axis="key",
             ),
         ),
-        row(
-            *(
-                MatrixPicture(title=title, values=values, rows=graph.nodes, columns=graph.kinds, before=before)
-                for title, values, before in (
-                    ("At first", graph.features, ""),
-                    ("Along the edges", along, "→"),
-                    ("Without a mask", full, ""),
-                )
+        *fold(
+            row(
+                *(
+                    MatrixPicture(title=title, values=values, rows=graph.nodes, columns=graph.kinds, before=before)
+                    for title, values, before in (
+                        ("At first", graph.features, ""),
+                        ("Along the edges", along, "→"),
+                        ("Without a mask", full, ""),
+                    )
+                ),
+                title=f"What each node knows: its vector before, and after {_layers(layers)}",
+                text="At first a node knows its kind alone. No weights are trained: queries, keys and values are the "
+                "vectors themselves, and a score is 1 for two nodes of the same kind.",
             ),
-            title=f"What each node knows: its vector before, and after {_layers(layers)}",
-            text="At first a node knows its kind alone. No weights are trained: queries, keys and values are the "
-            "vectors themselves, and a score is 1 for two nodes of the same kind.",
+            verdict_row(_compare(graph, along, full, layers)),
+            *_permuted(graph, seed, layers),
         ),
-        verdict_row(_compare(graph, along, full, layers)),
-        *_permuted(graph, seed, layers),
     )
 
 

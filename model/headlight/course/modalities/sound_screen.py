@@ -82,6 +82,7 @@ def show_sound(sounds: str, asked: int, sharpness: float, recording: Float[Tenso
                 colours="positive",
                 row_groups=FRAMES_PER_SOUND,
                 column_groups=FRAMES_PER_SOUND,
+                is_small=True,
             ),
             title=f"Attention among the frames, and of frame {query}, the middle of sound {asked}",
             text=NO_WEIGHTS,

@@ -16,9 +16,9 @@ from headlight.course.pictures import (
     HeatMapPicture,
     LinesPicture,
     MatrixPicture,
-    Picture,
     Row,
     TablePicture,
+    fold,
     row,
     verdict_row,
 )
@@ -59,7 +59,7 @@ def show_waves(dim: int, base: float, other: float, length: int) -> Answer:
                 digits=5,
             )
         ),
-        *_compare_bases(dim, base, other, length),
+        *fold(*_compare_bases(dim, base, other, length)),
     )
 
 
@@ -77,7 +77,7 @@ def _ask_wavelength(lengths: Tensor, dim: int, base: float) -> Question:
     return ask_nearest("After how many positions does the slowest wave begin again?", told, slowest, says)
 
 
-def _heat_map(title: str, encodings: Tensor) -> Picture:
+def _heat_map(title: str, encodings: Tensor) -> HeatMapPicture:
     """Of many channels only some are drawn, evenly spread, each sine with its cosine."""
     pairs = encodings.shape[1] // 2
     shown = sorted({round(index * (pairs - 1) / (SHOWN_PAIRS - 1)) for index in range(SHOWN_PAIRS)})
@@ -197,13 +197,14 @@ def drop_bands(band: str, share: float, position: int, dim: int, base: float, le
                                    unique=nearest_positions(encodings).distance > TOLERANCE),
         ),
         row(
-            _heat_map("What is left of the encoding", kept[:SHOWN_POSITIONS]),
+            replace(_heat_map("What is left of the encoding", kept[:SHOWN_POSITIONS]), is_small=True),
             HeatMapPicture(
                 title="Distance of each two vectors that are left",
                 colours="positive",
                 values=torch.cdist(kept, kept)[:SHOWN_POSITIONS, :SHOWN_POSITIONS],
                 row_axis="position",
                 column_axis="position",
+                is_small=True,
                 note=f"The first {SHOWN_POSITIONS} positions." if length > SHOWN_POSITIONS else "",
             ),
         ),

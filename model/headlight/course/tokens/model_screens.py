@@ -20,6 +20,7 @@ from headlight.course.pictures import (
     PointsPicture,
     TablePicture,
     TokensPicture,
+    fold,
     row,
     verdict_row,
 )
@@ -84,18 +85,20 @@ def show_vectors(words: str, model: Checkpoint, count: int) -> Answer:
             f"equally unlike: cosine 0. This model's vectors have {model.model.config.embedding_dim} channels, and "
             f"“{names[first]}” is nearest to “{names[second]}”: cosine {float(learned[first, second]):.2f}."
         ),
-        row(
-            _map_of_neighbours(model, ids, [[each.id for each in found] for found in lists], names),
-            *(
-                BarsPicture(
-                    title=f"Nearest to “{name}”",
-                    labels=tuple(each.token for each in found),
-                    series={"cosine": [each.cosine for each in found]},
-                    high=1.0,
-                )
-                for name, found in zip(names, lists, strict=True)
+        *fold(
+            row(
+                _map_of_neighbours(model, ids, [[each.id for each in found] for found in lists], names),
+                *(
+                    BarsPicture(
+                        title=f"Nearest to “{name}”",
+                        labels=tuple(each.token for each in found),
+                        series={"cosine": [each.cosine for each in found]},
+                        high=1.0,
+                    )
+                    for name, found in zip(names, lists, strict=True)
+                ),
+                title="Nearest neighbours in the whole table",
             ),
-            title="Nearest neighbours in the whole table",
         ),
     )
 

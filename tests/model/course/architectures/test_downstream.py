@@ -17,9 +17,10 @@ from headlight.course.architectures.question_answering import (
     rank_words,
 )
 from headlight.course.architectures.summary import SUMMARY, select, split_sentences, summary, word_vectors
-from headlight.course.pictures import TablePicture, Verdict
+from headlight.course.pictures import HeatMapPicture, TablePicture, Verdict
 from headlight.course.sentences import word_pieces
 from headlight.errors import InputError
+from tests.model.course.shown import pictures
 
 PASSAGE = "Ben has a blue kite and Anna has a red car, said Hezekiah."
 
@@ -90,11 +91,27 @@ def test_a_word_of_every_sentence_counts_nothing_and_a_rare_one_much() -> None:
 
 
 def test_a_summary_leaves_something_out() -> None:
-    values = SUMMARY.parse({}) | {"model": opened("stories-masked"), "decoder": opened("stories-causal")}
+    values = SUMMARY.parse({}) | {"model": opened("stories-masked"), "decoder": opened("summary")}
     written = summary(**values)[1].pictures[0]
     assert isinstance(written, Verdict) and len(split_sentences(written.text)) == values["sentences"]
-    with pytest.raises(InputError, match="8 sentences"):
-        summary(**values | {"sentences": 8})
+    with pytest.raises(InputError, match="5 sentences"):
+        summary(**values | {"sentences": 5})
     for text in ("One. Two.", "A b. " * 21):
         with pytest.raises(InputError, match="3 to 20 sentences"):
             split_sentences(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "summary_of_it"),
+    [
+        (SUMMARY.controls["text"].default, "Tom lost a ball in the park, and Anna helped."),
+        ("Ben sang. In the barn, Nora sat on the drum by mistake. Tim slammed the door.",
+         "Nora broke a drum in the barn, and Tim was angry."),
+    ],
+)  # fmt: skip
+def test_a_summary_is_written_in_words_that_the_text_does_not_have(text: str, summary_of_it: str) -> None:
+    values = SUMMARY.parse({"text": text, "sentences": "1"})
+    answer = summary(**values | {"model": opened("stories-masked"), "decoder": opened("summary")})
+    assert any(summary_of_it in each.text for each in pictures(answer, Verdict))
+    (weights,) = [each for each in pictures(answer, HeatMapPicture) if each.row_axis == "query"]
+    torch.testing.assert_close(weights.values.sum(1), torch.ones(len(weights.rows)).double(), atol=0.01, rtol=0)
