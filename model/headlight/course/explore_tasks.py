@@ -43,6 +43,7 @@ def find_head(metric: str, model: Checkpoint, text: str) -> Answer:
                 values=torch.tensor(np.nan_to_num(shares)),
                 rows=layers,
                 columns=heads,
+                column_axis="head",
                 colours="positive",
             ),
             BarsPicture(
@@ -63,7 +64,7 @@ def find_head(metric: str, model: Checkpoint, text: str) -> Answer:
 
 def _names(shares: HeadNumbers) -> tuple[tuple[str, ...], tuple[str, ...]]:
     layers, heads = shares.shape
-    return tuple(f"layer {at}" for at in range(layers)), tuple(f"head {at}" for at in range(heads))
+    return tuple(f"layer {at}" for at in range(layers)), tuple(map(str, range(heads)))
 
 
 def _question(metric: str, shares: HeadNumbers, answer: tuple[int, int]) -> Question:
@@ -73,7 +74,8 @@ def _question(metric: str, shares: HeadNumbers, answer: tuple[int, int]) -> Ques
         for (layer, head), share in np.ndenumerate(np.nan_to_num(shares))
     ]
     return ask_cell(
-        f"Which head looks most at {wanted}? Find it in Explore, switch it off there, and point at it here.",
+        f"Which head looks most at {wanted}? Find it in Explore, switch it off there, and point at it here: a row for "
+        "each layer, a column for each head.",
         *_names(shares),
         answer,
         *says,

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from headlight.course.attention import attend
+from headlight.course.attention_by_hand.design import GOALS, TOLERANCE, learn
 from headlight.course.attention_by_hand.look_up import look_up
 from headlight.course.attention_by_hand.moving import MOVING
 from headlight.course.chapters import CHAPTERS
@@ -64,3 +65,10 @@ def test_a_seed_drops_the_same_weights_whatever_was_computed_before() -> None:
     screen = CHAPTERS["attention"].screens["dropout"]
     once, again = (plain(screen.compute(**screen.parse({"rate": "0.15"}))) for _ in range(2))
     assert once == again
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_learned_matrices_reach_the_goal_that_a_learner_designs_for(goal: str) -> None:
+    found, wanted = learn(goal, 150, 1), torch.tensor(GOALS[goal].weights)
+    assert found.missed < TOLERANCE and found.losses[-1] < 0.01 < found.losses[0]
+    torch.testing.assert_close(found.values["weights"][0], wanted, atol=TOLERANCE, rtol=0)

@@ -28,6 +28,8 @@ LEFT_OUT = {
     "tokens/next-word.beginning": TRAINED_HERE,
     "tokens/context.word": WORD_OF_THE_TEXT,
     "block/gradients.text": TRAINED_HERE,
+    "architectures/earlier-tools.examples": TRAINED_HERE,
+    "architectures/earlier-tools.sentence": TRAINED_HERE,
     "block/attention-alone.letters": TRAINED_HERE,
     "architectures/same-gap.word": WORD_OF_THE_TEXT,
     "architectures/output-heads.examples": TRAINED_HERE,

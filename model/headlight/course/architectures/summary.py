@@ -173,9 +173,7 @@ SUMMARY = Screen(
     "for this. An encoder-decoder that was trained for it writes a summary in words of its own.",
     controls={
         "model": ModelControl(title="Encoder", default="stories-masked", needs="encoder"),
-        "decoder": ModelControl(
-            title="Encoder-decoder, for a summary in its own words", default="summary", needs="encoder-decoder"
-        ),
+        "decoder": ModelControl(title="Encoder-decoder", default="summary", needs="encoder-decoder"),
         "text": TextControl(title="Text", default=TEXT, longest=2_000, lines=6),
         "sentences": NumberControl(title="Sentences of the summary", default="3", low=1, high=10, whole=True),
         "vectors": ChoiceControl(title="Vectors", default="model", options=VECTORS),
@@ -186,5 +184,6 @@ SUMMARY = Screen(
         r"\mathrm{score}_i = \cos(s_i, c)",
     ),
     code=(select, text_vectors, word_vectors, write),
-    explore=link(model="decoder", source="text", fixed={"text": "", "attention": "decoder.cross"}),
+    explore=link("model", "text"),
+    elsewhere={"generate": link(model="decoder", source="text", fixed={"text": ""})},
 )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from torch.nn import Module
 
 from headlight.checkpoints.load import Checkpoint
@@ -54,32 +51,18 @@ def diagram(model: Checkpoint, text: str, layer: int) -> Answer:
     )
 
 
-class _Stream:
-    """Stands for a residual stream, and notes when something is added to it."""
-
-    def __init__(self) -> None:
-        self.steps: list[str] = []
-
-    def __add__(self, other: object) -> _Stream:
-        self.steps.append("add the {} to the stream")
-        return self
-
-    def note(self, step: str) -> Callable[[Any], Any]:
-        """A part that does nothing but note itself."""
-
-        def part(given: Any) -> Any:
-            self.steps.append(step)
-            return given
-
-        return part
-
-
 def steps_around(placement: str, sublayers: tuple[str, ...]) -> tuple[str, ...]:
-    """What a layer does first to last: the placement's own function, run on parts that note themselves."""
-    stream = _Stream()
-    norm, output_norm = stream.note("the norm of the {}"), stream.note("the norm of the {}'s output")
-    NORM_PLACEMENTS[placement].apply(stream, stream, norm, stream.note("the {}"), output_norm)  # type: ignore[arg-type]
-    return tuple(step.format(sublayer) for sublayer in sublayers for step in stream.steps)
+    """What a layer does, first to last, as the row of its norm placement says it."""
+    row_of = NORM_PLACEMENTS[placement]
+    is_last = row_of.norm_on_stream == "after"
+    steps = {
+        "the norm of the {}": row_of.norm_before and not is_last,
+        "the {}": True,
+        "the norm of the {}'s output": row_of.norm_after,
+        "add the {} to the stream": row_of.has_residual,
+        "the norm of the stream after the {}": is_last,
+    }
+    return tuple(step.format(sublayer) for sublayer in sublayers for step, is_taken in steps.items() if is_taken)
 
 
 def _question(config: Config, counts: dict[str, int], layer: int) -> Question:

@@ -79,27 +79,25 @@ EXPLANATIONS = (
         "The Illustrated Transformer",
         "https://jalammar.github.io/illustrated-transformer/",
     ),
-    Source(
-        "in code",
-        "Rush 2018",
-        "The Annotated Transformer",
-        "https://nlp.seas.harvard.edu/annotated-transformer/",
-    ),
+    Source("in code", "Rush 2018", "The Annotated Transformer", "https://nlp.seas.harvard.edu/annotated-transformer/"),
     Source(
         "as a film",
         "Sanderson 2024",
-        "Attention in transformers (3Blue1Brown)",
+        "Attention in transformers, step-by-step (3Blue1Brown)",
         "https://www.3blue1brown.com/lessons/attention",
     ),
     Source(
-        "as a film",
-        "Karpathy 2023",
-        "Let's build GPT: from scratch, in code",
-        "https://karpathy.ai/zero-to-hero.html",
+        "as a film", "Karpathy 2023", "Let's build GPT: from scratch, in code", "https://karpathy.ai/zero-to-hero.html"
+    ),
+    Source(
+        "as a short course",
+        "Starmer 2025",
+        "Attention in Transformers: Concepts and Code in PyTorch",
+        "https://www.deeplearning.ai/short-courses/attention-in-transformers-concepts-and-code-in-pytorch/",
     ),
     Source(
         "as an essay",
-        "Wolfe 2023",
+        "Wolfe 2024",
         "Decoder-Only Transformers: The Workhorse of Generative LLMs",
         "https://cameronrwolfe.substack.com/p/decoder-only-transformers-the-workhorse",
     ),
@@ -110,16 +108,19 @@ EXPLANATIONS = (
         "https://blog.timodenk.com/linear-relationships-in-the-transformers-positional-encoding/",
     ),
     Source(
+        "sinusoids, drawn",
+        "Singh",
+        "Positional Encoding in Transformers: A Visual and Intuitive Guide",
+        "https://medium.com/@gunjassingh/positional-encoding-in-transformers-a-visual-and-intuitive-guide-0761e655cea7",
+    ),
+    Source(
         "as a course",
         "Manning and others",
         "CS224N: Natural Language Processing with Deep Learning",
         "https://web.stanford.edu/class/cs224n/",
     ),
     Source(
-        "as a book",
-        "Jurafsky and Martin",
-        "Speech and Language Processing",
-        "https://web.stanford.edu/~jurafsky/slp3/",
+        "as a book", "Jurafsky and Martin", "Speech and Language Processing", "https://web.stanford.edu/~jurafsky/slp3/"
     ),
 )
 
