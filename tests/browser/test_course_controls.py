@@ -5,12 +5,13 @@ that compute for seconds ("pretraining" labels 120 reviews twice for each change
 """
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from headlight.course.chapters import CHAPTERS
-from tests.browser.test_course import SHOW_AT_ONCE
+from headlight.course.question_kinds import Choice, Draw, Order, Point, Question
+from tests.browser.test_course import SHOW_AT_ONCE, screen
 from tests.browser.visitor import Visitor
-from tests.model.course.test_screens import CONTROLS, before, ends, has_another_value, others
+from tests.model.course.test_screens import CONTROLS, before, ends, first_rows, has_another_value, others
 
 # Within the page, since each step from here would take longer than a screen's answer.
 CHANGE_CONTROLS = """async (screens, [name, changes]) => {
@@ -79,9 +80,70 @@ def test_a_control_of_each_kind_changes_the_pictures_of_its_screen(visitor: Visi
     expect(page.get_by_test_id("chapter-title")).to_have_text(row.title)
     screens = page.get_by_test_id("screens")
     unchanged = {}
-    for name, screen in row.screens.items():
-        if not screen.is_long and name != "pretraining":
+    for name, each in row.screens.items():
+        if not each.is_long and name != "pretraining":
             page.get_by_test_id(f"screen-{name}").wait_for()
             unchanged[name] = screens.evaluate(CHANGE_CONTROLS, [name, changes(f"{chapter}/{name}")])
     assert {name: controls for name, controls in unchanged.items() if controls} == {}
     visitor.assert_clean()
+
+
+def wrong_answer(question: Question) -> str:
+    """An answer that a known mistake gives, or any other wrong one."""
+    if question.mistakes:
+        return question.mistakes[0][0]
+    match question:
+        case Choice():
+            return next(option for option in question.options if option != question.right)
+        case Point():
+            return "0,0" if question.right != "0,0" else "0,1"
+        case Draw():
+            return question.right.translate(str.maketrans("01", "10"))
+        case Order():
+            return ",".join(reversed(question.right.split(",")))
+        case _:
+            return "987654"
+
+
+def give(found: Locator, question: Question, answer: str) -> None:
+    """Answer on the page, as a learner does."""
+    asked = found.get_by_test_id("question")
+    match question:
+        case Choice():
+            asked.get_by_role("button", name=answer, exact=True).click()
+        case Point():
+            row, column = map(int, answer.split(","))
+            asked.get_by_label(f"Row {question.rows[row]}, column {question.columns[column]}", exact=True).click()
+        case Draw():
+            for box, tick in zip(asked.get_by_role("checkbox").all(), answer.replace(";", ",").split(","), strict=True):
+                box.set_checked(tick == "1")
+        case Order():
+            for place, step in enumerate(answer.split(",")):
+                while step_at(asked, question.options[int(step)]) > place:
+                    asked.get_by_label(f"{question.options[int(step)]}: earlier", exact=True).click()
+        case _:
+            asked.get_by_test_id("answer").fill(answer)
+    if not isinstance(question, Choice | Point):
+        asked.get_by_role("button", name="Check").click()
+
+
+def step_at(asked: Locator, step: str) -> int:
+    """The place of a step in the list."""
+    return asked.locator("li > span").all_inner_texts().index(step)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_each_screen_is_answered_wrong_and_then_right(visitor: Visitor, chapter: str) -> None:
+    page = visitor.open(f"chapter={chapter}", "/course")
+    for name, row in CHAPTERS[chapter].screens.items():
+        rows = () if row.is_long else first_rows(f"{chapter}/{name}")
+        for question in [each.question for each in rows if each.question][:1]:
+            found = screen(page, name)
+            expect(found.locator(".asked")).to_have_text(question.text)
+            said = found.get_by_test_id("said")
+            give(found, question, wrong_answer(question))
+            expect(said).to_have_attribute("data-right", "false")
+            if question.tries > 1:
+                give(found, question, question.right)
+                expect(said).to_have_attribute("data-right", "true")
+            expect(found.locator(".question.settled")).to_be_visible()

@@ -34,7 +34,7 @@ TEXTS = {  # for models that read something else
     "sort": "5 3 97 12 12 40", "dates": "monday, 6 june 1944", "induction": "cat dog sun key cat dog sun",
     "translate": "My sister has two dogs.",
 }  # fmt: skip
-TARGETS = {"translate": "Ma sœur a", "dates": "1944-", "caption": "a red"}
+TARGETS = {"translate": "Ma sœur a", "dates": "1944-", "summary": "Tom lost", "caption": "a red"}
 FOREIGN_TEXT = "the cat sat on a mat and the cat saw two dogs run far away"
 Pairs = Iterator[tuple[Any, Any]]  # Headlight's numbers and ours
 

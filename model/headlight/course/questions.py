@@ -217,13 +217,18 @@ def ask_order(
     hints: tuple[str, ...] = (),
     because: str = "",
 ) -> Question:
-    """Steps, given in their order, to be put into it; a page shows them in the order of the alphabet, or turned."""
+    """Steps, given in their order, to be put into it; `mistakes` are orders of the same steps.
+
+    A page shows them in the order of the alphabet, or turned where that would be right.
+    """
     shown = tuple(sorted(steps)) if tuple(sorted(steps)) != steps else (*steps[1:], steps[0])
 
     def places(order: tuple[str, ...]) -> tuple[int, ...]:
         return tuple(shown.index(step) for step in order)
 
-    known = {",".join(map(str, places(order))): says for order, says in mistakes if order != steps}
+    known = {
+        ",".join(map(str, places(order))): says for order, says in mistakes if order != steps and {*order} == {*steps}
+    }
     return Order(
         text=text, options=shown, answer=places(steps), mistakes=tuple(known.items()), hints=hints, because=because
     )

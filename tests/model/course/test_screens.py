@@ -78,7 +78,7 @@ SMALL = ("ladder-1-attention", "entities")  # few layers and heads, or labels in
 # Screens whose answer is a law, or the same in every shipped model and for each value that is tried.
 STEADY = {
     *(f"positions/{name}" for name in ("order", "rope")),
-    *(f"block/{name}" for name in ("diagram", "averages", "residual")),
+    *(f"block/{name}" for name in ("averages", "residual")),
     "beyond-text/vision-model",
     "heads/cost",
     "architectures/configurations",

@@ -1,5 +1,6 @@
 """Generated tasks: every example is right, the same seed draws the same, and what is held out is never trained on."""
 
+import re
 from datetime import date, timedelta
 from random import Random
 
@@ -7,7 +8,16 @@ import numpy as np
 import pytest
 
 from headlight.data.examples import Example, is_held_out
-from headlight.data.generated import GENERATED_TASKS, ORDINAL_WORDS, RELATIONS, TEMPLATES, WORDS, write_date
+from headlight.data.generated import (
+    ENDINGS,
+    EVENTS,
+    GENERATED_TASKS,
+    ORDINAL_WORDS,
+    RELATIONS,
+    TEMPLATES,
+    WORDS,
+    write_date,
+)
 from headlight.text.tokenizer import Tokenizer
 
 TASKS = sorted(GENERATED_TASKS)
@@ -150,3 +160,17 @@ def test_a_drawing_shows_each_figure_in_its_colour_at_its_place() -> None:
 def test_a_draw_depends_on_its_random_numbers_alone() -> None:
     for task in GENERATED_TASKS.values():
         assert task.draw(Random(5)) == task.draw(Random(5))
+
+
+def test_a_story_tells_in_two_sentences_what_its_summary_says() -> None:
+    lengths = set()
+    for example in GENERATED_TASKS["summary"].training_examples(1, 300):
+        hero, event, rest = example.answer.split(" ", 2)
+        thing, place, helper, ending = re.fullmatch(r"a (\w+) in the (\w+), and (\w+) (.*)\.", rest).groups()  # type: ignore[union-attr]
+        told = [each.format(thing=thing) for each in EVENTS[event]]
+        assert any(f"In the {place}, {hero} {each}." in example.text for each in told)
+        assert any(f"{helper} {each.format(thing=thing)}." in example.text for each in ENDINGS[ending])
+        assert {given for given, _ in linked_text(example)} == {hero, thing, place, helper}
+        assert all(given == found for given, found in linked_text(example))
+        lengths.add(example.text.count("."))
+    assert lengths == {3, 4, 5}

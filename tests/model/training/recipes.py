@@ -7,6 +7,7 @@ OBJECTIVE_OF = {
     "induction-fixed-offset": "completion",
     "sort": "token-classification",
     "dates": "sequence-to-sequence",
+    "summary": "sequence-to-sequence",
     "caption": "sequence-to-sequence",
     "sentiment": "sequence-classification",
     "entities": "token-classification",

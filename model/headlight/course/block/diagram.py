@@ -55,14 +55,14 @@ def steps_around(placement: str, sublayers: tuple[str, ...]) -> tuple[str, ...]:
     """What a layer does, first to last, as the row of its norm placement says it."""
     row_of = NORM_PLACEMENTS[placement]
     is_last = row_of.norm_on_stream == "after"
-    steps = {
-        "the norm of the {}": row_of.norm_before and not is_last,
-        "the {}": True,
-        "the norm of the {}'s output": row_of.norm_after,
-        "add the {} to the stream": row_of.has_residual,
-        "the norm of the stream after the {}": is_last,
-    }
-    return tuple(step.format(sublayer) for sublayer in sublayers for step, is_taken in steps.items() if is_taken)
+    steps = (
+        ("the norm of the {}", row_of.norm_before and not is_last),
+        ("the {}", True),
+        ("the norm of the {}'s output", row_of.norm_after),
+        ("add the {} to the stream", row_of.has_residual),
+        ("the norm of the {}", is_last),
+    )
+    return tuple(step.format(sublayer) for sublayer in sublayers for step, is_taken in steps if is_taken)
 
 
 def _question(config: Config, counts: dict[str, int], layer: int) -> Question:
