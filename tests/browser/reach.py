@@ -1,11 +1,12 @@
 """How well each page is reached by hand and eye, as a table: `python -m tests.browser.reach`.
 
 Sizes are measured on a phone of 390 x 844 with a touch screen, tab stops on a screen of 1440 x 900, and the bytes that
-come before the first heads with an empty cache.
+come before the first heads with an empty cache over a slow network.
 """
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page
@@ -19,6 +20,8 @@ from tests.browser.visitor import Visitor
 PAGES = ("heads", "classify", "compare", "generate", "positions", "map of the course", "question", "models")
 QUIET = 500  # milliseconds in which nothing has changed
 MOST_TABS = 120
+SLOW = 50_000  # bytes a second
+MOST_SECONDS = 300
 # Visible controls with their smaller sides, the sizes of visible texts, and pictures without a name, in every shadow
 # root. A field is hit by its label, and the text of a drawing is as large as the drawing makes it.
 SIZES = """() => {
@@ -118,10 +121,12 @@ def print_tabs(context: BrowserContext, address: str) -> None:
 
 
 def print_bytes(browser: Browser, address: str) -> None:
-    """What is received until the first heads are painted, as it comes over the network."""
+    """What is received until the first heads are painted, as it comes over the network, and how long that takes."""
     page = browser.new_page()
     client = page.context.new_cdp_session(page)
     client.send("Network.enable")
+    slow = {"offline": False, "latency": 0, "downloadThroughput": SLOW, "uploadThroughput": SLOW}
+    client.send("Network.emulateNetworkConditions", slow)
     names: dict[str, str] = {}
     received: dict[str, int] = {}
 
@@ -133,11 +138,13 @@ def print_bytes(browser: Browser, address: str) -> None:
 
     client.on("Network.requestWillBeSent", start)
     client.on("Network.loadingFinished", finish)
-    page.goto(address)
-    page.locator('[data-testid="instrument"][data-painted]').wait_for(timeout=120_000)
+    began = monotonic()
+    page.goto(address, wait_until="commit")
+    page.locator('[data-testid="instrument"][data-painted]').wait_for(timeout=1e3 * MOST_SECONDS)
     ours = {name: size for name, size in received.items() if "/frontend/" in name or "/api/" in name}
     print(
-        f"before the first heads: {len(received)} files, {sum(received.values()) / 1e3:,.0f} kB; "
+        f"before the first heads, {monotonic() - began:.0f} s at {8 * SLOW / 1e3:.0f} kbit/s: "
+        f"{len(received)} files, {sum(received.values()) / 1e3:,.0f} kB; "
         f"of these ours: {len(ours)} files, {sum(ours.values()) / 1e3:,.0f} kB"
     )
     for name, size in sorted(received.items(), key=lambda item: -item[1])[:25]:
