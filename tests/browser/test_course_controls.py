@@ -68,15 +68,16 @@ def changes(path: str) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
 
 
 @pytest.fixture(scope="module")
-def visitor(window: Visitor) -> Visitor:
+def shown_at_once(window: Visitor) -> Visitor:
+    """A visitor who has put no question first."""
     window.page.add_init_script(SHOW_AT_ONCE)
     window.open(path="/course")
     return window
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_control_of_each_kind_changes_the_pictures_of_its_screen(visitor: Visitor, chapter: str) -> None:
-    page, row = visitor.go(f"chapter={chapter}", "/course"), CHAPTERS[chapter]
+def test_a_control_of_each_kind_changes_the_pictures_of_its_screen(shown_at_once: Visitor, chapter: str) -> None:
+    page, row = shown_at_once.go(f"chapter={chapter}", "/course"), CHAPTERS[chapter]
     expect(page.get_by_test_id("chapter-title")).to_have_text(row.title)
     screens = page.get_by_test_id("screens")
     unchanged = {}
@@ -85,7 +86,7 @@ def test_a_control_of_each_kind_changes_the_pictures_of_its_screen(visitor: Visi
             page.get_by_test_id(f"screen-{name}").wait_for()
             unchanged[name] = screens.evaluate(CHANGE_CONTROLS, [name, changes(f"{chapter}/{name}")])
     assert {name: controls for name, controls in unchanged.items() if controls} == {}
-    visitor.assert_clean()
+    shown_at_once.assert_clean()
 
 
 def wrong_answer(question: Question) -> str:
