@@ -57,7 +57,7 @@ PLACES = {
     "logit attribution": Place("/", "tab=layers&analysis=logit_attribution", ".ranked li"),
     "neurons": Place("/", "tab=layers&analysis=logit_attribution&neuron=5", ".lit bdi"),
     "information flow": Place("/", "tab=layers&analysis=information_flow", '[data-testid="flow"]'),
-    "ablation": Place("/", "tab=layers&analysis=head_ablation", ".cells td button", '[data-testid="ablate"]'),
+    "ablation": Place("/", "tab=layers&analysis=head_ablation", ".cells td button:visible", '[data-testid="ablate"]'),
     "head search": Place("/", "tab=layers&analysis=head_search", '[data-testid="search"]'),
     "vectors": Place("/", "tab=tokens", '[data-testid="vectors-canvas"]'),
     "classify": Place("/tasks", "model=sentiment", '[data-testid="class-tokens"] .chip'),

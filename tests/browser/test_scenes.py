@@ -90,6 +90,7 @@ def test_the_room_is_told_which_scene_it_sees(visitor: Visitor) -> None:
         wait_for_address(page, layer="0", head="1")
     page.keyboard.press("p")
     told, counter = page.get_by_test_id("scene-told"), scenes_counter(page)
+    expect(counter).to_have_text("2 / 2")
     page.keyboard.press("ArrowRight")
     expect(told).to_have_text("This is the last scene. Home goes to the first.")
     page.keyboard.press("Home")

@@ -51,7 +51,9 @@ class Visitor:
         return self.settle()
 
     def go(self, query: str = "", path: str = "/") -> Page:
-        """Goes there as Back does, in the page that is open already: that takes a third of the time."""
+        """Goes there as Back does, in the page if it is open already: that takes a third of the time."""
+        if not self.page.url.startswith(self.url):
+            return self.open(query, path)
         self.page.evaluate(GO_TO, self._address(query, path))
         return self.settle()
 

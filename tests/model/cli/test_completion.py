@@ -50,6 +50,7 @@ def test_each_module_is_the_command(
 ) -> None:
     monkeypatch.setattr(sys, "argv", [module, "predct"])
     monkeypatch.delitem(sys.modules, "headlight_app.command", raising=False)  # else runpy warns that it is there
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # what is kept compiled would have these tests' shape checks
     with pytest.raises(SystemExit) as ended:
         runpy.run_module(module, run_name="__main__")
     assert ended.value.code == 2

@@ -87,8 +87,10 @@ export class ScreenView {
     this.#tries = [];
     this.#place.change(patch);
     this.#board.draw(this.#place.inputs());
-    if (this.row.is_long) this.#stop();
-    else this.#ask();
+    if (this.row.is_long) return this.#stop();
+    const question = this.#parts.rows.querySelector(".question");
+    if (question instanceof HTMLElement) question.inert = true; // it is about the inputs before, and goes in a moment
+    this.#ask();
   }
 
   #stop() {
