@@ -23,7 +23,7 @@ from headlight_app.server.hosts import POLICY_VIOLATION
 PER_SECOND = 50.0  # requests, for as long as one likes; a page that is opened takes about 250 at once
 BURST = 600.0
 SESSION_COST = 10.0  # requests that a session of the page counts as
-MESSAGE_COST, MESSAGE_BURST = 25.0, 300.0  # of what a browser tells its session: 12 runs of the page, then 2 a second
+MESSAGE_COST, MESSAGE_BURST = 25.0, 125.0  # of what a browser tells its session: 5 runs of the page, then 2 a second
 QUESTION_COST = 4.0  # requests that a question counts as: 150 at once, then 12 a second, are more than a person asks
 MAX_WAIT = 10.0  # seconds that a request may wait; what would wait longer is refused
 MAX_RUN_WAIT, LOOK_AGAIN = 1.0, 0.02  # seconds that a message waits for a run of the page, and between two looks
