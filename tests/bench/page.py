@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.bench.measure import Ratio, Times, race
 from tests.browser import chromium
+from tests.browser.conftest import new_context
 from tests.browser.server import Server, serve, started
 from tests.browser.visitor import Visitor
 
@@ -109,8 +110,10 @@ def servers(*options: str) -> Iterator[tuple[Server, Server]]:
 
 
 def visitor(browser: Browser, server: Server) -> Visitor:
-    """A window of its own."""
-    return Visitor(browser.new_context(viewport={"width": 1440, "height": 900}).new_page(), server.url)
+    """A window of somebody who has been here before, so that the sidebar is open."""
+    page = new_context(browser).new_page()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    return Visitor(page, server.url)
 
 
 def seconds(element: Locator, look: str, event: str, act: Callable[[], object]) -> float:
