@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from headlight.cli.terminal import ended_at_once, guarded
+from headlight.cli.terminal.interruptions import ended_at_once, guarded
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

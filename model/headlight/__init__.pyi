@@ -1,7 +1,10 @@
+from .analysis.faithfulness.copying import cut_passages, trace_copying
 from .analysis.faithfulness.rankings import compare_rankings
+from .analysis.head_metrics import head_metrics, mean_over_texts
 from .analysis.head_removal import remove_head
 from .analysis.ledger import Cell, Ledger, cell_ledger
 from .analysis.moved_values import attention_sinks, moved_values
+from .analysis.patching import PatchingMap, patching_map, path_patching
 from .analysis.sentences.pooling import read_sentence_pooling
 from .analysis.sentences.similarity import cosines_without_heads, sentence_similarity
 from .checkpoints import CatalogEntry, Checkpoint, catalog, find_checkpoint, load, save
@@ -13,6 +16,7 @@ from .errors import (
     EditError,
     HeadlightError,
     ImageError,
+    SoundError,
     TextError,
     UnknownNameError,
 )
@@ -25,6 +29,9 @@ from .nn.positional_encodings import POSITIONAL_ENCODINGS
 from .nn.transformer import Transformer, variant
 from .rendering.notebook import Trace, run, run_texts
 from .rendering.show import show
+from .rendering.widget import widget
+from .sound.frames import EncodedSound, ProcessedSound, process_sound
+from .sound.recording import Recording, read_recording
 from .text.tokenizer import Encoded, Tokenizer
 from .text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer
 from .tracing.interventions import EDIT_OPERATIONS, Intervention
@@ -51,6 +58,7 @@ __all__ = [
     "EditError",
     "Encoded",
     "EncodedImage",
+    "EncodedSound",
     "GenerationStep",
     "HeadlightError",
     "HookPoint",
@@ -58,8 +66,12 @@ __all__ = [
     "ImageError",
     "Intervention",
     "Ledger",
+    "PatchingMap",
     "ProcessedImage",
+    "ProcessedSound",
+    "Recording",
     "SamplingConfig",
+    "SoundError",
     "TextError",
     "TextGenerator",
     "Tokenizer",
@@ -73,15 +85,22 @@ __all__ = [
     "cell_ledger",
     "compare_rankings",
     "cosines_without_heads",
+    "cut_passages",
     "fill_mask",
     "find_checkpoint",
     "find_image",
     "generate",
+    "head_metrics",
     "load",
+    "mean_over_texts",
     "moved_values",
+    "patching_map",
+    "path_patching",
     "prediction_positions",
     "process_image",
+    "process_sound",
     "read_image",
+    "read_recording",
     "read_sentence_pooling",
     "remove_head",
     "run",
@@ -89,6 +108,8 @@ __all__ = [
     "save",
     "sentence_similarity",
     "show",
+    "trace_copying",
     "train_tokenizer",
     "variant",
+    "widget",
 ]

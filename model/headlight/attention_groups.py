@@ -13,7 +13,8 @@ STACK_TITLES = {"encoder": "Encoder", "decoder": "Decoder"}
 class AttentionGroup:
     """One kind of attention in one stack, named as in `decoder.self`, with its layers and heads.
 
-    `queries` and `keys` say which text they come from: "text" or "source".
+    `queries` and `keys` say which text they come from: "text" or "source". `aligned` are the heads, by layer and head,
+    of which the checkpoint says that they follow the source from token to token.
     """
 
     name: str
@@ -24,6 +25,7 @@ class AttentionGroup:
     heads: int
     queries: str
     keys: str
+    aligned: tuple[tuple[int, int], ...] = ()
 
     def path(self, layer: int) -> str:
         """The path of a layer's attention, such as `decoder.3.self`."""
@@ -33,7 +35,7 @@ class AttentionGroup:
 def attention_groups(config: Config) -> tuple[AttentionGroup, ...]:
     """Every attention group of a model, beginning with the self-attention of the stack with the output head.
 
-    Where a text is written about an image, cross-attention comes first: what each word looks at.
+    Where a text is written about an image or a sound, cross-attention comes first: what each word looks at.
     """
 
     def group(stack: str, kind: str, title: str, queries: str, keys: str) -> AttentionGroup:
@@ -46,6 +48,7 @@ def attention_groups(config: Config) -> tuple[AttentionGroup, ...]:
             config.for_stack(stack).heads,
             queries,
             keys,
+            config.alignment_heads if kind == "cross" else (),
         )
 
     if not config.has_cross_attention:
@@ -54,4 +57,4 @@ def attention_groups(config: Config) -> tuple[AttentionGroup, ...]:
     decoder = group("decoder", "self", "Decoder", "text", "text")
     cross = group("decoder", "cross", "Cross", "text", "source")
     encoder = group("encoder", "self", "Encoder", "source", "source")
-    return (cross, decoder, encoder) if config.reads_image else (decoder, cross, encoder)
+    return (cross, decoder, encoder) if config.reads_signal else (decoder, cross, encoder)

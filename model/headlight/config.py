@@ -11,16 +11,20 @@ from headlight.config_groups import (
     EmbeddingConfig,
     ExpertsConfig,
     ImageConfig,
+    LatentConfig,
     OutputHeadConfig,
     PerLayerConfig,
     RelativePositionConfig,
     RopeConfig,
     SinusoidalConfig,
+    SoundConfig,
 )
 from headlight.errors import ConfigError
 from headlight.validation import check_choices, from_plain
 
-BiasedModule = Literal["query", "key", "value", "output", "gate", "up", "down", "norm", "transform"]
+BiasedModule = Literal["query", "key", "value", "output", "latent", "gate", "up", "down", "norm", "transform"]
+Modality = Literal["text", "image", "sound"]
+LARGEST_LIMIT = 1e30  # of numbers in 32 bits, which end below 3.5e38
 # Largest sizes: far above any model, so that no hostile file makes a product overflow or a loop endless.
 _MAX_SIZES = {
     **dict.fromkeys(("vocabulary_size", "context_length"), 2**31),
@@ -43,8 +47,11 @@ class Config:
     the embeddings before the first block; `first_norm`: whether the first block has a norm before its attention
     (ModernBERT: false). `bias` gives every linear map and norm a bias, `biases` only some. `start_token_id` is
     the first token of the decoder in an encoder-decoder. With an `image` the sequence is the class token and then the
-    patches; in an encoder-decoder the encoder reads the patches alone, and the decoder a text. Raises ConfigError where
-    sizes do not go together.
+    patches; in an encoder-decoder the encoder reads the patches alone, and the decoder a text. A `sound` is read in the
+    same way, as frames. `prompt_token_ids` stand behind the start token where the decoder's text begins with no special
+    token of its own; `alignment_heads` are the heads of cross-attention, by layer and head, of which the checkpoint
+    says that they follow the source from token to token. With a `contact_end_id`, the token that ends a protein, a
+    contact head reads all weights. Raises ConfigError where sizes do not go together.
     """
 
     architecture: Literal["decoder", "encoder", "encoder-decoder"] = "decoder"
@@ -62,6 +69,7 @@ class Config:
     encoder_d_ff: int = 0
     embedding: EmbeddingConfig = EmbeddingConfig()
     image: ImageConfig = ImageConfig()
+    sound: SoundConfig = SoundConfig()
     positional_encoding: str = "rope"
     rope: RopeConfig = RopeConfig()
     sinusoidal: SinusoidalConfig = SinusoidalConfig()
@@ -73,6 +81,7 @@ class Config:
     score_soft_cap: float = 0.0
     qkv_limit: float = 0.0
     attention_sinks: bool = False
+    latent: LatentConfig = LatentConfig()
     qk_norm: str = "none"
     per_layer: PerLayerConfig = PerLayerConfig()
     norm: str = "rmsnorm"
@@ -91,7 +100,10 @@ class Config:
     tied_embeddings: bool = True
     labels: tuple[str, ...] = ()
     start_token_id: int = 0
+    prompt_token_ids: tuple[int, ...] = ()
+    alignment_heads: tuple[tuple[int, int], ...] = ()
     pooling: str = "first"
+    contact_end_id: int | None = None
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
@@ -100,14 +112,20 @@ class Config:
         self._check_layers()
         if self.image != ImageConfig():
             self.image.check()
+        if self.sound != SoundConfig():
+            self.sound.check(self.d_model)
+        for layer, head in self.alignment_heads:
+            if not (0 <= layer < self.layers and 0 <= head < self.heads):
+                raise ConfigError(f"alignment_heads has head {head} of layer {layer}, which this model does not have.")
         self.experts.check()
+        self.latent.check(self.head_dim)
 
     def _fill_in(self) -> None:
         def fill(name: str, size: int) -> None:
             if getattr(self, name) == 0:
                 object.__setattr__(self, name, size)
 
-        for name in ("masks", "labels", "biases"):
+        for name in ("masks", "labels", "biases", "prompt_token_ids"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         for name, largest in _MAX_SIZES.items():
             size = getattr(self, name)
@@ -140,16 +158,22 @@ class Config:
         rotary_dim = self.rope.rotary_dim
         if rotary_dim + rotary_dim % 2 > self.head_dim:
             raise ConfigError(f"rope.rotary_dim is {rotary_dim}, but a head has only {self.head_dim} channels.")
+        self._check_numbers()
+        if not 0 <= self.start_token_id < self.vocabulary_size:
+            raise ConfigError(
+                f"start_token_id is {self.start_token_id}; it must be in the vocabulary of {self.vocabulary_size}."
+            )
+
+    def _check_numbers(self) -> None:
         if not 0.0 <= self.dropout < 1.0:
             raise ConfigError(f"dropout is {self.dropout}; it must be at least 0 and below 1.")
         if not 0.0 <= self.norm_epsilon < inf:
             raise ConfigError(f"norm_epsilon is {self.norm_epsilon}; it must be a number that is not negative.")
         if not 0.0 < self.rope.theta < inf:
             raise ConfigError(f"rope.theta is {self.rope.theta}; it must be a number above 0.")
-        if not 0 <= self.start_token_id < self.vocabulary_size:
-            raise ConfigError(
-                f"start_token_id is {self.start_token_id}; it must be in the vocabulary of {self.vocabulary_size}."
-            )
+        for name in ("score_soft_cap", "qkv_limit"):
+            if not 0.0 <= getattr(self, name) <= LARGEST_LIMIT:
+                raise ConfigError(f"{name} is {getattr(self, name)}; it must be from 0, which is no limit, to 1e30.")
 
     def _check_layers(self) -> None:
         for field in fields(self.per_layer):
@@ -173,9 +197,24 @@ class Config:
         return self.image.channels > 0
 
     @property
+    def reads_sound(self) -> bool:
+        """Whether a sound is read, by the encoder or the only stack."""
+        return self.sound.rate > 0
+
+    @property
+    def reads_signal(self) -> bool:
+        """Whether an image or a sound is read, by the encoder or the only stack."""
+        return self.reads_image or self.reads_sound
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether the stack that makes the prediction reads a text, as a decoder with an encoder always does."""
+        return "text" in self.modalities
+
+    @property
     def reads_source_text(self) -> bool:
         """Whether the encoder of an encoder-decoder reads a text."""
-        return self.has_cross_attention and not self.reads_image
+        return self.has_cross_attention and not self.reads_signal
 
     @property
     def predicts_from_image(self) -> bool:
@@ -183,9 +222,17 @@ class Config:
         return self.reads_image and not self.has_cross_attention
 
     @property
-    def modalities(self) -> tuple[Literal["text", "image"], ...]:
-        """What is read: a text, an image, or both."""
-        return ("image",) if self.predicts_from_image else ("text", "image") if self.reads_image else ("text",)
+    def predicts_from_sound(self) -> bool:
+        """Whether the stack that makes the prediction reads a sound in place of a text."""
+        return self.reads_sound and not self.has_cross_attention
+
+    @property
+    def modalities(self) -> tuple[Modality, ...]:
+        """What is read: a text, an image, a sound, or a text and one of these."""
+        if not self.reads_signal:
+            return ("text",)
+        signal: Modality = "image" if self.reads_image else "sound"
+        return ("text", signal) if self.has_cross_attention else (signal,)
 
     @property
     def has_feed_forward(self) -> bool:
@@ -213,9 +260,14 @@ class Config:
         encoder_heads: dict[str, int] = {}
         if self.encoder_heads not in (0, self.heads):
             encoder_heads = {"heads": self.encoder_heads, "key_value_heads": 0, "head_dim": 0, "value_head_dim": 0}
-        d_ff = self.encoder_d_ff or self.d_ff
         return self.replace(
-            layers=self.encoder_layers, d_ff=d_ff, masks=(), per_layer=PerLayerConfig(), **encoder_heads
+            layers=self.encoder_layers,
+            d_ff=self.encoder_d_ff or self.d_ff,
+            context_length=self.sound.frames or self.context_length,
+            masks=(),
+            per_layer=PerLayerConfig(),
+            alignment_heads=(),
+            **encoder_heads,
         )
 
     def num_layers(self, stack: str) -> int:

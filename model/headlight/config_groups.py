@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
-from headlight.errors import ConfigError
+from headlight.errors import ConfigError, SoundError
 
 CHANNEL_COUNTS = (1, 3, 4)  # of an image: grey, RGB, RGBA
 ResamplingFilter = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]  # in the order of Pillow's
 MAX_PATCHES = 2**12  # attention is quadratic in them, so a hostile file cannot ask for more
 MAX_EXPERTS = 2**12
+MAX_WIDTH = 2**20  # channels or neurons
 DROPPED_SHARE = 0.15 * 0.8  # of the tokens are masked in training (Lin et al. 2023, ESM-2)
 MAX_IMAGE_SIDE = 2**13  # pixels
+MAX_FRAMES = 2**12  # of a sound, for the same reason
+MAX_SAMPLES = 2**24  # of a sound
+MAX_KERNEL, MAX_CHANNELS, MAX_CONVOLUTIONS = 2**12, 2**14, 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,26 +77,74 @@ class RelativePositionConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ExpertsConfig:
-    """Mixture of experts in place of the feed-forward network: `count` of them (0: none), of d_ff neurons each.
+    """Mixture of experts in place of the feed-forward network: `count` of them (0: none), of `d_ff` neurons each.
 
-    Each token goes to the `per_token` with the largest share, whose shares sum to 1 where `normalized`. `bias`: whether
-    their linear maps and the router's have one. `up_offset` is added to the linear half of each expert, and `limit`
-    bounds both halves (0: no limit).
+    A `d_ff` of 0 is the model's. The first `dense_layers` have an ordinary network instead. Each token goes to the
+    `per_token` with the largest share, whose shares sum to 1 where `normalized`, times `share_scale`; a share is the
+    `scoring` of the router's score. With `groups`, a token goes only to the `chosen_groups` in which the best
+    `group_best` experts have most together, and with `choice_bias` a learned number for each expert enters the choice
+    alone. `shared_d_ff` are the neurons of one more expert that reads every token (0: none). `bias`: whether their
+    linear maps and the router's have one. `up_offset` is added to the linear half of each expert, and `limit` bounds
+    both halves (0: no limit).
     """
 
     count: int = 0
     per_token: int = 2
+    d_ff: int = 0
+    dense_layers: int = 0
+    scoring: Literal["softmax", "sigmoid"] = "softmax"
     normalized: bool = True
+    share_scale: float = 1.0
+    groups: int = 1
+    chosen_groups: int = 1
+    group_best: int = 1
+    choice_bias: bool = False
+    shared_d_ff: int = 0
     bias: bool = False
     up_offset: float = 0.0
     limit: float = 0.0
 
     def check(self) -> None:
-        """Raise ConfigError unless a token can go to that many experts."""
+        """Raise ConfigError unless a token can go to that many experts, in its groups."""
         if not (0 <= self.count <= MAX_EXPERTS and (not self.count or 1 <= self.per_token <= self.count)):
             raise ConfigError(
                 f"experts.count is {self.count} and experts.per_token {self.per_token}; there are at most "
                 f"{MAX_EXPERTS:,} experts, and a token goes to at least one of them."
+            )
+        size, rest = divmod(self.count, max(self.groups, 1))
+        enough = size >= self.group_best and self.per_token <= self.chosen_groups * size
+        if self.count and (rest or not 1 <= self.chosen_groups <= self.groups or not enough):
+            raise ConfigError(
+                f"experts.groups is {self.groups} for {self.count} experts, of which {self.chosen_groups} are chosen; "
+                f"groups are alike, and those chosen have the {self.per_token} experts of a token."
+            )
+        widths = {"experts.d_ff": self.d_ff, "experts.shared_d_ff": self.shared_d_ff}
+        if too_wide := [name for name, width in widths.items() if not 0 <= width <= MAX_WIDTH]:
+            raise ConfigError(f"{too_wide[0]} is {widths[too_wide[0]]}; it must be from 0 to {MAX_WIDTH:,}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatentConfig:
+    """Latent attention (MLA): queries, or keys and values, are made of a compressed and normed vector of a token.
+
+    `query_channels` and `key_value_channels` are the channels of those vectors (0: not compressed).
+    `shared_key_channels` of every key are the same in all heads, made of the token itself.
+    """
+
+    query_channels: int = 0
+    key_value_channels: int = 0
+    shared_key_channels: int = 0
+
+    def check(self, head_dim: int) -> None:
+        """Raise ConfigError unless keys of `head_dim` channels can be made like that."""
+        sizes = {"query_channels": self.query_channels, "key_value_channels": self.key_value_channels}
+        for name, size in sizes.items():
+            if not 0 <= size <= MAX_WIDTH:
+                raise ConfigError(f"latent.{name} is {size}; it must be from 0 to {MAX_WIDTH:,}.")
+        if not 0 <= self.shared_key_channels < head_dim or (self.shared_key_channels and not self.key_value_channels):
+            raise ConfigError(
+                f"latent.shared_key_channels is {self.shared_key_channels}; a key has {head_dim} channels, some of "
+                "them its head's own, and they are shared where keys are compressed."
             )
 
 
@@ -243,4 +296,93 @@ class ImageConfig:
             raise ConfigError(
                 "image.processor's rescale_factor and mean are at most 1e6, its std 1e-6 to 1e6; "
                 f"here they are {', '.join(f'{number:g}' for number in (*numbers, *divisors))}."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoundConfig:
+    """The sounds that a model reads in place of a text, `rate` samples a second; a rate of 0: it reads none.
+
+    With `mel_bins` it reads a log-mel spectrogram in windows of `window` samples, `hop` samples apart; without, the
+    samples themselves, with mean 0 and variance 1 where `normalized`. Convolutions over time with these `channels`,
+    `kernels` and `strides` make frames of it: exactly `frames` (0: as many as the sound is long). They may be `padded`
+    with zeros, have a bias, and a norm: one over time after the first, or one over the channels after each. A
+    projection may follow, and a convolution over `position_kernel` frames in `position_groups` (0: none), which is
+    added.
+    """
+
+    rate: int = 0
+    mel_bins: int = 0
+    window: int = 0
+    hop: int = 1
+    normalized: bool = False
+    frames: int = 0
+    channels: tuple[int, ...] = ()
+    kernels: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+    padded: bool = False
+    activation: str = "gelu"
+    convolution_bias: bool = True
+    convolution_norm: Literal["none", "first-over-time", "each"] = "none"
+    projection: Literal["none", "linear", "norm-linear"] = "none"
+    position_kernel: int = 0
+    position_groups: int = 1
+
+    @property
+    def frame_samples(self) -> int:
+        """How many samples one frame begins after the other."""
+        return self.hop * prod(self.strides)
+
+    @property
+    def frame_seconds(self) -> float:
+        """How many seconds one frame begins after the other."""
+        return self.frame_samples / self.rate
+
+    @property
+    def sample_count(self) -> int:
+        """How many samples are read; 0 where a sound may have any length."""
+        return self.frames * self.frame_samples
+
+    def frame_count(self, steps: int) -> int:
+        """How many frames the convolutions make of so many steps of a spectrogram, or of so many samples."""
+        for kernel, stride in zip(self.kernels, self.strides, strict=True):
+            steps = (steps + 2 * (kernel // 2 if self.padded else 0) - kernel) // stride + 1
+        return max(steps, 0)
+
+    def check_length(self, samples: int) -> None:
+        """Raise SoundError for a sound of so many samples that a model cannot read."""
+        frames = self.frame_count(samples // self.hop)
+        if not 1 <= frames <= MAX_FRAMES:
+            most, advice = MAX_FRAMES * self.frame_seconds, "Cut out a part of it." if frames else "Take a longer one."
+            raise SoundError(
+                f"The recording takes {samples / self.rate:.2f} seconds; this model hears from "
+                f"{self.frame_seconds:.2f} to {most:.0f} seconds. {advice}"
+            )
+
+    def check(self, d_model: int) -> None:
+        """Raise ConfigError unless a model of `d_model` channels can hear such sounds."""
+        lists = {"channels": MAX_CHANNELS, "kernels": MAX_KERNEL, "strides": MAX_KERNEL}
+        for name, largest in lists.items():
+            numbers = getattr(self, name)
+            if len(numbers) != len(self.kernels) or not all(1 <= number <= largest for number in numbers):
+                raise ConfigError(
+                    f"sound.{name} is {list(numbers)[:8]}; it has a number from 1 to {largest:,} for each convolution."
+                )
+        bounds = {
+            "rate": (1_000, 192_000), "mel_bins": (0, 1024), "window": (2 if self.mel_bins else 0, MAX_KERNEL),
+            "hop": (1, MAX_KERNEL), "frames": (0, MAX_FRAMES), "position_kernel": (0, MAX_KERNEL),
+            "position_groups": (1, MAX_CHANNELS),
+        }  # fmt: skip
+        for name, (least, most) in bounds.items():
+            if not least <= getattr(self, name) <= most:
+                raise ConfigError(f"sound.{name} is {getattr(self, name)}; it can be from {least:,} to {most:,}.")
+        if not 1 <= len(self.kernels) <= MAX_CONVOLUTIONS or self.sample_count > MAX_SAMPLES:
+            raise ConfigError(
+                f"A sound of {self.sample_count:,} samples through {len(self.kernels)} convolutions is too much; at "
+                f"most {MAX_SAMPLES:,} samples and {MAX_CONVOLUTIONS} convolutions are possible."
+            )
+        if (self.projection == "none" and self.channels[-1] != d_model) or d_model % self.position_groups:
+            raise ConfigError(
+                f"The convolutions of a sound end with {self.channels[-1]} channels, and positions have "
+                f"{self.position_groups} groups; that does not fit a model of {d_model} channels."
             )

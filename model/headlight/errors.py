@@ -5,6 +5,7 @@ HeadlightError
 ├── ConfigError      sizes or names that do not go together
 ├── TextError        a text that cannot be run: empty, too long, no [MASK] ...
 ├── ImageError       an image that cannot be read, or a model that reads none
+├── SoundError       a recording that cannot be read, or a model that hears none
 ├── EditError        an edit that cannot be read, or names a value that does not exist
 ├── InputError       a number, matrix or choice that a screen of the course cannot compute with
 ├── CheckpointError  a folder that cannot be opened
@@ -48,6 +49,10 @@ class TextError(HeadlightError):
 
 class ImageError(HeadlightError):
     """An image that cannot be read, or a model that reads none."""
+
+
+class SoundError(HeadlightError):
+    """A recording that cannot be read, or a model that hears none."""
 
 
 class EditError(HeadlightError):

@@ -36,7 +36,8 @@ class Task:
 
     `candidates` is what they are over: the vocabulary's tokens, the config's labels, or nothing. `whole_text` says that
     there is one row of logits for a text and not one for each token, `fills_masks` that the answers asked for are those
-    at mask tokens, `continues_text` that the last token's answer can be appended. `title` stands on a model's card,
+    at mask tokens, `continues_text` that the last token's answer can be appended, `writes_frames` that those of all
+    frames of a sound together are its transcript. `title` stands on a model's card,
     `prediction_title` and `preposition` in front of an answer and its token ("Next token", "after "; where it is of the
     whole text no token follows). `no_generation` completes "This model ..." where it writes nothing, `no_prediction` is
     the sentence where it never predicts. `exercise` is about its answers.
@@ -47,6 +48,7 @@ class Task:
     whole_text: bool = False
     fills_masks: bool = False
     continues_text: bool = False
+    writes_frames: bool = False
     prediction_title: str = ""
     preposition: str = "at "
     no_generation: str = ""
@@ -242,6 +244,14 @@ TASKS: Registry[Task] = Registry(
                 "should look from the "
                 "mask at the deciding words.",
             ),
+        ),
+        "ctc": Task(
+            "Writes down speech",
+            "tokens",
+            writes_frames=True,
+            prediction_title="Character",
+            no_generation="names a character for each frame of a sound; it writes nothing more",
+            examples=(Example(""),),
         ),
         "sequence-classifier": Task(
             "Labels texts",

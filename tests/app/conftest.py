@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from headlight.checkpoints import save
 from headlight.config import Config
+from headlight.config_groups import ExpertsConfig
 from headlight.nn.transformer import Transformer
 from headlight.text.tokenizer_training import CAUSAL_SPECIAL_TOKENS, MASKED_SPECIAL_TOKENS, train_tokenizer
 from headlight_app.access.images import image_store
@@ -75,6 +76,8 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
             positional_encoding=toy.position,
             output_head=toy.top,
             labels=toy.labels,
+            contact_end_id=1 if name == "masked" else None,
+            experts=ExpertsConfig(count=3 if name == "tags" else 0),
         )
         save(folder / name, Transformer(config), tokenizer)
     return folder

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from headlight_app.server.launch import SCRIPT
 
-OF_EVERY_PAGE = tuple(f"headlight_{name}" for name in ("help", "model_picker", "presenter_mode", "scenes"))
+OF_EVERY_PAGE = tuple(f"headlight_{name}" for name in ("help", "model_picker", "presenter_mode", "room", "scenes"))
 TIMEOUT = 180  # seconds; the first run imports everything, perhaps on a busy machine
 
 

@@ -166,7 +166,7 @@ def test_an_analysis_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     data = component_data(alone("explore", model="next", tab="layers", analysis="words").main)
     assert data["state"]["analysis"] == "words"
     row = {"name": "words", "title": "Words", "module": known.module, "has_target": True}
-    assert row | {"of_likeliest": False, "has_attention": False} in data["analyses"]
+    assert row | {"of_likeliest": False, "has_attention": False, "of_experts": False} in data["analyses"]
 
 
 def test_a_task_is_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,7 @@ for module in pkgutil.walk_packages(headlight_app.__path__, "headlight_app."):
     if not module.name.startswith("headlight_app.frame.script"):
         importlib.import_module(module.name)
 print([name for name in sys.modules if name in {
-    "headlight.cli.check", "headlight.cli.check_process",
-    "headlight.code_exercises.grade", "headlight.code_exercises.grade"}])
+    "headlight.cli.check.command", "headlight.cli.check.process", "headlight.code_exercises.grade"}])
 """
 
 
@@ -24,4 +23,4 @@ def test_no_module_of_the_page_or_its_workers_imports_what_runs_a_learners_code(
 
 def test_no_question_to_the_workers_names_it() -> None:
     table = (ROOT / "app" / "headlight_app" / "worker" / "table.py").read_text(encoding="utf-8")
-    assert "code_exercises" not in table and "check_process" not in table
+    assert "code_exercises" not in table and "cli.check" not in table

@@ -17,7 +17,7 @@ import headlight_app.server.lifespan, headlight_app.server.routes
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from headlight_app.engine.client import engine
+from headlight_app.engine.engine import engine
 from tests.app.pages import alone, open_app, unfolded
 
 

@@ -1,5 +1,5 @@
 """`python -m tests.bench [SECTION ...]`: tables of times; `python -m tests.bench ngrams`: see ngrams/report.py;
-`python -m tests.bench answer`, `attack`, `hostile` and `soak`: see the files of those names.
+`python -m tests.bench answer`, `attack`, `classroom`, `hostile` and `soak`: see the files of those names.
 
 Times swing from hour to hour; ratios within one run do not.
 
@@ -16,6 +16,7 @@ from tests.bench import (
     answer,
     arrival,
     attack,
+    billion,
     classroom,
     cold_start,
     forward,
@@ -24,6 +25,7 @@ from tests.bench import (
     load,
     long,
     memory,
+    needles,
     page,
     peers,
     soak,
@@ -55,16 +57,19 @@ SECTIONS: Mapping[str, Callable[[], Iterable[str]]] = {
     "load": _tabled(load.ratios),
     "cold_start": cold_start.lines,
     "memory": memory.lines,
+    "billion": billion.lines,
     "growth": growth.lines,
     "arrival": arrival.lines,
     "classroom": classroom.lines,
     "cluster": _cluster,
     "peers": peers.lines,
     "why": _tabled(why.ratios),
+    "needles": needles.lines,
 }
 WITH_OPTIONS: Mapping[str, Callable[[Sequence[str]], None]] = {
     "answer": answer.main,
     "attack": attack.main,
+    "classroom": classroom.main,
     "ngrams": report.main,
     "hostile": hostile.main,
     "soak": soak.main,

@@ -1,5 +1,7 @@
 """Where the time of an answer goes: one letter more each time, in a worker's own process, stage by stage.
 
+Then what an answer costs where the letters of several people wait together. Half of them have a head switched off.
+
 `python -m tests.bench answer [--beside CHECKOUT]`, another checkout of this program, whose worker answers the same in
 turn. Counted is what the process computes, not what it waits for.
 """
@@ -23,6 +25,7 @@ from tests.bench.classroom import MODEL, STORY
 
 Seconds = dict[str, float]  # by stage
 LETTERS, ROUNDS = range(70, 100), 15
+LETTERS_TOGETHER, ROUNDS_TOGETHER = range(90, 100), 4
 WHOLE = "an answer"
 # The stages by the module and the name under which each is called.
 STAGES = {
@@ -34,6 +37,8 @@ STAGES = {
     "tokens": ("headlight_app.explore.answers.heads", "token_answers"),
 }
 REST = "JSON both ways, notes, and the rest"
+TOGETHER = {f"an answer, of {people} people at once": people for people in (4, 16)}
+OFF = "decoder.1.self.weights[3]=set:0"
 
 
 def lines(beside: str) -> Iterator[str]:
@@ -43,14 +48,17 @@ def lines(beside: str) -> Iterator[str]:
     rounds: dict[str, list[Seconds]] = {name: [] for name in workers}
     for number in range(ROUNDS):
         for name, worker in workers.items():
-            rounds[name].append(_round(worker, number))
+            rounds[name].append(_round(worker, 1, number))
+            for stage, people in TOGETHER.items() if number < ROUNDS_TOGETHER else ():
+                rounds[name][-1][stage] = _round(worker, people, number)[WHOLE]
     for worker in workers.values():
         worker.kill()
         worker.wait()
     yield f"| {' | '.join(['', *(f'{name}, ms' for name in workers), *(['ratio'] if beside else [])])} |"
     yield "|---|" + "---:|" * (len(workers) + bool(beside))
-    for stage in (*STAGES, REST, WHOLE):
-        times = {name: [each[stage] for each in found[1:]] for name, found in rounds.items()}  # the first opens
+    for stage in (*STAGES, REST, WHOLE, *TOGETHER):
+        # The first round opens the model.
+        times = {name: [each[stage] for each in found[1:] if stage in each] for name, found in rounds.items()}
         cells = [f"{1e3 * median(seconds):.2f}" for seconds in times.values()]
         if beside:
             pairs = zip(times["now"], times["before"], strict=True)
@@ -66,22 +74,24 @@ def _start(folder: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=folder, env=environment, stdin=-1, stdout=-1, text=True)
 
 
-def _round(worker: subprocess.Popen[str], number: int) -> Seconds:
-    """The seconds of each stage for one letter of a round, on average."""
+def _round(worker: subprocess.Popen[str], people: int, number: int) -> Seconds:
+    """The seconds of each stage for one letter of a round, on average, of so many people at once."""
     assert worker.stdin is not None and worker.stdout is not None
-    worker.stdin.write(f"{number}\n")
+    worker.stdin.write(f"{people} {number}\n")
     worker.stdin.flush()
     answered: Seconds = json.loads(worker.stdout.readline())
     return answered
 
 
 def serve() -> None:
-    """Answer a round of letters for each number that comes."""
+    """Answer a round of letters for each number of people and of the round that comes."""
     from importlib import import_module
 
     from headlight_app.engine.job import EngineRequest
-    from headlight_app.worker.serve import outcome
+    from headlight_app.worker import serve as worker
     from tests.app.asking import body
+
+    prepare = getattr(worker, "prepare", lambda requests: None)  # which earlier checkouts have not
 
     spent: Seconds = defaultdict(float)
 
@@ -99,14 +109,27 @@ def serve() -> None:
     for stage, (module, name) in STAGES.items():
         place = import_module(module)
         setattr(place, name, timed(stage, getattr(place, name)))
-    answer = timed(REST, outcome)
+
+    def asked(person: int, people: int, round_of: str, letter: int) -> EngineRequest:
+        text, edits = f"{round_of} {person} {people} {STORY}"[:letter], [OFF] * (person % 2)
+        return EngineRequest(
+            "trace", json.dumps(body("trace", model=MODEL, text=text, edits=edits)).encode(), visitor="v"
+        )
+
+    def answer_all(requests: Sequence[EngineRequest]) -> None:
+        prepare(requests)
+        assert all(worker.outcome(request)[0] == b"A" for request in requests)
+
+    answer = timed(REST, answer_all)
     for line in sys.stdin:
         spent.clear()
-        for letter in LETTERS:
-            asked = json.dumps(body("trace", model=MODEL, text=f"{line.strip()} {STORY}"[:letter])).encode()
-            answer(EngineRequest("trace", asked, visitor="v"))
+        people, round_of = int(line.split()[0]), line.split()[1]
+        letters = LETTERS if people == 1 else LETTERS_TOGETHER
+        for letter in letters:
+            answer([asked(person, people, round_of, letter) for person in range(people)])
         spent[WHOLE] = sum(spent.values())
-        print(json.dumps({stage: seconds / len(LETTERS) for stage, seconds in spent.items()}), flush=True)
+        count = len(letters) * people
+        print(json.dumps({stage: seconds / count for stage, seconds in spent.items()}), flush=True)
 
 
 def main(arguments: Sequence[str]) -> None:

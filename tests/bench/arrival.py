@@ -1,47 +1,76 @@
-"""So many sessions of the page that begin at the same moment, as when a class opens the address from the board.
+"""So many browsers that open the page at the same moment, as when a class opens the address from the board.
 
-`python -m tests.bench arrival`
+Each fetches the page and the files that it names, over as many connections as a browser, runs the page once, and asks
+for the first heads. What a browser takes to draw them is not measured. `python -m tests.bench arrival`
 """
 
 from __future__ import annotations
 
-import threading
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import partial
+from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from urllib.parse import urljoin
+
+import psutil
 
 from tests.bench.classroom import Session
 from tests.bench.measure import Times, at_once
 from tests.browser.server import Server, serve
 
-CLASSES = (1, 30, 200)
+CLASSES = (1, 10, 30, 100)
+CONNECTIONS = 6  # of a browser to one server
+FILE = re.compile(r'(?:href|src)="([^"]+\.(?:js|css|woff2))"')
 
 
 def lines() -> Iterator[str]:
-    """The table: from the connection to the end of the first run of the page, after one that does not count."""
-    yield "| at once | median ms | p95 ms | errors |"
-    yield "|---:|---:|---:|---:|"
+    """The table, after one browser that does not count."""
+    yield "| at once | files, median / p95 ms | rest of the page | first heads | server's processor, ms each | errors |"
+    yield "|---:|---:|---:|---:|---:|---:|"
     with TemporaryDirectory() as folder, serve(Path(folder), "--shared") as server:
         arrive(server, 1)
-        for visitors in CLASSES:
-            took, wrong = arrive(server, visitors)
-            times = Times.of(took)
-            yield f"| {visitors} | {times.middle:.0f} | {times.slow:.0f} | {len(wrong)} |"
+        process = psutil.Process(server.pid)
+        for browsers in CLASSES:
+            before = sum(process.cpu_times()[:2])
+            visits, wrong = arrive(server, browsers)
+            spent = 1e3 * (sum(process.cpu_times()[:2]) - before) / browsers
+            times = [Times.of(seconds) for seconds in zip(*visits, strict=True)]
+            cells = " | ".join(f"{each.middle:.0f} / {each.slow:.0f}" for each in times)
+            yield f"| {browsers} | {cells} | {spent:.0f} | {len(wrong)} |"
 
 
-def arrive(server: Server, visitors: int) -> tuple[list[float], list[str]]:
-    """How long each session took to begin, and what went wrong."""
-    sessions = [Session(server, number, seconds=0.0) for number in range(visitors)]
-    cookies = [session.headers for session in sessions]  # the page itself is there already
-    start, took = threading.Barrier(len(cookies)), list[float]()
+def arrive(server: Server, browsers: int) -> tuple[list[Sequence[float]], list[str]]:
+    """Seconds until each browser has its files, the rest of the page and the first heads, and what went wrong."""
+    sessions = [Session(server, number, seconds=0.0) for number in range(browsers)]
+    visits: list[Sequence[float]] = []
 
-    def begin(session: Session) -> None:
-        start.wait()
+    def visit(session: Session) -> None:
         began = time.perf_counter()
+        fetch_files(server, session.headers["Cookie"])
+        fetched = time.perf_counter()
         session.live()
-        took.append(time.perf_counter() - began)
+        session.ask()
+        visits.append((fetched - began, session.pages[0], time.perf_counter() - began))
 
-    at_once([partial(begin, session) for session in sessions])
-    return took, [sentence for session in sessions for sentence in session.wrong]
+    at_once([partial(visit, session) for session in sessions])
+    return visits, [sentence for session in sessions for sentence in session.wrong]
+
+
+def fetch_files(server: Server, cookie: str) -> None:
+    """The page and the files that its HTML names."""
+    headers = {"Cookie": cookie, "Accept": "text/html,*/*", "Accept-Encoding": "gzip"}
+
+    def fetch(paths: Sequence[str]) -> bytes:
+        content = b""
+        with closing(HTTPConnection("127.0.0.1", server.port, timeout=60)) as line:
+            for path in paths:
+                line.request("GET", path, headers=headers)
+                content = line.getresponse().read()
+        return content
+
+    paths = [urljoin("/", path) for path in FILE.findall(fetch(["/"]).decode())]
+    at_once([partial(fetch, paths[number::CONNECTIONS]) for number in range(CONNECTIONS)])

@@ -1,4 +1,4 @@
-"""Thirty people type, on workers of this machine and on those of a Ray cluster of two nodes, one of which is killed.
+"""A hundred people type, on workers of this machine and on those of a Ray cluster of two nodes, one of which is killed.
 
 Each asks the engine as the route does; every answer is checked to be one's own. Then the class of `classroom`, on
 servers whose workers are here and there. `python -m tests.bench cluster`
@@ -26,7 +26,7 @@ from tests.bench.classroom import MODEL, NAMES, STORY
 from tests.bench.measure import Times, Work, at_once
 from tests.browser.server import free_port
 
-VISITORS, WORKERS, SECONDS = 30, 2, 30.0
+VISITORS, WORKERS, SECONDS = 100, 2, 30.0
 GAP = (0.5, 1.5)  # seconds between two letters of a person
 PATIENCE = 300.0  # seconds until an answer counts as lost
 
@@ -52,7 +52,8 @@ class Typist:
             time.sleep(draw.uniform(*GAP))
 
     def _ask(self, text: str) -> None:
-        request = EngineRequest("trace", json.dumps(body("trace", model=MODEL, text=text)).encode())
+        fields = body("trace", model=MODEL, text=text)
+        request = EngineRequest("trace", json.dumps(fields).encode(), alike=f"trace of {MODEL}")
         began = time.perf_counter()
         try:
             job = self.engine.submit(f"visitor {self.number}", request, lane=Lane.SHORT, seconds=PATIENCE)

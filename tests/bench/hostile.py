@@ -37,6 +37,7 @@ from headlight_app.engine.requests import decode_request
 from headlight_app.engine.worker_process import ANSWER, READY, WorkerLimits, WorkerProcess
 from headlight_app.inference.resolved_question import resolve
 from headlight_app.server.routes import http_requests
+from headlight_app.worker.loop import Asked
 from tests.app.worker.hostile_requests import TEXTS, ask, content_of
 from tests.families.cases import CASES
 from tests.families.reference import build
@@ -418,9 +419,9 @@ class Outcome:
 class Runner:
     """A worker process that runs cases, ended and started anew where one takes too long or too much memory."""
 
-    def __init__(self, victims: Path) -> None:
+    def __init__(self, victims: Path, module: str = __name__) -> None:
         self.victims = victims
-        self.worker = WorkerProcess(WorkerLimits(MAX_BYTES, module=__name__))
+        self.worker = WorkerProcess(WorkerLimits(MAX_BYTES, module=module))
 
     def run(self, kind: str, seed: int) -> Outcome:
         """Run one case."""
@@ -442,14 +443,14 @@ def serve(connection: Connection) -> None:
     connection.send_bytes(READY)
     while True:
         message = connection.recv_bytes()
-        request = msgspec.msgpack.decode(message[9:], type=EngineRequest)
+        ((number, request),) = msgspec.msgpack.decode(message[1:], type=list[Asked])
         seed, victims = json.loads(request.body)
         wrong = ""
         try:
             CASES_BY_KIND[request.route](Random(f"{request.route} {seed}"), Path(victims))
         except BaseException as error:
             wrong = f"{type(error).__name__}: {str(error)[:300]!r}"
-        connection.send_bytes(ANSWER + message[1:9] + wrong.encode("utf-8", "replace"))
+        connection.send_bytes(ANSWER + number + wrong.encode("utf-8", "replace"))
 
 
 def outcomes(counts: dict[str, int], first: int = 0) -> Iterator[Outcome]:

@@ -55,6 +55,12 @@ def announced(page: Page) -> list[str]:
         said = now
 
 
+def next_announced(page: Page) -> list[str]:
+    """The same once something is said, however long an answer takes."""
+    wait_until(page, lambda: page.evaluate("announced"), bool)
+    return announced(page)
+
+
 def wait_to_hear(page: Page, words: str) -> None:
     """Waits until these words are said."""
     wait_until(page, lambda: page.evaluate("announced"), lambda said: any(words in one for one in said))

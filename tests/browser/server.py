@@ -64,11 +64,15 @@ def serve(folder: Path, *options: str) -> Iterator[Server]:
     headlight = str(Path(sys.executable).with_name("headlight"))
     with started(folder, headlight, "--no-browser", *options, "--port") as server:
         yield server
+    server.assert_no_traceback()
 
 
 @contextmanager
-def started(folder: Path, *words: str) -> Iterator[Server]:
-    """Runs a command that serves a Streamlit page until the block ends; a free port is put behind its words."""
+def started(folder: Path, *words: str, health: str = "/_stcore/health") -> Iterator[Server]:
+    """Runs a command that serves a page until the block ends; a free port is put behind its words.
+
+    `health` is the path that it answers once it is ready, by default that of Streamlit.
+    """
     port = free_port()
     log_file = folder / "server.log"
     command = [*words, str(port)]
@@ -78,7 +82,7 @@ def started(folder: Path, *words: str) -> Iterator[Server]:
         )
     server = Server(f"http://127.0.0.1:{port}", port, process.pid, log_file)
     try:
-        _wait_until_ready(server, process)
+        _wait_until_ready(server, process, health)
         yield server
         assert process.poll() is None, f"the server ended with {process.returncode}:\n{server.log()}"
     finally:
@@ -88,7 +92,6 @@ def started(folder: Path, *words: str) -> Iterator[Server]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    server.assert_no_traceback()
 
 
 def free_port() -> int:
@@ -106,12 +109,12 @@ def _environment(folder: Path) -> dict[str, str]:
     return kept | {"HOME": str(folder), "PYTHONUNBUFFERED": "1"}
 
 
-def _wait_until_ready(server: Server, process: subprocess.Popen[bytes]) -> None:
+def _wait_until_ready(server: Server, process: subprocess.Popen[bytes], health: str) -> None:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         assert process.poll() is None, f"the server ended with {process.returncode}:\n{server.log()}"
         try:
-            with urlopen(f"{server.url}/_stcore/health", timeout=5) as answer:
+            with urlopen(f"{server.url}{health}", timeout=5) as answer:
                 if answer.status == 200:
                     return
         except (URLError, OSError):

@@ -163,3 +163,34 @@ def test_heads_of_a_layer_that_is_off_are_off_here_too(visitor: Visitor) -> None
     expect(page.get_by_test_id("grid-a").locator(".head-cell.off")).to_have_count(8)
     page.get_by_test_id("switch-a").click()
     expect(page.get_by_test_id("grid-a").locator(".head-cell.off")).to_have_count(7)
+
+
+def test_a_head_and_a_token_of_b_are_patched_into_a_by_dragging_and_by_keys(visitor: Visitor) -> None:
+    boy, girl = "A little boy named", "A little girl named"
+    page = painted(compare(visitor, text=boy, side_b=urlencode({"text": boy})), boy, boy)
+    head, token, hint = (page.get_by_test_id(f"patch-{name}") for name in ("head", "token", "hint"))
+    expect(hint).to_contain_text("only the text is another one")
+    expect(head).to_be_disabled()
+    page.get_by_test_id("text-b").fill(girl)
+    painted(page, boy, girl)
+    expect(hint).to_contain_text("drag a head or a token")
+    likeliest = page.get_by_test_id("predictions").locator(".candidate").first
+    expect(likeliest).to_contain_text("Tim")
+    page.get_by_test_id("grid-b-4-6").drag_to(page.get_by_test_id("grid-a-0-0"))
+    expect(likeliest).to_contain_text("Lily")
+    wait_for_address(page, edits="decoder.4.self.weighted_values[6]=from:B", patch_from=girl)
+    expect(page.get_by_test_id("patches-made")).to_have_text("layer 4, head 6 ×")
+    page.get_by_test_id("apart-4-6").click()
+    expect(head).to_have_attribute("aria-pressed", "true")
+    head.press("Enter")
+    expect(likeliest).to_contain_text("Tim")
+    wait_for_address(page, edits=None, patch_from=None)
+    chips = [page.get_by_test_id(f"tokens-{side}").locator("button").nth(3) for side in "ab"]
+    chips[1].drag_to(chips[0])
+    wait_for_address(page, edits="decoder.4.residual[3]=from:B", patch_from=girl)
+    page.get_by_test_id("apart-0-0").click()
+    chips[0].click()
+    token.press("Enter")
+    expect(likeliest).to_contain_text("± 0.0")  # before the first layer it is the whole difference
+    page.get_by_test_id("patches-made").get_by_role("button").last.press("Enter")
+    wait_for_address(page, edits="decoder.4.residual[3]=from:B", patch_from=girl)

@@ -38,9 +38,9 @@ def test_numbers_are_changed_kept_and_forgotten(visitor: Visitor) -> None:
     expect(page.get_by_test_id("rail")).to_contain_text("Settings and help")
     for name in ("model-variant", "model-picker"):  # they would change nothing here
         expect(page.get_by_test_id(name)).to_have_count(0)
-    shares.scroll_into_view_if_needed()
+    look_up.get_by_test_id("input-sharpness").scroll_into_view_if_needed()
     for beside in (look_up.get_by_test_id("input-sharpness"), look_up.get_by_label("Keys, row 2, column 1"), shares):
-        expect(beside).to_be_in_viewport(ratio=1)  # so that the result is seen while a control is moved
+        expect(beside).to_be_in_viewport(ratio=0.98)  # so that the result is seen while a control is moved
     look_up.get_by_test_id("input-sharpness").fill("0")
     expect(shares).to_contain_text("soft 0.33")
     cell = look_up.get_by_label("Keys, row 1, column 0")
@@ -132,7 +132,8 @@ def test_a_mask_is_drawn_and_its_axes_may_be_exchanged(visit: Visit) -> None:
     expect(added.get_by_test_id("said")).to_contain_text("You have exchanged the axes")
     expect(added.get_by_label("Your mask, row the, column on")).to_be_checked()  # what was drawn is still there
     expect_to_fit(page, "screen-added")
-    added.get_by_test_id("input-mask").select_option("none")  # another value, another answer
+    added.get_by_test_id("input-mask").select_option("none")  # another value, another answer, drawn from nothing
+    expect(added.get_by_label("Your mask, row the, column on")).not_to_be_checked()
     for box in added.get_by_test_id("input-answer").get_by_role("checkbox").all():
         box.check()
     added.get_by_role("button", name="Check").click()
@@ -178,6 +179,35 @@ def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(visit: Visit) -> 
     page = course(visitor, chapter="nothing")
     expect(page.get_by_test_id("course-problem")).to_contain_text("no chapter 'nothing'")
     expect(page.get_by_test_id("chapter-tokens")).to_be_visible()
+
+
+VOICE = """() => {
+  const voice = { localService: true, lang: "en-GB" };
+  window.spoken = [];
+  window.SpeechSynthesisUtterance = class { constructor(text) { this.text = text; } };
+  const speak = ({ text }) => window.spoken.push(text);
+  const speech = { getVoices: () => [voice], cancel: () => {}, addEventListener: () => {}, speak };
+  Object.defineProperty(window, "speechSynthesis", { value: speech });
+}"""
+
+
+def test_symbols_are_explained_where_one_points_and_a_screen_is_read_aloud(visitor: Visitor) -> None:
+    visitor.page.add_init_script(f"({VOICE})()")
+    page = visitor.open("chapter=attention&screen=steps", "/course")
+    steps = screen(page, "steps")
+    told = steps.locator(".symbol-told")
+    expect(told).to_be_hidden()
+    steps.locator(".formulas [data-symbol=q]").first.hover()
+    expect(told).to_have_text("a query: what a token asks for")
+    page.get_by_test_id("chapter-title").hover()
+    expect(told).to_be_hidden()
+    steps.locator(".symbols summary").press("Enter")
+    expect(steps.locator(".symbols dd").first).to_be_visible()
+    steps.get_by_test_id("read-aloud").click()
+    spoken = page.evaluate("window.spoken")[0]
+    assert "o i equals the sum over j of a i j v j." in spoken and "What is the score" in spoken
+    steps.get_by_role("button", name="Stop reading").click()
+    expect(steps.get_by_test_id("read-aloud")).to_have_text("Read aloud")
 
 
 def test_cells_are_ticked_choices_made_and_long_work_is_started(visitor: Visitor) -> None:

@@ -4,11 +4,13 @@ tests/model/course/test_screens.py shows without a browser that each control cha
 that compute for seconds ("pretraining" labels 120 reviews twice for each change) or read a file.
 """
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, expect
 
 from headlight.course.chapters import CHAPTERS
-from headlight.course.question_kinds import Choice, Draw, Order, Point, Question
+from headlight.questions.kinds import Choice, Draw, Goal, Order, Point, Question
 from tests.browser.test_course import SHOW_AT_ONCE, screen
 from tests.browser.visitor import Visitor
 from tests.model.course.test_screens import CONTROLS, before, ends, first_rows, has_another_value, others
@@ -71,7 +73,8 @@ def changes(path: str) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
 def shown_at_once(window: Visitor) -> Visitor:
     """A visitor who has put no question first."""
     window.page.add_init_script(SHOW_AT_ONCE)
-    window.open(path="/course")
+    page = window.open(path="/course")
+    expect(page.get_by_test_id("chapter-title")).not_to_be_empty()  # before, going elsewhere would go unheard
     return window
 
 
@@ -100,6 +103,8 @@ def wrong_answer(question: Question) -> str:
             return "0,0" if question.right != "0,0" else "0,1"
         case Draw():
             return question.right.translate(str.maketrans("01", "10"))
+        case Goal():
+            return question.right  # before anything was changed
         case Order():
             return ",".join(reversed(question.right.split(",")))
         case _:
@@ -108,8 +113,10 @@ def wrong_answer(question: Question) -> str:
 
 def give(found: Locator, question: Question, answer: str) -> None:
     """Answer on the page, as a learner does."""
-    asked = found.get_by_test_id("question")
+    asked = found.get_by_test_id("question").last
     match question:
+        case Goal():
+            pass
         case Choice():
             asked.get_by_role("button", name=answer, exact=True).click()
         case Point():
@@ -128,6 +135,23 @@ def give(found: Locator, question: Question, answer: str) -> None:
         asked.get_by_role("button", name="Check").click()
 
 
+def fill(found: Locator, control: str, text: str) -> None:
+    """Type a value of a control: a matrix cell by cell."""
+    field = found.get_by_test_id(f"input-{control}")
+    if cells := field.locator("td input").all():
+        for cell, number in zip(cells, text.replace(";", ",").split(","), strict=True):
+            cell.fill(number)
+    elif field.locator("option").count():
+        field.select_option(text)
+    else:
+        field.fill(text)
+
+
+def set_below(text: str) -> str:
+    """A sentence as the page shows it: W_O without its underscore."""
+    return re.sub(r"(?<=\b[A-Za-z])_(?=[A-Za-z])", "", text)
+
+
 def step_at(asked: Locator, step: str) -> int:
     """The place of a step in the list."""
     return asked.locator("li > span").all_inner_texts().index(step)
@@ -138,13 +162,17 @@ def test_each_screen_is_answered_wrong_and_then_right(visitor: Visitor, chapter:
     page = visitor.open(f"chapter={chapter}", "/course")
     for name, row in CHAPTERS[chapter].screens.items():
         rows = () if row.is_long else first_rows(f"{chapter}/{name}")
-        for question in [each.question for each in rows if each.question][:1]:
+        for place, question in enumerate(each.question for each in rows if each.question):
             found = screen(page, name)
-            expect(found.locator(".asked")).to_have_text(question.text)
-            said = found.get_by_test_id("said")
+            expect(found.locator(".asked").nth(place)).to_have_text(set_below(question.text))
+            said = found.get_by_test_id("said").nth(place)
             give(found, question, wrong_answer(question))
             expect(said).to_have_attribute("data-right", "false")
+            if isinstance(question, Goal):
+                for control, text in question.solution.items():
+                    fill(found, control, text)
+                expect(found).to_have_attribute("data-state", "ready")
             if question.tries > 1:
                 give(found, question, question.right)
                 expect(said).to_have_attribute("data-right", "true")
-            expect(found.locator(".question.settled")).to_be_visible()
+            expect(found.locator(".question.settled")).to_have_count(place + 1)

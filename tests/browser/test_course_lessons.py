@@ -10,7 +10,7 @@ from headlight.course.chapters import CHAPTERS
 from tests.browser.conftest import Visit
 from tests.browser.test_course import course, screen
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
-from tests.model.course.test_recording import encoded, tone, wav
+from tests.model.sound.wav_files import encoded, tone, wav_file
 
 
 def test_tokens_are_looked_up_and_learned(visitor: Visitor) -> None:
@@ -83,7 +83,7 @@ def hear_tones_and_a_sound_of_ones_own(page: Page) -> None:
     expect(sound.get_by_role("alert")).to_contain_text("There is no sound 5")
     sound.get_by_test_id("input-asked").fill("2")
     expect(sound.get_by_label("0.5 seconds to hear")).to_have_js_property("duration", 0.512)
-    mine = wav(1, 16, 1, 8_000, encoded(tone(8_000), 1, 16))
+    mine = wav_file(1, 16, 1, 8_000, encoded(tone(8_000), 1, 16))
     file = sound.get_by_test_id("input-recording")
     file.set_input_files({"name": "mine.wav", "mimeType": "audio/wav", "buffer": b"no sound"})
     expect(sound.locator(".recording")).to_contain_text("This is not a WAV file.")

@@ -83,6 +83,23 @@ def test_the_key_e_opens_the_menus_of_a_cell_a_head_and_a_token(visitor: Visitor
     expect(page.get_by_test_id("latest")).to_have_text("Token 6 “mat” stands at position 2.5")
 
 
+def test_a_value_is_taken_from_another_text(visitor: Visitor) -> None:
+    page = opened(visitor)
+    page.get_by_test_id("changes").click()
+    page.get_by_test_id("make-hook-point").select_option(label="Residual stream")
+    page.get_by_test_id("make-operation").select_option("from:B")
+    page.get_by_test_id("make-place").select_option("2")
+    page.get_by_test_id("make-value").click()
+    expect(page.get_by_test_id("problem")).to_contain_text("type that text beside it")
+    other = page.get_by_test_id("make-patch-from")
+    other.fill("The dog sat on the mat")
+    other.press("Enter")
+    expect(page.get_by_test_id("problem")).to_be_hidden()
+    changes(page, 1)
+    expect(listed(page)).to_contain_text("residual stream of the other text")
+    wait_for_address(page, patch_from="The dog sat on the mat")
+
+
 def test_the_list_is_read_switched_and_shared(visit: Visit) -> None:
     anna, ben = visit(), visit(dark=True, width=390, height=844)
     page = opened(anna)

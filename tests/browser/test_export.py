@@ -4,7 +4,6 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlsplit
 from xml.etree import ElementTree
@@ -25,6 +24,14 @@ from tests.browser.visitor import Visitor, expect_to_fit, open_charts, shown_ins
 MODEL = "model=stories-causal"
 SENTENCE = "The cat sat on the mat"
 HOSTILE = "</script><b>bold</b> 😀 שלום"
+PROJECTORS = ((1280, 720), (1366, 768), (1920, 1080))
+ANSWERS_OF_TASKS = {
+    "sentiment": "class-tokens",
+    "entities": "tagged",
+    "sort": "sort-alignment",
+    "translate": "translate-alignment",
+    "caption": "described",
+}
 
 
 def menu(visitor: Visitor, query: str, sentence: str) -> Page:
@@ -168,12 +175,22 @@ def test_what_stands_on_the_page_is_what_is_drawn_or_the_menu_says_why_not(visit
         root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
         assert said in {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}, shown
     for shown, why in (
-        ({"tab": "layers", "analysis": "head_ablation"}, "No head is turned off yet"),
+        ({"tab": "layers", "analysis": "head_ablation"}, "Nothing is computed yet"),
         ({"tab": "walkthrough"}, "no picture"),
     ):
         page = menu(visitor, asked(**shown), SENTENCE)
         expect(page.get_by_test_id("export-status")).to_contain_text(why)
         expect(page.get_by_test_id("figure-subject")).to_have_value("the map of the chosen heads")
+
+
+def test_the_experts_of_each_token_are_a_figure_and_numbers(visitor: Visitor, tmp_path: Path) -> None:
+    page = menu(visitor, "model=tags&text=the+cat+sat&tab=layers&analysis=experts", "the cat sat")
+    shown = page.get_by_test_id("experts").locator("td").filter(has_text="·").first.text_content()
+    drawn = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
+    texts = {element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")}
+    assert shown in texts and any("share of the first expert" in (text or "") for text in texts)
+    told = json.loads(download(page, "export-json", tmp_path).read_text())
+    assert shown == " · ".join(f"{expert:g}" for expert in np.array(told["values"])[0, 0])
 
 
 def test_a_figure_has_the_address_of_its_page_and_the_part_that_is_zoomed_to(visitor: Visitor, tmp_path: Path) -> None:
@@ -434,6 +451,13 @@ def test_the_sentence_is_as_large_as_its_letters_once_p_was_pressed(visit: Visit
     wait_until(page, lambda: box.evaluate("box => box.scrollHeight - box.clientHeight"), lambda cut: cut <= 0)
 
 
+def test_on_stage_the_menu_sorts_heads_only_where_heads_are_seen(visitor: Visitor) -> None:
+    page = visitor.open(asked(presenter=1, tab="tokens"))
+    page.get_by_test_id("presenter-menu-button").click()
+    expect(page.get_by_test_id("examples")).to_be_visible()
+    expect(page.get_by_test_id("sort")).to_be_hidden()
+
+
 def test_presenter_mode_keeps_order_examples_undo_and_export_in_one_menu(visitor: Visitor) -> None:
     page = visitor.open(asked(presenter=1))
     found = shown_instrument(page, sentence=SENTENCE)
@@ -483,16 +507,13 @@ def test_presenter_mode_fits_the_projector(visit: Visit) -> None:
     wait_for_address(page, presenter="1")
 
 
-@pytest.mark.parametrize("width, height", [(1280, 720), (1366, 768), (1920, 1080)])
-def test_a_projector_shows_sentence_heads_map_and_prediction_at_once(visit: Visit, width: int, height: int) -> None:
-    page = visit(width=width, height=height).explore(asked(presenter=1), sentence=SENTENCE)
+def test_a_projector_shows_sentence_map_and_prediction_at_once(visit: Visit) -> None:
+    visitor = visit()
+    page = visitor.explore(asked(presenter=1), sentence=SENTENCE)
     page.get_by_test_id("head-switch").click()
     expect(page.get_by_test_id("predictions")).to_contain_text("as trained")
-    parts = ("sentence", "grid", "stage", "reading", "predictions")
-    expect_to_fit(page, *parts)
-    bottom = "part => part.getBoundingClientRect().bottom"
-    for part in map(page.get_by_test_id, parts):
-        wait_until(page, partial(part.evaluate, bottom), lambda pixels: pixels <= height)
+    expect_on_projectors(page, "sentence", "grid", "stage", "reading", "predictions")
+    width, height = PROJECTORS[-1]
     page.get_by_test_id("stMain").click(position={"x": width - 6, "y": height - 6})
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
@@ -500,6 +521,19 @@ def test_a_projector_shows_sentence_heads_map_and_prediction_at_once(visit: Visi
     page.get_by_role("button", name="Variants").click()
     page.get_by_test_id("variant-masks").select_option("none")
     wait_for_address(page, masks="none", presenter="1")
+    for model, answer in ANSWERS_OF_TASKS.items():
+        visitor.go(f"model={model}&presenter=1", "/tasks")
+        expect(page.get_by_test_id(answer)).not_to_be_empty()
+        expect_on_projectors(page, "sentence", answer, "stage", "reading")
+
+
+def expect_on_projectors(page: Page, *parts: str) -> None:
+    """Waits until all of these parts are on the screen at each size that a projector has."""
+    for width, height in PROJECTORS:
+        page.set_viewport_size({"width": width, "height": height})
+        expect_to_fit(page, *parts)
+        for part in parts:
+            expect(page.get_by_test_id(part)).to_be_in_viewport(ratio=0.99)
 
 
 def test_charts_have_no_camera_whose_picture_would_not_say_where_it_is_from(visitor: Visitor) -> None:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import FloatRect, Locator, Page, Route, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.test_explore import canvas, chips, pixels, say, wait_until_repainted
@@ -78,19 +78,27 @@ def test_a_click_takes_no_head_from_under_the_pointer(visitor: Visitor) -> None:
     expect(thumbs(page).first).to_have_attribute("data-testid", best.get_attribute("data-testid") or "")
     again = page.get_by_test_id("sort-again")
     expect(again).to_be_hidden()
+    best.hover()  # which waits until nothing moves
     place = best.bounding_box()
-    best.hover()
     best.locator(".dot").click()
     expect(best).to_have_class(re.compile("off"))
     expect(best.locator(".rank")).to_contain_text("–")
     expect(again).to_be_visible()
-    assert best.bounding_box() == place
+    # Words above that come late may move it by a little, but not from under the pointer.
+    wait_until(page, best.bounding_box, lambda box: is_near(box, place))
     best.locator(".dot").click()
     expect(page.get_by_test_id("changes")).to_have_text("No changes")
     best.locator(".dot").click()
     again.click()
     expect(thumbs(page).last).to_have_attribute("data-testid", best.get_attribute("data-testid") or "")
     expect(again).to_be_hidden()
+
+
+def is_near(box: FloatRect | None, place: FloatRect | None) -> bool:
+    """Whether a box is where it was, give or take a few pixels."""
+    if box is None or place is None:
+        return False
+    return abs(box["x"] - place["x"]) < 8 and abs(box["y"] - place["y"]) < 8
 
 
 def ranks(page: Page) -> list[float]:

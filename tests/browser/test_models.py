@@ -105,6 +105,14 @@ def test_a_zipped_checkpoint_shows_its_heads(visitor: Visitor, files: Zip) -> No
     page.reload()
     visitor.settle()
     expect(page.get_by_test_id("head-1-2")).to_be_visible()
+    page.keyboard.press("p")
+    page.get_by_role("button", name="Variants").click()
+    page.get_by_role("button", name="Invite the room").click()
+    told = "Only your browser can open tiny (your upload): others see another model in its place."
+    expect(page.get_by_test_id("room-note")).to_contain_text(told)
+    page.get_by_test_id("room-open").click()
+    expect(page.get_by_test_id("room-title")).to_contain_text("Room ")
+    expect(page.get_by_test_id("room-note")).to_contain_text(told)
 
 
 def test_what_is_hostile_is_refused_by_a_sentence_and_the_page_goes_on(visitor: Visitor, files: Zip) -> None:

@@ -83,13 +83,17 @@ def test_arrow_keys_go_through_scenes_also_after_a_reload_and_stay_with_whoever_
 
 
 def test_the_room_is_told_which_scene_it_sees(visitor: Visitor) -> None:
-    page = visitor.explore(asked(layer=2, head=3), sentence=SENTENCE)
+    page = visitor.explore(f"presenter=1&{asked(layer=2, head=3)}", sentence=SENTENCE)
+    expect(scenes_counter(page)).to_have_text("Scenes")  # the server has some
+    page.keyboard.press("p")
+    expect(scenes_counter(page)).to_have_count(0)
     for place, name in enumerate(NAMES[:2]):
         add(page, name, place + 1)
         page.get_by_test_id("head-0-1").click()
         wait_for_address(page, layer="0", head="1")
     page.keyboard.press("p")
-    told, counter = page.get_by_test_id("scene-told"), scenes_counter(page)
+    stage = page.get_by_test_id("stMainBlockContainer")  # the sidebar's own goes when the script of the page ends
+    told, counter = stage.get_by_test_id("scene-told"), scenes_counter(page)
     expect(counter).to_have_text("2 / 2")
     page.keyboard.press("ArrowRight")
     expect(told).to_have_text("This is the last scene. Home goes to the first.")
@@ -131,6 +135,12 @@ def test_a_saved_list_is_opened_by_somebody_else(visit: Visit, tmp_path: Path) -
     page.get_by_test_id("stExpandSidebarButton").click()
     open_scenes(page)
     expect(page.get_by_test_id("no-scenes")).to_be_visible()
+    offered = page.get_by_test_id("scenes-take")
+    expect(offered).to_have_text("Add 1 scene of prepared.json, which this server was started with")
+    offered.click()
+    expect_names(page, "Two")
+    expect(offered).to_be_hidden()
+    page.get_by_title("Remove scene 1").click()
     expect_to_fit(page, "scenes-sheet")
     page.get_by_test_id("scenes-open").set_input_files(file)
     expect_names(page, "A and B", "On")

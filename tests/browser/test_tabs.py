@@ -1,6 +1,7 @@
 """The tabs "Step by step" and "Layers" as a person uses them: mouse, keyboard, a phone, a link."""
 
 import re
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -246,6 +247,37 @@ def test_all_heads_are_turned_off_in_turn_stopped_and_gone_on_with(visitor: Visi
     expect(likeliest.first).to_be_visible()
 
 
+def test_values_of_another_text_are_patched_in_turn_and_a_click_keeps_one(visitor: Visitor, tmp_path: Path) -> None:
+    boy, girl = "A little boy named", "A little girl named"
+    page = visitor.explore(f"model=stories-causal&text={quote(boy)}&tab=layers&analysis=patching", sentence=boy)
+    status, button = page.get_by_test_id("patch-status"), page.get_by_test_id("patch")
+    button.click()
+    expect(status).to_contain_text("Type another text")
+    page.get_by_test_id("patching-other").fill(f"{girl} big")
+    button.click()
+    expect(status).to_contain_text("have 5 and 6 tokens")
+    page.get_by_test_id("patching-other").fill(girl)
+    button.click()
+    expect(button).to_have_text("Done")
+    expect(status).to_contain_text("48 of 48 heads; the logit of Lily less that of Tim")
+    page.get_by_test_id("patching-kind").select_option("residual")
+    button.click()
+    expect(button).to_have_text("Done")
+    cell = page.get_by_test_id("patching-0-3")  # the only token that is different, before the first layer
+    expect(cell).to_have_text("+1.00")
+    first = page.get_by_test_id("predictions").locator(".candidate").first
+    expect(first).to_contain_text("Tim")
+    cell.click()
+    expect(first).to_contain_text("Lily")
+    expect(cell).to_have_class("chosen")  # the map is that of the run without patches, so it stays
+    wait_for_address(page, patch="residual", patch_from=girl)
+    page.get_by_test_id("export-menu-button").click()
+    with page.expect_download() as saved:
+        page.get_by_test_id("export-svg").click()
+    saved.value.save_as(tmp_path / "map.svg")
+    assert "+1.00" in (tmp_path / "map.svg").read_text(encoding="utf-8")
+
+
 def test_the_tokens_show_which_one_is_the_query_and_which_the_key(visitor: Visitor) -> None:
     page = enter(visitor, "tab=walkthrough&layer=5&head=2&query=5&key=2")
     query, key = (page.get_by_test_id("tokens").locator(f".chip.{side}") for side in ("query", "key"))
@@ -320,6 +352,6 @@ def test_on_a_phone_nothing_is_wider_than_the_window(visit: Visit) -> None:
 
     expect_to_fit()
     page.get_by_test_id("part-prediction").click()
-    for analysis in ("logit_lens", "logit_attribution", "information_flow", "head_ablation", "head_search"):
+    for analysis in ("logit_lens", "logit_attribution", "information_flow", "head_ablation", "patching", "head_search"):
         page.get_by_test_id(f"analysis-{analysis}").click()
         expect_to_fit()

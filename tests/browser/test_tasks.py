@@ -1,5 +1,6 @@
 """Tasks as a person uses it: type, see the answer, and see what it was read from."""
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -183,3 +184,27 @@ def test_what_one_typed_on_a_page_is_there_on_return(visitor: Visitor) -> None:
     wait_for_address(page, model=None, text=typed)  # the title comes before the entry in the history
     page.go_back()
     expect(page.get_by_test_id("sentence")).to_have_value("a dull, long film")
+
+
+def test_two_sentences_are_compared_while_one_types_and_a_head_is_switched_off(
+    visitor: Visitor, tmp_path: Path
+) -> None:
+    page = tasks_of(visitor, "model=stories-masked&task=similar&text=The+red+ball", "task-similar")
+    cosine, other = page.get_by_test_id("similar-verdict"), page.get_by_test_id("similar-other")
+    other.fill("The red ball")
+    expect(cosine).to_have_text("Cosine 1.0000")
+    other.fill("The blue ball")
+    expect(page.get_by_test_id("similar-2-2")).to_have_accessible_name(re.compile("“red” and “blue”: "))
+    expect(page.get_by_test_id("similar-pooling")).to_contain_text("trained for something else")
+    wait_for_address(page, task="similar", other_text="The blue ball")
+    words, pairs = exported(page, tmp_path, "Pairs of tokens")
+    assert {"[CLS]", "red", "blue", "Cosine"} <= words
+    assert abs(pairs.sum() - float(cosine.inner_text().split()[1])) < 1e-4
+    head = page.get_by_test_id("similar-head-5-1")
+    head.hover()
+    reading = page.get_by_test_id("similar-heads-reading")
+    expect(reading).to_contain_text("Without layer 5, head 1: ")
+    without = reading.inner_text().split(": ")[1]
+    head.click()
+    page.get_by_test_id("head-switch").click()
+    expect(cosine).to_have_text(f"Cosine {without}")

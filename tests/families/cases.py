@@ -7,6 +7,7 @@ from tests.families.encoders import ENCODERS
 from tests.families.image_models import IMAGE_MODELS
 from tests.families.llama_like import LLAMA_LIKE
 from tests.families.reference import Case
+from tests.families.sound_models import SOUND_MODELS
 from tests.families.text_stacks import TEXT_STACKS
 
 DTYPES = ("float32", "bfloat16", "float16")
@@ -20,5 +21,5 @@ def _vary_storage(cases: list[Case]) -> list[Case]:
 
 CASES: dict[str, list[Case]] = {
     family: _vary_storage(cases)
-    for family, cases in (DECODERS | LLAMA_LIKE | TEXT_STACKS | ENCODERS | IMAGE_MODELS).items()
+    for family, cases in (DECODERS | LLAMA_LIKE | TEXT_STACKS | ENCODERS | IMAGE_MODELS | SOUND_MODELS).items()
 }

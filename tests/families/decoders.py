@@ -7,27 +7,15 @@ from tests.families.reference import Case
 GPT2 = {"n_embd": 24, "n_head": 3, "n_layer": 2, "n_positions": 20}
 NEO = {"hidden_size": 24, "num_heads": 3, "num_layers": 2, "max_position_embeddings": 20}
 GPTJ = {"n_embd": 24, "n_head": 3, "n_layer": 2, "n_positions": 20, "rotary_dim": 4}
-NEOX = {
-    "hidden_size": 24,
-    "num_attention_heads": 3,
-    "num_hidden_layers": 2,
-    "intermediate_size": 38,
-    "max_position_embeddings": 20,
-}
+WIDTH: dict[str, Any] = {"hidden_size": 24, "num_attention_heads": 3, "num_hidden_layers": 2}
+BLOCK = WIDTH | {"intermediate_size": 38}
+NEOX = BLOCK | {"max_position_embeddings": 20}
 LLAMA = NEOX | {"num_key_value_heads": 3, "pad_token_id": None}
 GEMMA = LLAMA | {"head_dim": 10}
-OPT = {
-    "hidden_size": 24,
-    "num_attention_heads": 3,
-    "num_hidden_layers": 2,
-    "ffn_dim": 38,
-    "max_position_embeddings": 20,
-    "word_embed_proj_dim": 24,
-    "pad_token_id": 1,
-}
+OPT = WIDTH | {"ffn_dim": 38, "max_position_embeddings": 20, "word_embed_proj_dim": 24, "pad_token_id": 1}
 BLOOM = {"hidden_size": 24, "n_head": 4, "n_layer": 2}
 MPT = {"d_model": 24, "n_heads": 3, "n_layers": 2, "max_seq_len": 20}
-FALCON = {"hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 20}
+FALCON = WIDTH | {"num_attention_heads": 4, "max_position_embeddings": 20}
 SOME = {"num_attention_heads": 6, "num_key_value_heads": 2, "intermediate_size": 37}
 WIDE = SOME | {"head_dim": 14}
 LABELS: dict[str, Any] = {"num_labels": 3, "pad_token_id": 0}

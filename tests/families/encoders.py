@@ -22,17 +22,12 @@ DEBERTA = NEOX | {
     "share_att_key": True,
 }
 T5 = {"d_model": 24, "d_kv": 6, "d_ff": 38, "num_layers": 2, "num_heads": 3, "decoder_start_token_id": 0}
-BART = {
-    "d_model": 24,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "encoder_attention_heads": 3,
-    "decoder_attention_heads": 3,
-    "encoder_ffn_dim": 38,
-    "decoder_ffn_dim": 38,
-    "max_position_embeddings": 20,
-    "decoder_start_token_id": 2,
+BOTH = {
+    f"{stack}_{name}": size
+    for stack in ("encoder", "decoder")
+    for name, size in (("layers", 2), ("attention_heads", 3), ("ffn_dim", 38))
 }
+BART = BOTH | {"d_model": 24, "max_position_embeddings": 20, "decoder_start_token_id": 2}
 M2M = BART | {"pad_token_id": 25}  # no token of the text is the padding
 MARIAN = BART | {"pad_token_id": 0, "decoder_start_token_id": 0}
 SLANTED = {"decoder_layers": 3, "encoder_layers": 1, "decoder_ffn_dim": 19, "decoder_attention_heads": 4}

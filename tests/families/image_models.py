@@ -1,35 +1,18 @@
 """Tiny models that read images."""
 
-from typing import Any
-
+from tests.families.decoders import BLOCK, NEOX, WIDTH
 from tests.families.reference import Case
 
-VIT: dict[str, Any] = {
-    "hidden_size": 24,
-    "num_attention_heads": 3,
-    "num_hidden_layers": 2,
-    "intermediate_size": 38,
-    "image_size": 24,
-    "patch_size": 8,
-}
+IMAGE = {"image_size": 24, "patch_size": 8}
+VIT = BLOCK | IMAGE
 LABELS = {"id2label": {0: "cat", 1: "house", 2: "chess board"}, "label2id": {"cat": 0, "house": 1, "chess board": 2}}
 NORMED = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
 
-DINO: dict[str, Any] = {name: value for name, value in VIT.items() if name != "intermediate_size"} | {"mlp_ratio": 2}
+DINO = WIDTH | IMAGE | {"mlp_ratio": 2}
 DINO3 = VIT | {"query_bias": True}
 SMALLER = {"size": {"shortest_edge": 44}, "crop_size": 40, "do_center_crop": True, "resample": 3, **NORMED}
 
-TOWER: dict[str, Any] = {
-    "hidden_size": 24,
-    "num_attention_heads": 3,
-    "num_hidden_layers": 2,
-    "intermediate_size": 38,
-    "max_position_embeddings": 20,
-}
-BOTH: dict[str, Any] = {
-    "text_config": TOWER | {"num_hidden_layers": 1},
-    "vision_config": VIT | {"num_attention_heads": 2},
-}
+BOTH = {"text_config": NEOX | {"num_hidden_layers": 1}, "vision_config": VIT | {"num_attention_heads": 2}}
 
 IMAGE_MODELS: dict[str, list[Case]] = {
     "vit": [
@@ -58,15 +41,15 @@ IMAGE_MODELS: dict[str, list[Case]] = {
         ),
     ],
     "clip_text_model": [
-        Case("CLIPTextModel", TOWER | {"layer_norm_eps": 0.1}),
-        Case("CLIPTextModelWithProjection", TOWER | {"projection_dim": 10, "hidden_act": "gelu"}),
+        Case("CLIPTextModel", NEOX | {"layer_norm_eps": 0.1}),
+        Case("CLIPTextModelWithProjection", NEOX | {"projection_dim": 10, "hidden_act": "gelu"}),
     ],
     "clip_vision_model": [
         Case("CLIPVisionModel", VIT | {"layer_norm_eps": 0.1}, image=(40, 31)),
         Case("CLIPVisionModelWithProjection", VIT | {"hidden_act": "gelu"}, image=(50, 60)),
     ],
     "clip": [Case("CLIPModel", BOTH, tower="text"), Case("CLIPModel", BOTH, tower="vision", image=(40, 31))],
-    "siglip_text_model": [Case("SiglipTextModel", TOWER), Case("SiglipTextModel", TOWER | {"hidden_act": "relu"})],
+    "siglip_text_model": [Case("SiglipTextModel", NEOX), Case("SiglipTextModel", NEOX | {"hidden_act": "relu"})],
     "siglip_vision_model": [
         Case("SiglipVisionModel", VIT, image=(40, 31)),
         Case("SiglipVisionModel", VIT | {"layer_norm_eps": 0.1, "vision_use_head": False}, image=(50, 60)),

@@ -1,6 +1,6 @@
 """Tiny models of the families that differ from Llama in a part or two."""
 
-from tests.families.decoders import LABELS, LLAMA, SOME, TIED, UNTIED, WIDE, rope
+from tests.families.decoders import LABELS, LLAMA, LONGER, SOME, TIED, UNTIED, WIDE, rope
 from tests.families.reference import Case
 
 FEWER = {"rope_type": "yarn", "rope_theta": 300.0, "factor": 4.0, "original_max_position_embeddings": 8}
@@ -8,6 +8,18 @@ SIX = {"num_attention_heads": 6, "num_key_value_heads": 2, "intermediate_size": 
 LAYERS = {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 4}
 EXPERTS = {"num_local_experts": 4, "num_experts_per_tok": 2}
 QWEN_EXPERTS = {"num_experts_per_tok": 2, "moe_intermediate_size": 20}
+LATENT = {
+    "q_lora_rank": 10,
+    "kv_lora_rank": 12,
+    "qk_rope_head_dim": 4,
+    "qk_nope_head_dim": 6,
+    "v_head_dim": 5,
+    "moe_intermediate_size": 20,
+    "n_routed_experts": 6,
+    "num_experts_per_tok": 2,
+    "first_k_dense_replace": 1,
+}
+GROUPS = {"n_group": 3, "topk_group": 2}
 HALVES = SIX | {"hidden_size": 48}  # heads of 8 channels, of which some are rotated
 
 LLAMA_LIKE: dict[str, list[Case]] = {
@@ -92,6 +104,31 @@ LLAMA_LIKE: dict[str, list[Case]] = {
     "granitemoe": [
         Case("GraniteMoeForCausalLM", LLAMA | EXPERTS | {"residual_multiplier": 0.3, "attention_multiplier": 0.2}),
         Case("GraniteMoeModel", LLAMA | SIX | {"num_local_experts": 3, "num_experts_per_tok": 1}),
+    ],
+    "deepseek_v2": [
+        Case("DeepseekV2ForCausalLM", LLAMA | LATENT | {"num_hidden_layers": 3, "routed_scaling_factor": 3.0}),
+        Case("DeepseekV2ForCausalLM", LLAMA | LATENT | GROUPS | {"topk_method": "group_limited_greedy"}),
+        Case("DeepseekV2ForSequenceClassification", LLAMA | LATENT | LABELS | {"q_lora_rank": None}),
+        Case(
+            "DeepseekV2Model",
+            LLAMA
+            | LATENT
+            | rope("yarn", factor=4.0, mscale=0.7, mscale_all_dim=0.4, **LONGER)
+            | {"attention_bias": True},
+        ),
+    ],
+    "deepseek_v3": [
+        Case("DeepseekV3ForCausalLM", LLAMA | LATENT | GROUPS | {"num_experts_per_tok": 4}),
+        Case("DeepseekV3ForCausalLM", LLAMA | LATENT | GROUPS | {"rope_interleave": False, "norm_topk_prob": False}),
+        Case("DeepseekV3Model", LLAMA | LATENT | {"n_group": 1, "topk_group": 1, "first_k_dense_replace": 2}),
+        Case(
+            "DeepseekV3ForCausalLM",
+            LLAMA
+            | LATENT
+            | GROUPS
+            | {"q_lora_rank": None, "attention_bias": True, "n_shared_experts": 3, "topk_group": 1}
+            | rope("yarn", factor=4.0, mscale=1.0, mscale_all_dim=1.0, **LONGER),
+        ),
     ],
     "gpt_oss": [
         Case("GptOssForCausalLM", LLAMA | EXPERTS | {"sliding_window": 4, "swiglu_limit": 0.4, "head_dim": 6}),

@@ -1,6 +1,7 @@
 """Reference checkpoints: tiny random models of `transformers`, saved as folders, and their outputs."""
 
 import json
+import wave
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +16,16 @@ from tokenizers import models, pre_tokenizers, processors
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 from headlight.config import Config
+from headlight.sound.frames import process_sound
+from headlight.sound.recording import Recording
+from headlight.tracing.run import ModelInput
 from headlight.vision.image import process_image
 
 SENTENCE = "[UNK] [CLS] [SEP] the cat sat on a mat and saw two dogs run far away from an old red house by sea"
 WORDS = tuple(SENTENCE.split())
 TEXT = "the cat sat on a mat and saw two dogs run far away"
 TARGET = "an old red house by the sea"
-PHOTO = "photo.png"
+PHOTO, SOUND = "photo.png", "sound.wav"
 VOCABULARY = len(WORDS) + 3  # more rows than tokens, as files often have
 
 
@@ -37,6 +41,7 @@ class Case:
     shards: bool = False
     implementation: str = "eager"  # "sdpa" tells no attentions, and is asked where the other is known to be wrong
     image: tuple[int, int] | None = None  # height and width of a picture that is read in place of the text
+    audio: tuple[int, int] | None = None  # samples of a sound that is read in its place, and how many a second
     prepare: dict[str, Any] = field(default_factory=dict)  # what the preprocessor's file says
     tower: str = ""  # of a model that has two: "text" or "vision"
 
@@ -55,12 +60,17 @@ def build(case: Case, folder: Path) -> Any:
         for name, parameter in model.named_parameters():
             if parameter.requires_grad:  # sinusoids are given, and not saved
                 parameter.copy_(_large(name, parameter))
+        for name, buffer in model.named_buffers():
+            if name.endswith("correction_bias"):
+                buffer.copy_(0.1 * torch.randn_like(buffer))
     _cast(model, getattr(torch, case.dtype))
     model.save_pretrained(folder, **({"max_shard_size": "20KB"} if case.shards else {}))
     if case.image is None:
         tokenizer(case.special).save(str(folder / "tokenizer.json"))
     else:
         photo(case).save(folder / PHOTO)
+    if case.audio:
+        write_sound(case, folder / SOUND)
     if case.prepare:
         (folder / "preprocessor_config.json").write_text(json.dumps(case.prepare))
     return _cast(model, torch.float32)
@@ -146,12 +156,17 @@ def inputs(case: Case, config: Config) -> dict[str, Any]:
     """What `run` is given for a case: its picture, or its text, beside TARGET for an encoder-decoder."""
     if case.image:
         return {"text": process_image(np.asarray(photo(case)), config.image)}
-    return {"text": TARGET, "source": case.text} if config.has_cross_attention else {"text": case.text}
+    given: ModelInput = case.text
+    if case.audio:
+        given = process_sound(Recording(samples(case) / 2**15, case.audio[1]), config.sound)
+    return {"text": TARGET, "source": given} if config.has_cross_attention else {"text": given}
 
 
 def command(case: Case, folder: Path) -> list[str]:
     """The arguments of `headlight trace` for a case."""
-    return ["--image", str(folder / PHOTO)] if case.image else [case.text]
+    if case.image or case.audio:
+        return ["--image", str(folder / PHOTO)] if case.image else ["--audio", str(folder / SOUND)]
+    return [case.text]
 
 
 def _large(name: str, parameter: torch.Tensor) -> torch.Tensor:
@@ -195,9 +210,12 @@ def outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
     model = getattr(model, f"{case.tower}_model") if case.tower else model
     if case.image:
         return image_outputs(model, case)
-    ids = torch.tensor([tokenizer(case.special).encode(case.text).ids])
-    asked: dict[str, torch.Tensor] = {"input_ids": ids}
-    told: dict[str, torch.Tensor] = {"input_ids": ids[0]}
+    if case.audio:
+        name, heard = heard_features(case, model)
+        asked, told = {name: heard}, {"input_features": heard.reshape(-1, heard.shape[-1])}
+    else:
+        ids = torch.tensor([tokenizer(case.special).encode(case.text).ids])
+        asked, told = {"input_ids": ids}, {"input_ids": ids[0]} | contacts(model, ids)
     if has_target(case, model):
         start = [model.config.decoder_start_token_id]
         target = torch.tensor([start + tokenizer(False).encode(TARGET).ids])
@@ -218,8 +236,49 @@ def outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
     else:
         told["logits"] = logits[0][:, None] if case.kind == "ElectraForPreTraining" else logits[0]
         if "decoder_hidden_states" not in whole:
-            told["last_hidden"] = whole.hidden_states[-1][0]
+            base = getattr(model, model.base_model_prefix)(**asked) if case.audio else None
+            told["last_hidden"] = (base.last_hidden_state if base else whole.hidden_states[-1])[0]
     return {name: tensor.numpy() for name, tensor in told.items()}
+
+
+def contacts(model: Any, ids: torch.Tensor) -> dict[str, torch.Tensor]:
+    """What the contact head says, where there is one."""
+    base = getattr(model, "esm", model)
+    if not hasattr(base, "contact_head"):
+        return {}
+    touching = base.predict_contacts(ids, torch.ones_like(ids))[0]
+    return {"contacts": torch.nn.functional.pad(touching, (1, 1, 1, 1))}  # for the first and the last token
+
+
+def samples(case: Case) -> np.ndarray:
+    """Two tones and some noise, as a file of 16 bits has them."""
+    assert case.audio
+    count, rate = case.audio
+    seconds, noise = np.arange(count) / rate, np.random.default_rng(0).normal(size=count)
+    wave_form = 0.4 * np.sin(2 * np.pi * 440 * seconds) + 0.2 * np.sin(2 * np.pi * 1_300 * seconds**2) + 0.02 * noise
+    return np.round(wave_form * 2**15).astype("<i2")
+
+
+def write_sound(case: Case, path: Path) -> None:
+    """Save the sound as a WAV file."""
+    assert case.audio
+    with wave.open(str(path), "wb") as file:
+        file.setparams((1, 2, case.audio[1], 0, "NONE", ""))
+        file.writeframes(samples(case).tobytes())
+
+
+def heard_features(case: Case, model: Any) -> tuple[str, torch.Tensor]:
+    """What the feature extractor of transformers makes of the sound, under the name that the model has for it."""
+    assert case.audio
+    heard, rate = samples(case).astype(np.float32) / 2**15, case.audio[1]
+    if model.config.model_type != "whisper":
+        samples_extractor = transformers.Wav2Vec2FeatureExtractor(**case.prepare)  # type: ignore[no-untyped-call]
+        return "input_values", samples_extractor(heard, sampling_rate=rate, return_tensors="pt").input_values
+    said = {"feature_size": model.config.num_mel_bins} | case.prepare
+    extractor = transformers.WhisperFeatureExtractor(**said)  # type: ignore[no-untyped-call]
+    length = model.config.max_source_positions * 2 * extractor.hop_length
+    features = extractor(heard, sampling_rate=rate, return_tensors="pt", max_length=length).input_features
+    return "input_features", features
 
 
 def processor(case: Case) -> Any:

@@ -45,6 +45,7 @@ VOCABULARIES = [
     ("gpt2", "vocab.json"), ("gpt2", "merges.txt"), ("gpt2 with tokens of its own", "tokenizer_config.json"),
     ("bert", "vocab.txt"), ("bert with tokens of its own", "added_tokens.json"), ("t5", "spiece.model"),
     ("gemma", "tokenizer.model"), ("marian", "source.spm"), ("marian", "vocab.json"), ("deberta-v2", "spm.model"),
+    ("m2m_100", "vocab.json"), ("m2m_100", "sentencepiece.bpe.model"),
 ]  # fmt: skip
 
 

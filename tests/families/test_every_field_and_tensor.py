@@ -12,6 +12,7 @@ import torch
 import transformers
 from torch import Tensor
 
+from headlight.analysis.contacts import predict_contacts
 from headlight.checkpoints import load
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.convert import ForeignCheckpoint, load_weights, plan_conversion
@@ -82,11 +83,15 @@ class Opened:
         return plan_conversion(ConfigReader(values, "reference"), LazyTensors(readers))
 
     def run(self, source: ForeignCheckpoint) -> Trace:
-        return run(with_weights(source), self.tokenizer, **inputs(self.case, source.plan.config))
+        model = with_weights(source)
+        trace = run(model, self.tokenizer, **inputs(self.case, source.plan.config))
+        contacts = {"contacts": predict_contacts(model, trace)} if model.contact_head else {}
+        return replace(trace, values={**trace.values, **contacts})
 
     def moved(self, trace: Trace) -> bool:
         return set(trace.values) != set(self.trace.values) or any(
-            value.shape != trace[path].shape or (np.abs(_finite(value) - _finite(trace[path])) > MOVED).any()
+            value.shape != trace.values[path].shape
+            or (np.abs(_finite(value) - _finite(trace.values[path])) > MOVED).any()
             for path, value in self.trace.values.items()
         )
 

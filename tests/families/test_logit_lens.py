@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from headlight import run
-from headlight.analysis.logit_lens import logit_lens
+from headlight.analysis.lenses.logit_lens import logit_lens
 from headlight.checkpoints import load
 from headlight.vision.image import ProcessedImage
 from tests.families.cases import CASES

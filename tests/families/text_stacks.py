@@ -3,11 +3,11 @@
 from typing import Any
 
 from tests.families.decoders import GEMMA, LLAMA, WIDE
+from tests.families.llama_like import LAYERS
 from tests.families.reference import Case
 
 SIDE = {"hidden_size": 12, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 10,
         "image_size": 16, "patch_size": 8}  # fmt: skip
-LAYERS = {"sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}
 QWEN_SIDE = {"depth": 1, "embed_dim": 8, "hidden_size": 24, "num_heads": 2, "patch_size": 4}
 SECTIONS = {"rope_parameters": {"rope_type": "default", "rope_theta": 300.0, "mrope_section": [1, 2, 1]}}
 

@@ -18,7 +18,7 @@ from headlight_app.contract.request import Answer, Request
 
 PACKAGE = Path(headlight_app.__file__).parent
 SHARED = ("question", "request", "state", "sampling", "difference", "parts", "diagram", "arrays", "reply")
-PAGES = ("explore", "tasks", "compare", "generate", "positions", "course", "frame")
+PAGES = ("explore", "tasks", "compare", "generate", "positions", "course", "lesson", "frame", "room")
 FILES = {
     "ui/frontend/contract.d.ts": tuple(f"headlight_app.contract.{name}" for name in SHARED),
     "ui/frontend/export/contract.d.ts": ("headlight_app.export.contract",),

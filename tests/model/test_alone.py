@@ -8,13 +8,13 @@ ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
 from importlib.machinery import PathFinder
 missing = {"jaxtyping", "beartype", "hypothesis", "pytest", "streamlit", "starlette", "plotly", "pandas", "playwright",
-           "transformers", "PIL", "headlight_app", "huggingface_hub"}
+           "transformers", "PIL", "headlight_app", "huggingface_hub", "anywidget", "IPython"}
 find = PathFinder.find_spec
 PathFinder.find_spec = lambda name, *rest: None if name.partition(".")[0] in missing else find(name, *rest)
 import importlib, pkgutil, tempfile
 import headlight
 for module in pkgutil.walk_packages(headlight.__path__, "headlight."):
-    if not module.name.endswith("__main__"):
+    if not module.name.endswith(("__main__", ".attention_widget")):
         importlib.import_module(module.name)
 
 tokenizer = headlight.train_tokenizer("bpe", ["the cat sat on the mat"] * 9, 300)
@@ -25,6 +25,10 @@ with tempfile.TemporaryDirectory() as folder:
     loaded = headlight.load(folder)
 trace = headlight.run(loaded.model, loaded.tokenizer, "the cat")
 print(trace.attention().shape)
+try:
+    headlight.widget(loaded, "the cat")
+except ImportError as error:
+    print(error)
 """
 OPENED = """
 import sys
@@ -39,7 +43,9 @@ def test_the_backend_needs_nothing_of_the_page_or_the_tests() -> None:
         [sys.executable, "-W", "error", "-c", PROGRAM], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
-    assert done.stdout == "(1, 2, 3, 3)\n"
+    shape, refusal = done.stdout.splitlines()
+    assert shape == "(1, 2, 3, 3)"
+    assert refusal == "A widget needs anywidget: pip install 'attention-headlight[widget]'."
 
 
 def test_a_model_is_opened_and_wired_anew_without_torchs_compiler() -> None:

@@ -51,6 +51,8 @@ def test_a_config_survives_json(choices: dict[str, Any]) -> None:
         ({"dropout": float("nan")}, "dropout is nan"),
         ({"norm_epsilon": -1.0}, "norm_epsilon is -1.0"),
         ({"norm_epsilon": float("nan")}, "norm_epsilon is nan"),
+        ({"qkv_limit": 3.5e38}, r"qkv_limit is 3.5e\+38"),
+        ({"score_soft_cap": -1.0}, "score_soft_cap is -1.0"),
         ({"rope": {"theta": 0}}, "rope.theta is 0"),
         ({"rope": {"theta": -5.0}}, "rope.theta is -5.0"),
         ({"rope": {"theta": 10**400}}, "rope.theta is 1000000000.*; expected a number"),

@@ -1,5 +1,6 @@
 """Small models and tokenizers to test with. Weights are drawn from a stated seed and large enough to matter."""
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -7,15 +8,22 @@ import numpy as np
 import torch
 
 from headlight import Config, Tokenizer, Trace, Transformer, run, train_tokenizer
-from headlight.config_groups import ImageConfig
+from headlight.config_groups import ImageConfig, SoundConfig
 from headlight.nn.stack import NORM_PLACEMENTS
+from headlight.sound.frames import process_sound
+from headlight.sound.recording import Recording
 from headlight.text.tokenizer_training import MASKED_SPECIAL_TOKENS
-from headlight.vision.image import ProcessedImage, process_image
+from headlight.tracing.run import ModelInput
+from headlight.vision.image import process_image
 
 # Where nothing is normed the random weights let values grow into the thousands, of which float32 keeps no 1e-5.
 NORMED_PLACEMENTS = tuple(name for name in NORM_PLACEMENTS if name != "none")
 TEXT = "the cat sat on the mat"
 READS = ImageConfig(channels=3, height=12, width=18, patch_height=6, patch_width=6)  # pictures in 2 rows of 3 patches
+HEARS = SoundConfig(  # recordings of 0.18 seconds, as nine frames of a spectrogram
+    rate=16_000, mel_bins=20, window=400, hop=160, frames=9, channels=(16, 16), kernels=(3, 3), strides=(1, 2),
+    padded=True,
+)  # fmt: skip
 SENTENCE = "the cat sat on the mat and the dog ran away"
 LINES = [SENTENCE, "a small bird sang in the tree", "the dog saw the cat", "we ran to the sea and swam"] * 20
 
@@ -113,11 +121,29 @@ def captioner(**choices: Any) -> Transformer:
     return both(**{"image": READS, **choices})
 
 
-def source(made: Transformer, text: str) -> str | ProcessedImage | None:
-    """What the encoder of an encoder-decoder reads: the text, or a picture of noise; None for another model."""
+def listener(**choices: Any) -> Transformer:
+    """An encoder-decoder that hears recordings as nine frames, and writes for `masked`."""
+    return both(**{"sound": HEARS, **choices})
+
+
+def longer(frames: int) -> SoundConfig:
+    """The same for sounds of so many frames."""
+    return replace(HEARS, frames=frames)
+
+
+def source(made: Transformer, text: str) -> ModelInput | None:
+    """What the encoder of an encoder-decoder reads: the text, or a picture or a sound of noise; None for others."""
     if not made.config.has_cross_attention:
         return None
+    if made.config.reads_sound:
+        return process_sound(noise(), made.config.sound)
     return process_image(photo(), made.config.image) if made.config.reads_image else text
+
+
+def noise(seconds: float = 0.1, rate: int = 16_000) -> Recording:
+    """A recording of noise."""
+    samples = np.random.default_rng(0).normal(0, 0.1, round(seconds * rate)).astype(np.float32)
+    return Recording(samples, rate)
 
 
 def photo(height: int = 31, width: int = 40) -> np.ndarray:

@@ -18,7 +18,7 @@ from headlight.analysis.attention_maps import attention_rollout
 from headlight.analysis.attribution import attribute_logits
 from headlight.analysis.head_metrics import head_metrics
 from headlight.analysis.information_flow import DEFAULT_THRESHOLD, information_flow
-from headlight.analysis.logit_lens import lens_at, logit_lens, residual_norms, target_tokens
+from headlight.analysis.lenses.logit_lens import lens_at, logit_lens, residual_norms, target_tokens
 from headlight.analysis.position_profile import position_profile
 from headlight.checkpoints import load
 from headlight.data.corpus import TextSource, tokenize_source

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 import psutil
 import segno
-import streamlit as st
 
 from headlight_app.access.settings import settings
 
@@ -25,6 +24,11 @@ def page_addresses(host: str, port: int) -> tuple[str, ...]:
     return tuple(_url(each, port) for each in hosts) or (_url("localhost", port),)
 
 
+def own_address(host: str, port: int) -> str:
+    """The URL of a page served at `host` for a browser on this machine."""
+    return _url(ALL_INTERFACES[host][1] if host in ALL_INTERFACES else host, port)
+
+
 def room_address(visited: str, host: str, port: int) -> str:
     """The origin under which other machines find the visited page; empty where none can reach it."""
     try:
@@ -37,10 +41,19 @@ def room_address(visited: str, host: str, port: int) -> str:
     return "" if is_local(urlsplit(first).hostname or "") else first
 
 
-def current_room_address() -> str:
-    """The origin at which the others in the room find the page of this run; nothing where it is one person's."""
+def shared_address(visited: str) -> str:
+    """The origin at which the others in the room find a page that is visited; nothing where it is one person's."""
+    import streamlit as st  # here, since the command imports it once the workers are starting
+
     host, *_ = (*settings().hosts, "localhost")
-    return room_address(st.context.url or "", host, st.get_option("server.port")) if settings().shared else ""
+    return room_address(visited, host, st.get_option("server.port")) if settings().shared else ""
+
+
+def current_room_address() -> str:
+    """The same for the page of this run."""
+    import streamlit as st
+
+    return shared_address(st.context.url or "")
 
 
 def is_local(host: str) -> bool:
@@ -49,6 +62,13 @@ def is_local(host: str) -> bool:
         return host in LOCAL_NAMES or ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_this_machine(address: str) -> bool:
+    """Whether a request from this network address comes from the machine that the server runs on."""
+    return is_local(address) or any(
+        each.address == address for addresses in psutil.net_if_addrs().values() for each in addresses
+    )
 
 
 def announcement(host: str, port: int, with_code: bool) -> str:

@@ -40,6 +40,11 @@ class Presence:
                 newcomers.add(visitor)
             return visitor in newcomers
 
+    def count(self) -> int:
+        """How many visitors have the page open."""
+        with self.lock:
+            return len(self.sessions)
+
     def sweep(self, is_alive: Callable[[str], bool]) -> None:
         """Forget sessions that have ended."""
         with self.lock:

@@ -28,8 +28,8 @@ COMPONENT = Component(
     styles=(*shared_styles("compare/frontend/compare.css"), export_menu.STYLE),
     parts=(export_menu.export_menu(),),
 )
-QUESTION_FIELDS = ("model", "image", "variant", "device")
-STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head", "query")
+QUESTION_FIELDS = ("model", "image", "variant", "device", "measure")
+STATE_FIELDS = ("masked_positions", "edits", "patch_from", "attention", "layer", "head", "query")
 MAX_OTHERS = 2  # models that presets compare the open one with
 
 

@@ -29,6 +29,8 @@ class AttentionGroupAnswer(Struct, frozen=True, kw_only=True):
     head, layer after layer: None where a text does not determine one, and as a whole while they are not measured. A
     text `has_segments` where it is a pair of sentences. The heads of a long text are `pending`: they are sent later. Of
     the heads that are off, those in `faded` have their codes as trained behind all others, from `faded_offset` on.
+    `shows` says in words what the numbers are; it is empty where they are weights. The checkpoint says of the heads in
+    `aligned` that they follow the source from token to token.
     """
 
     name: str
@@ -48,7 +50,9 @@ class AttentionGroupAnswer(Struct, frozen=True, kw_only=True):
     has_segments: bool = False
     pending: bool = False
     faded: tuple[LayerHead, ...] = ()
+    aligned: tuple[LayerHead, ...] = ()
     faded_offset: int = 0
+    shows: str = ""
 
 
 class Patches(Struct, frozen=True, kw_only=True):
@@ -63,6 +67,22 @@ class Patches(Struct, frozen=True, kw_only=True):
     columns: int
     first_token: int
     region: tuple[float, float, float, float]
+
+
+class Sound(Struct, frozen=True, kw_only=True):
+    """When the frames of a sound begin, and its spectrogram; `side` says whether it stands for the text or the source.
+
+    Of a recording of `seconds` a model hears the beginning: `frames_read`, `frame_seconds` apart; silence follows. The
+    spectrogram, [bin step], covers these frames, low frequencies first: one byte each, deflated, in base64.
+    """
+
+    side: Side
+    frames_read: int
+    frame_seconds: float
+    seconds: float
+    bins: int
+    steps: int
+    bytes: str
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -117,7 +137,7 @@ class HeadOrderRow(Struct, frozen=True, kw_only=True):
 
 
 class MetricRow(Struct, frozen=True, kw_only=True):
-    """A metric of heads, and whether it is of heads that read a text or an image."""
+    """A metric of heads, and whether it is of heads that read a text (or the frames of a sound), or an image."""
 
     reads: Literal["text", "image"]
     name: str
@@ -132,7 +152,7 @@ class PlotRow(Struct, frozen=True, kw_only=True):
     name: str
     title: str
     description: str
-    reads: Literal["", "text", "image"]
+    reads: Literal["", "text", "image", "sound"]
 
 
 class ColourRangeRow(Struct, frozen=True, kw_only=True):

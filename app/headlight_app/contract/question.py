@@ -32,6 +32,10 @@ Edits = Annotated[tuple[Annotated[str, Meta(max_length=100_000)], ...], Meta(max
 Positions = Annotated[tuple[Position, ...], Meta(max_length=1_000_000)]
 Device = Annotated[str, one_of(DEVICES)]
 Flag = Annotated[str, one_of(("", "1"))]
+MEASURES = {
+    "": "attention weight",
+    "moved": "share of the head's output: weight × length of its projected value (Kobayashi et al. 2020)",
+}
 
 
 class Variant(Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,12 +59,19 @@ AS_TRAINED = Variant()
 
 
 class Asked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that decides an answer. `image` is the name of a picture: empty is the first."""
+    """All that decides an answer. `image` is the name of a picture: empty is the first.
+
+    `patch_from` is the text of the run B, from which edits such as `decoder.2.residual[5]=from:B[3]` take values; of a
+    model that reads images alone it is the name of a picture.
+    `measure` is what pictures of attention show; see MEASURES.
+    """
 
     image: Name = ""
     variant: Variant = AS_TRAINED
     device: Device = "auto"
+    measure: Annotated[str, one_of(MEASURES)] = ""
     edits: Edits = ()
+    patch_from: Text = ""
     masked_positions: Positions = ()
 
 
@@ -72,6 +83,11 @@ class Question(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
     source: Text = ""
 
     @property
+    def is_patched(self) -> bool:
+        """Whether an edit takes a value from the run of another text."""
+        return any("=from:" in edit for edit in self.edits)
+
+    @property
     def as_trained(self) -> Question:
         """The same input to the model as it was trained: no edit, no part replaced."""
-        return replace(self, variant=AS_TRAINED, edits=())
+        return replace(self, variant=AS_TRAINED, edits=(), patch_from="")

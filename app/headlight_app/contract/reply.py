@@ -38,6 +38,12 @@ class ImageAnswer(Answer, frozen=True, kw_only=True):
     name: str
 
 
+class WaitingAnswer(Answer, frozen=True, kw_only=True):
+    """Why a question of this visitor has no answer yet, as a sentence; empty where none waits for others."""
+
+    sentence: str
+
+
 @dataclass(frozen=True, eq=False)
 class Reply(Generic[A_co]):
     """An answer, and the raw numbers that belong to it."""

@@ -32,7 +32,8 @@ class Request(Struct, Generic[A_co], frozen=True, kw_only=True, forbid_unknown_f
 
     Where `is_http`, components ask it as /api/ROUTE; all else is asked by pages alone. One that `is_local` reads or
     writes files of the page's machine, so it is answered there, wherever the workers are. One that `is_private` depends
-    on what the visitor brought, though it does not name it. A newer request of a `client_id` replaces older ones.
+    on what the visitor brought, though it does not name it. A newer request of a `client_id` replaces older ones. Where
+    `shares_runs`, questions of several people to one model are answered along with each other.
     """
 
     route: ClassVar[str]
@@ -41,6 +42,7 @@ class Request(Struct, Generic[A_co], frozen=True, kw_only=True, forbid_unknown_f
     is_http: ClassVar[bool] = True
     is_local: ClassVar[bool] = False
     is_private: ClassVar[bool] = False
+    shares_runs: ClassVar[bool] = False
 
     client_id: Annotated[str, Meta(max_length=MAX_CLIENT_LENGTH)] = ""
     request_number: Annotated[int, Meta(ge=0, lt=2**53)] = 0
@@ -55,11 +57,17 @@ class Request(Struct, Generic[A_co], frozen=True, kw_only=True, forbid_unknown_f
 
     def images(self) -> tuple[str, ...]:
         """The names of all pictures and recordings that the answer may need."""
-        return tuple(question.image for question in self.questions() if question.image)
+        return tuple(filter(None, (name for each in self.questions() for name in (each.image, each.patch_from))))
 
     def texts(self) -> tuple[str, ...]:
         """All texts that a model may have to read."""
-        return tuple(text for question in self.questions() for text in (question.text, question.source))
+        return tuple(
+            text for question in self.questions() for text in (question.text, question.source, question.patch_from)
+        )
+
+    def alike(self) -> str:
+        """A mark that requests have in common which may be answered along with each other; empty where none may."""
+        return "\n".join((self.route, *self.models())) if self.shares_runs and not self.images() else ""
 
     def wanted_lane(self) -> Lane:
         """The workers that answer it where it names nothing of the visitor's own: long texts are long work."""
@@ -82,6 +90,10 @@ class PageRequest(Request[A_co], Generic[A_co], frozen=True, kw_only=True):
     def questions(self) -> tuple[Question, ...]:
         """None."""
         return ()
+
+
+class ServerRequest(PageRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
+    """A request that the process which serves people answers itself: no model is needed, and the engine not asked."""
 
 
 class OpenedRequest(PageRequest[A_co], Generic[A_co], frozen=True, kw_only=True):

@@ -32,6 +32,7 @@ MAX_HEADS = 10_000  # that may be selected
 PANEL_SIZES = ("panel", "large")
 NEURON_PATTERN = r"\A(\d{1,5}(\.\d{1,9})?)?\Z"
 Label = Annotated[str, Meta(max_length=40)]
+PatchKind = Literal["heads", "direct_heads", "residual"]  # see headlight.analysis.patching.PATCHES
 HeadLabel = Annotated[str, Meta(max_length=24)]  # "2.3" is head 3 of layer 2
 Values = dict[str, Any]  # by the names of fields, each of a type of its own
 Encoded = Annotated[str, Meta(max_length=1_000_000)]  # text in which a page keeps what it alone reads
@@ -84,8 +85,9 @@ class HeadChoice(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The state of the page. `text` and `source` are None until the person types.
 
-    `step` is shown by the tab Step by step, `analysis` by the tab Layers; there `neuron` opens the feed-forward of a
-    layer ("3"), and one neuron of it ("3.120").
+    `step` is shown by the tab Step by step, `analysis` by the tab Layers; there `lens` is the logit lens or the tuned
+    one, `patch` is what a map of patches puts in place, and `neuron` opens the feed-forward of a layer ("3"), and one
+    neuron of it ("3.120").
     """
 
     model: Name = ""
@@ -94,6 +96,8 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tab: Label = "heads"
     step: Label = ""
     analysis: Label = "logit_lens"
+    lens: Annotated[str, one_of(("", "tuned"))] = ""
+    patch: PatchKind = "heads"
     neuron: Annotated[str, Meta(pattern=NEURON_PATTERN)] = ""
     token_ids: Flag = ""  # "1": under each token its number in the vocabulary
     disabled_edits: Edits = ()  # edits put aside: they are listed, and act on nothing
@@ -106,13 +110,17 @@ class State(HeadChoice, frozen=True, kw_only=True, forbid_unknown_fields=True):
     chapter: Label = ""  # of the Course, and the screen that is looked at
     screen: Label = ""
     course_inputs: Encoded = ""  # the changed inputs of its screens, as in `look-up.sharpness=3`, encoded as a query is
+    lesson: Label = ""  # of the lessons, and whether its teacher's notes are shown
+    notes: Flag = ""
     presenter: Flag = ""  # "1": large type and fewer controls, for a projector
     embedded: Flag = ""  # "1": nothing but the page's own component, for a frame within another page
 
     @property
     def too_long(self) -> bool:
         """Whether the texts are too long to stand in an address."""
-        return len(self.text or "") + len(self.source or "") + len(self.other_text) > MAX_ADDRESS_LENGTH
+        return (
+            sum(map(len, (self.text or "", self.source or "", self.other_text, self.patch_from))) > MAX_ADDRESS_LENGTH
+        )
 
     def change(self, /, **choices: Any) -> State:
         """The same state with other choices; a value that does not fit its field is left out."""

@@ -12,7 +12,7 @@ from headlight_app.contract.request import Answer, Lane, PageRequest
 from headlight_app.contract.state import Label
 
 MAX_INPUTS = 100  # of a screen
-QuestionKind = Literal["choice", "number", "point", "draw", "order"]
+QuestionKind = Literal["choice", "number", "point", "draw", "order", "design", "flip"]
 Input = Annotated[str, Meta(max_length=100_000)]  # a screen takes far less, and says so in a sentence
 
 
@@ -113,6 +113,14 @@ class ScreenCode(Struct, frozen=True, kw_only=True):
     code: str
 
 
+class SymbolRow(Struct, frozen=True, kw_only=True):
+    """A symbol of a screen's formulas: how it is written, its name in the table of symbols, and what it means."""
+
+    latex: str
+    name: str
+    words: str
+
+
 class ScreenRow(Struct, frozen=True, kw_only=True):
     """A screen as its row says it; `see_also` are screens that go on from this one."""
 
@@ -120,6 +128,7 @@ class ScreenRow(Struct, frozen=True, kw_only=True):
     title: str
     lesson: str
     formulas: tuple[str, ...]
+    symbols: tuple[SymbolRow, ...]
     controls: tuple[Control, ...]
     code: tuple[ScreenCode, ...]
     is_long: bool
@@ -162,7 +171,7 @@ class ChapterRequest(PageRequest[ChapterAnswer], frozen=True, kw_only=True):
 
 
 class AskedQuestion(Struct, frozen=True, kw_only=True):
-    """A screen's question, and what became of the tries so far.
+    """A screen's question, and what became of the tries so far, of which `given` is the last.
 
     It stands before the row of the number `place`. A page has a module for each `kind`, which takes the options, or the
     names of rows and columns. Until it is settled the answer is not in it.
@@ -177,6 +186,7 @@ class AskedQuestion(Struct, frozen=True, kw_only=True):
     ruled_out: tuple[str, ...]
     hints: tuple[str, ...]
     more_hints: bool
+    given: str
     said: str
     is_settled: bool
     is_right: bool
@@ -185,8 +195,8 @@ class AskedQuestion(Struct, frozen=True, kw_only=True):
 class ScreenAnswer(Answer, frozen=True, kw_only=True):
     """Rows of pictures, and the parameters of a link to each page where one can go on.
 
-    Where the learner is asked first, `question` is there, and the rows that would tell the answer are not. `can_ask`
-    says whether the screen has a question.
+    Where the learner is asked first, `question` is there, and the rows that would tell the answer are not; `answered`
+    are the questions before it, which are settled. `can_ask` says whether the screen has a question.
 
     `headlight.course.pictures` has a dataclass for each kind of picture, which nothing between it and the module that
     draws that kind reads: the rows pass here as they are.
@@ -195,6 +205,7 @@ class ScreenAnswer(Answer, frozen=True, kw_only=True):
     rows: tuple[Fields, ...]
     links: dict[str, dict[str, str]]
     can_ask: bool
+    answered: tuple[AskedQuestion, ...]
     question: AskedQuestion | None
 
 

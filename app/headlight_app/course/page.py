@@ -31,23 +31,29 @@ def show(state: State, entry: AvailableModel) -> None:
     COMPONENT.mount(_component_data(state))
 
 
-def _component_data(state: State) -> Data:
+def choosable_models() -> list[Data]:
+    """The models that a screen or a lesson may run on: which requirements they meet, and how many parts they have."""
     titles = own_titles()
+    return [
+        {
+            "name": each.name,
+            "title": titles.get(each.name, each.name),
+            "suits": [name for name, row in REQUIREMENTS.items() if row.suits(each.config)],
+            "parts": {name: count(each.config) for name, count in PARTS.items()},
+        }
+        for each in available_models()
+    ]
+
+
+def _component_data(state: State) -> Data:
     place = follow(*(getattr(state, name) for name in STATE_FIELDS))
     return {
         "api": api_address(),
         "pages": f"{base_path()}/",
         "state": dict(zip(STATE_FIELDS, place, strict=True)),
-        "models": [
-            {
-                "name": each.name,
-                "title": titles.get(each.name, each.name),
-                "suits": [name for name, row in REQUIREMENTS.items() if row.suits(each.config)],
-                "parts": {name: count(each.config) for name, count in PARTS.items()},
-            }
-            for each in available_models()
-        ],
+        "models": choosable_models(),
         "device": state.device,
         "serial": report_serial(),
         "presenter": state.presenter,
+        "embedded": state.embedded,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from concurrent.futures import CancelledError
 from functools import lru_cache
+from math import ceil
 from threading import Lock
 from time import monotonic
 from typing import Any, TypeVar
@@ -14,13 +15,12 @@ import msgspec
 from headlight.errors import HeadlightError
 from headlight_app.access.images import image_store
 from headlight_app.access.page_turns import without_turn
-from headlight_app.access.settings import settings
 from headlight_app.access.uploads import upload_store
 from headlight_app.access.visitor import current_queue, current_visitor
 from headlight_app.contract.reply import Reply, answer_type, decode_reply
 from headlight_app.contract.request import LONG_TEXT, Answer, Lane, Request
 from headlight_app.engine.contract import CheckImageRequest
-from headlight_app.engine.engine import Engine
+from headlight_app.engine.engine import engine
 from headlight_app.engine.fair_queue import STOPPED
 from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream, VisitorFolder
 
@@ -28,13 +28,6 @@ LONG_REQUEST = 50_000  # bytes from which on a request, say of thousands of edit
 REFRESH_SECONDS = 10.0  # for which what the server offers is taken to be as it was
 
 A = TypeVar("A", bound=Answer)
-
-
-@lru_cache(maxsize=1)
-def engine() -> Engine:
-    """The one engine of this process; its workers start when they are first asked."""
-    chosen = settings()
-    return Engine(chosen.workers, chosen.upload_limit << 20, chosen.engine, is_shared=chosen.shared)
 
 
 def ask(request: Request[A]) -> Reply[A]:
@@ -111,11 +104,25 @@ def submit(request: Request[Any], body: bytes = b"") -> Job:
     is_private = bool(request.is_private or images or own)
     folders = tuple(VisitorFolder(one.name, one.title, str(one.folder), str(one.upload_dir or "")) for one in own)
     content, queue = body or msgspec.json.encode(request), current_queue()
-    asked = EngineRequest(request.route, content, folders, images, request.is_local, visitor=queue)
     stream = Stream(request.client_id, request.request_number) if request.client_id else None
     is_heavy = queue != visitor or len(content) > LONG_REQUEST
     lane = Lane.PRIVATE if is_private else Lane.LONG if is_heavy else request.wanted_lane()
+    alike = request.alike() if lane is Lane.SHORT else ""
+    asked = EngineRequest(request.route, content, folders, images, request.is_local, visitor=queue, alike=alike)
     return engine().submit(queue, asked, lane=lane, seconds=request.seconds, stream=stream)
+
+
+def waiting_sentence() -> str:
+    """How many people ask, and when the current visitor's question is answered; empty where theirs does not wait."""
+    queues = [engine().lanes[lane].queue for lane in (Lane.SHORT, Lane.LONG)]
+    turns = [(before, queue.figures()) for queue in queues if (before := queue.turn(current_queue()))]
+    if not turns:
+        return ""
+    before, figures = turns[0]
+    people = f"{figures.people} people are asking"
+    if not figures.per_busy_second:
+        return f"{people}; yours is answered in its turn."
+    return f"{people}; yours in about {ceil((before + 1) / figures.per_busy_second)} s."
 
 
 def check_image(data: bytes, *, recording: bool = False) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from threading import Lock, Thread
 from time import monotonic
 from typing import Protocol
 
 from headlight.errors import HeadlightError, unforeseen
-from headlight_app.access.settings import LOCAL_ENGINE
+from headlight_app.access.settings import LOCAL_ENGINE, settings
 from headlight_app.contract.request import Lane
 from headlight_app.engine.contract import WarmUpRequest
 from headlight_app.engine.fair_queue import FairQueue
@@ -25,7 +26,9 @@ VISITOR_MEMORY_BYTES = 2 << 30  # of such a worker on a shared server, beside tw
 
 
 class Worker(Protocol):
-    """A worker that answers one job at a time, on this machine or another, and can be stopped."""
+    """A worker on this machine or another, which can be stopped. It is given `at_once` jobs that are alike at most."""
+
+    at_once: int
 
     def start(self) -> None:
         """Have it ready before it is asked, where this machine starts it. Raises HeadlightError where that fails."""
@@ -33,6 +36,10 @@ class Worker(Protocol):
 
     def answer(self, job: Job) -> bytes:
         """The answer to a job. Raises HeadlightError with the sentence for the person where there is none."""
+        ...
+
+    def answer_together(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, bytes | HeadlightError]]:
+        """Jobs as they are answered, each with its answer or sentence. Raises HeadlightError where it breaks off."""
         ...
 
     def stop(self) -> None:
@@ -45,7 +52,7 @@ class Worker(Protocol):
 
 
 class WorkerThread(Thread):
-    """Hands a lane's jobs to one worker, one after the other."""
+    """Hands a lane's jobs to one worker: one after the other, and with each those that wait and are alike."""
 
     def __init__(self, lane: WorkerPool, worker: Worker) -> None:
         super().__init__(daemon=True, name=f"engine-{lane.name}")
@@ -56,10 +63,28 @@ class WorkerThread(Thread):
         """Answer until the lane is closed."""
         while job := self.lane.queue.take(self._accepts):
             self.is_idle = False
-            job.finish(self._answer(job))
-            self.is_idle, self.last_used = True, monotonic()
-            self.lane.queue.done(job)
+            alike = self.lane.queue.take_alike(job, self.worker.at_once - 1, self._accepts)
+            for left in self._answer_together([job, *alike]) if alike else [job]:
+                self._finish(left, self._answer(left))
         self.worker.stop()
+
+    def _answer_together(self, jobs: list[Job]) -> list[Job]:
+        """Answer jobs along with each other; gives those without an answer, since what one did stopped the worker."""
+        left = list(jobs)
+        try:
+            for job, outcome in self.worker.answer_together(jobs):
+                left.remove(job)
+                self._finish(job, outcome)
+        except HeadlightError:
+            return left
+        except Exception as error:
+            self._fail(error)
+        return left
+
+    def _finish(self, job: Job, outcome: bytes | Exception) -> None:
+        job.finish(outcome)
+        self.is_idle, self.last_used = True, monotonic()
+        self.lane.queue.done(job)
 
     def _accepts(self, visitor: str) -> bool:
         """Whether a visitor's job is for this worker: any, or, of a worker for visitors' own files, its owner's.
@@ -99,10 +124,14 @@ class WorkerThread(Thread):
             return self.worker.answer(job)
         except HeadlightError as error:
             return error
-        except Exception as error:  # the lane goes on after any error; the question stays out of the log
-            logging.getLogger(__name__).exception("The engine failed")
-            self.worker.stop()
-            return EngineError(unforeseen(error, "Try again or reload."))
+        except Exception as error:
+            return self._fail(error)
+
+    def _fail(self, error: Exception) -> EngineError:
+        """The lane goes on after any error; the question stays out of the log."""
+        logging.getLogger(__name__).error("The engine failed", exc_info=error)
+        self.worker.stop()
+        return EngineError(unforeseen(error, "Try again or reload."))
 
 
 class WorkerPool:
@@ -166,6 +195,13 @@ class Engine:
     def close(self) -> None:
         """Stop all work, and all workers, within GRACE_SECONDS and END_SECONDS."""
         close_pools(list(self.lanes.values()))
+
+
+@lru_cache(maxsize=1)
+def engine() -> Engine:
+    """The one engine of this process; its workers start when they are first asked."""
+    chosen = settings()
+    return Engine(chosen.workers, chosen.upload_limit << 20, chosen.engine, is_shared=chosen.shared)
 
 
 def close_pools(pools: Sequence[WorkerPool]) -> None:

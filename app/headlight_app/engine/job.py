@@ -31,7 +31,8 @@ class EngineRequest(msgspec.Struct, frozen=True):
     """A route, the JSON of its request, and the visitor's own models and pictures that the request names.
 
     `images` are the pictures' files by their names. One that `is_local` is answered on the page's machine. What is
-    computed from a `visitor`'s texts is kept for them alone: its speed would tell others what was typed.
+    computed from a `visitor`'s texts is kept for them alone: its speed would tell others what was typed. Those whose
+    `alike` is the same, and not empty, may be answered along with each other.
     """
 
     route: str
@@ -40,6 +41,7 @@ class EngineRequest(msgspec.Struct, frozen=True):
     images: dict[str, bytes] = {}
     is_local: bool = False
     visitor: str = ""
+    alike: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import suppress
 from hashlib import sha256
@@ -32,10 +32,12 @@ from headlight_app.engine.worker_process import (
     ANSWER,
     CANCEL,
     CANCEL_SECONDS,
+    DIED,
     POLL_SECONDS,
     SENTENCE,
     START_SECONDS,
     STARVED_SECONDS,
+    TOGETHER,
     WorkerLimits,
     WorkerProcess,
 )
@@ -99,6 +101,8 @@ class RayCluster:
 class RayWorker:
     """A worker that is there when it is asked, wherever in the cluster; used by one thread."""
 
+    at_once = TOGETHER
+
     def __init__(self, cluster: RayCluster, limits: WorkerLimits) -> None:
         self.cluster, self.limits = cluster, limits
         self.local = WorkerProcess(limits)
@@ -118,17 +122,31 @@ class RayWorker:
                 return self.local.answer(job)
             finally:
                 self.local.stop()
+        (outcome,) = self._outcomes([job])
+        if isinstance(outcome, bytes):
+            return outcome
+        raise outcome or EngineError(DIED)
+
+    def answer_together(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, bytes | HeadlightError]]:
+        """Jobs with their answers or sentences, once all have been tried. Raises EngineError where some have none."""
+        outcomes = self._outcomes(jobs)
+        yield from ((job, outcome) for job, outcome in zip(jobs, outcomes, strict=True) if outcome is not None)
+        if None in outcomes:
+            raise EngineError(DIED)
+
+    def _outcomes(self, jobs: Sequence[Job]) -> list[bytes | HeadlightError | None]:
+        """What a machine says of each job, and another one where that machine is lost; None where its process ended."""
         for _ in range(ATTEMPTS):
             try:
                 self._start()
-                return self._converse(job)
+                return self._converse(jobs)
             except RayTaskError:
                 raise
             except (RayError, ConnectionError) as error:
                 logging.getLogger(__name__).warning("A machine was lost: %s", error)
                 self._forget()
                 self.lost_node = self.node
-                if job.cancelled.is_set():
+                if _are_cancelled(jobs):
                     raise Superseded(SUPERSEDED) from error
         raise EngineError(UNREACHABLE)
 
@@ -168,30 +186,29 @@ class RayWorker:
             self.stop()
             raise EngineError(problem)
 
-    def _converse(self, job: Job) -> bytes:
-        request = msgspec.msgpack.encode(self._send_files(job))
-        self.asked += 1
-        reference = self.actor.answer.remote(self.asked, request, job.seconds)
+    def _converse(self, jobs: Sequence[Job]) -> list[bytes | HeadlightError | None]:
+        requests = [msgspec.msgpack.encode(self._send_files(job)) for job in jobs]
+        first, seconds = self.asked + 1, max(job.seconds for job in jobs)
+        self.asked += len(jobs)
+        reference = self.actor.answer.remote(first, requests, seconds)
         # The actor keeps the time; this is for a machine that says nothing more, its process' own start included.
-        message: bytes = self._wait_for(reference, START_SECONDS + job.seconds + STARVED_SECONDS, job)
-        if message[:1] == CANCEL or job.cancelled.is_set():
-            raise Superseded(SUPERSEDED)
-        if message[:1] == SENTENCE:
-            raise EngineError(message[1:].decode("utf-8", "replace"))
-        return message[1:]
+        messages: list[bytes] = self._wait_for(reference, START_SECONDS + seconds + STARVED_SECONDS, jobs)
+        return [_read(job, message) for job, message in zip(jobs, messages, strict=True)]
 
-    def _wait_for(self, reference: Any, seconds: float, job: Job | None = None) -> Any:
+    def _wait_for(self, reference: Any, seconds: float, jobs: Sequence[Job] = ()) -> Any:
         """The result of an actor's method. Raises EngineError after too long a wait, and stops the actor then."""
         deadline, said = monotonic() + seconds, reference.future()
         while not wait([said], POLL_SECONDS).done:
             if self.has_ended:
                 raise EngineError(STOPPED)
-            if job and job.cancelled.is_set():
-                self.actor.cancel.remote(self.asked)
+            for number, job in enumerate(jobs, self.asked - len(jobs) + 1):
+                if job.cancelled.is_set():
+                    self.actor.cancel.remote(number)
+            if _are_cancelled(jobs):
                 deadline = min(deadline, monotonic() + 2 * CANCEL_SECONDS)
             if monotonic() > deadline:
                 self.stop()
-                raise Superseded(SUPERSEDED) if job and job.cancelled.is_set() else EngineError(UNREACHABLE)
+                raise Superseded(SUPERSEDED) if _are_cancelled(jobs) else EngineError(UNREACHABLE)
         return said.result()
 
     def _send_files(self, job: Job) -> EngineRequest:
@@ -235,7 +252,7 @@ class WorkerActor:
         _delete_orphans()
         self.folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-"))
         self.worker = WorkerProcess(limits)
-        self.number, self.job = 0, Job("", EngineRequest("", b""), 0.0)
+        self.jobs: dict[int, Job] = {}  # that are being answered, by their numbers
 
     def start(self) -> tuple[str, str]:
         """Start the process; gives the node, and a sentence where it does not come up."""
@@ -246,21 +263,31 @@ class WorkerActor:
             problem = str(error)
         return ray.get_runtime_context().get_node_id(), problem
 
-    def answer(self, number: int, request: bytes, seconds: float) -> bytes:
-        """ANSWER and the answer, SENTENCE and the sentence that says why there is none, or CANCEL."""
-        job = Job("", msgspec.msgpack.decode(request, type=EngineRequest), seconds)
-        self.number, self.job = number, job
+    def answer(self, first: int, requests: Sequence[bytes], seconds: float) -> list[bytes]:
+        """For each request ANSWER and the answer, SENTENCE and the sentence that says why there is none, or CANCEL.
+
+        Of several, those that were left when the process ended have nothing. Their numbers count on from the first.
+        """
+        jobs = [Job("", msgspec.msgpack.decode(request, type=EngineRequest), seconds) for request in requests]
+        self.jobs = dict(enumerate(jobs, first))
+        if len(jobs) == 1:
+            return [_written(self._answer_alone(jobs[0]))]
+        messages = dict.fromkeys(jobs, b"")
+        with suppress(HeadlightError):
+            for job, outcome in self.worker.answer_together(jobs):
+                messages[job] = _written(outcome)
+        return list(messages.values())
+
+    def _answer_alone(self, job: Job) -> bytes | HeadlightError:
         try:
-            return ANSWER + self.worker.answer(job)
-        except Superseded:
-            return CANCEL
+            return self.worker.answer(job)
         except HeadlightError as error:
-            return SENTENCE + str(error).encode("utf-8", "replace")
+            return error
 
     def cancel(self, number: int) -> None:
         """Cancel a question; the server repeats this until an answer comes."""
-        if number == self.number:
-            self.job.cancel()
+        if number in self.jobs:
+            self.jobs[number].cancel()
 
     def keep(self, keys: list[str]) -> None:
         """Delete all that was sent but these."""
@@ -283,6 +310,26 @@ class WorkerActor:
         """End the process, and delete what was sent."""
         self.worker.end()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _are_cancelled(jobs: Sequence[Job]) -> bool:
+    return bool(jobs) and all(job.cancelled.is_set() for job in jobs)
+
+
+def _written(outcome: bytes | HeadlightError) -> bytes:
+    """What a process has said of a question, as an actor hands it on."""
+    if isinstance(outcome, bytes):
+        return ANSWER + outcome
+    return CANCEL if isinstance(outcome, Superseded) else SENTENCE + str(outcome).encode("utf-8", "replace")
+
+
+def _read(job: Job, message: bytes) -> bytes | HeadlightError | None:
+    """The answer or the error in what an actor has said of a job; None where it has said nothing."""
+    if message[:1] == CANCEL or job.cancelled.is_set():
+        return Superseded(SUPERSEDED)
+    if message[:1] == SENTENCE:
+        return EngineError(message[1:].decode("utf-8", "replace"))
+    return message[1:] if message else None
 
 
 def gpu_share(gpus: float, workers: int) -> float:

@@ -5,12 +5,13 @@ Only bytes cross the pipe, never pickles: what a worker says may come from a str
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
@@ -22,6 +23,7 @@ from time import monotonic
 import msgspec
 import psutil
 
+from headlight.errors import HeadlightError
 from headlight_app.engine.fair_queue import STOPPED, SUPERSEDED, Superseded
 from headlight_app.engine.job import EngineError, Job
 
@@ -31,6 +33,7 @@ START_SECONDS = 60.0  # in which a worker must be ready, on a very busy machine
 STARVED_SECONDS = 60.0  # that a question may take besides, while others have the processors
 HELD_SECONDS = 1.0  # for which a worker may be stopped, as Ctrl+Z does, before another takes its place
 PIPE_BYTES = 32 << 10  # that a pipe takes without a reader
+TOGETHER = 16  # jobs that are answered along with each other: more save little, and each waits for all others' forward
 ANSWER, SENTENCE, READY = b"A", b"S", b"R"  # the first byte of what a worker says
 ASK, CANCEL = b"Q", b"C"  # and of what it is told
 DIED = (
@@ -44,7 +47,7 @@ HELD = (
 )
 
 
-class WorkerHeld(Exception):
+class WorkerHeld(EngineError):
     """A worker was stopped, not ended: it answers nothing and does not go away."""
 
 
@@ -74,6 +77,8 @@ class WorkerLimits:
 class WorkerProcess:
     """A worker that is there when it is asked; used by one thread."""
 
+    at_once = TOGETHER
+
     def __init__(self, limits: WorkerLimits) -> None:
         self.limits = replace(limits, memory_bytes=limits.memory_bytes or psutil.virtual_memory().total * 9 // 10)
         self.process: subprocess.Popen[bytes] | None = None
@@ -98,14 +103,25 @@ class WorkerProcess:
         """The answer to a job. Raises HeadlightError with the sentence for the person where there is none."""
         for _ in range(2):  # a worker that was stopped is replaced, and its question asked again
             try:
-                self.start()
-                return self._converse(job)
+                for _, outcome in self.answer_together([job]):
+                    if isinstance(outcome, bytes):
+                        return outcome
+                    raise outcome
             except WorkerHeld:
                 self.stop()
-            except (EOFError, OSError) as error:
-                self.stop()
-                raise EngineError(DIED) from error
         raise EngineError(HELD)
+
+    def answer_together(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, bytes | HeadlightError]]:
+        """Jobs as they are answered, each with its answer or sentence.
+
+        Raises EngineError where it breaks off, and WorkerHeld for a worker that was stopped.
+        """
+        self.start()
+        try:
+            yield from self._converse(jobs)
+        except (EOFError, OSError) as error:
+            self.stop()
+            raise EngineError(DIED) from error
 
     def stop(self) -> None:
         """End it at once; it is started again when it is asked."""
@@ -123,31 +139,46 @@ class WorkerProcess:
         if process is not None:
             process.kill()
 
-    def _converse(self, job: Job) -> bytes:
+    def _converse(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, bytes | HeadlightError]]:
         assert self.connection is not None and self.process is not None
-        self.asked += 1
-        number = self.asked.to_bytes(8, "little")
-        _send(self.connection, ASK + number + msgspec.msgpack.encode(job.request))
-        watch, cancelled_at = Watch(psutil.Process(self.process.pid), self.limits, job.seconds), 0.0
-        while True:
+        numbers = range(self.asked + 1, self.asked + 1 + len(jobs))
+        pending = {number.to_bytes(8, "little"): job for number, job in zip(numbers, jobs, strict=True)}
+        self.asked += len(jobs)
+        asked = [(number, job.request) for number, job in pending.items()]
+        _send(self.connection, ASK + msgspec.msgpack.encode(asked))
+        watch = Watch(psutil.Process(self.process.pid), self.limits, max(job.seconds for job in jobs))
+        cancelled_at: dict[bytes, float] = {}
+        while pending:
             if self.connection.poll(POLL_SECONDS):
                 message = self.connection.recv_bytes()
-                if message[1:9] == number:
-                    break
+                if message[1:9] in pending:
+                    job = pending.pop(message[1:9])
+                    yield job, _outcome(job, message)
             elif problem := watch.problem():
                 self.stop()
                 raise EngineError(problem)
-            elif cancelled_at and monotonic() - cancelled_at > CANCEL_SECONDS:
+            elif self._cancel(pending, cancelled_at):
                 self.stop()
-                break
-            elif job.cancelled.is_set() and not cancelled_at:
-                cancelled_at = monotonic()
+                yield from ((job, Superseded(SUPERSEDED)) for job in pending.values())
+                return
+
+    def _cancel(self, pending: Mapping[bytes, Job], cancelled_at: dict[bytes, float]) -> bool:
+        """Tell the worker of jobs that were cancelled; whether all were, and it has not let go in time."""
+        assert self.connection is not None
+        for number, job in pending.items():
+            if job.cancelled.is_set() and number not in cancelled_at:
+                cancelled_at[number] = monotonic()
                 self.connection.send_bytes(CANCEL + number)
-        if job.cancelled.is_set():
-            raise Superseded(SUPERSEDED)
-        if message[:1] == SENTENCE:
-            raise EngineError(message[9:].decode("utf-8", "replace"))
-        return message[9:]
+        wanted = pending.keys() - cancelled_at.keys()
+        return not wanted and monotonic() - max(cancelled_at.values()) > CANCEL_SECONDS
+
+
+def _outcome(job: Job, message: bytes) -> bytes | HeadlightError:
+    """What a worker has said of a job."""
+    if job.cancelled.is_set():
+        return Superseded(SUPERSEDED)
+    content = message[9:]
+    return EngineError(content.decode("utf-8", "replace")) if message[:1] == SENTENCE else content
 
 
 class Watch:
@@ -163,7 +194,7 @@ class Watch:
         if not _is_held(self.process):
             self.last_running = monotonic()
         elif monotonic() - self.last_running > HELD_SECONDS:
-            raise WorkerHeld
+            raise WorkerHeld(HELD)
         over = monotonic() - self.begun - self.seconds
         if over > STARVED_SECONDS or (over > 0 and _processor_seconds(self.process) - self.computed > self.seconds):
             return _too_slow(self.seconds)
@@ -240,7 +271,10 @@ def main(arguments: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the server's to hear
     if sys.platform != "win32":
         _confine(limits)
+    gc.disable()  # of modules, which live as long as the process, a search for garbage finds none
     serve: Callable[[Connection], None] = import_module(limits.module).serve
+    gc.freeze()
+    gc.enable()
     with suppress(ConnectionError):  # the server has gone
         serve(Connection(handle))
 

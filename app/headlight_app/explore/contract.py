@@ -16,12 +16,13 @@ from headlight_app.contract.parts import (
     Metrics,
     Patches,
     Prediction,
+    Sound,
     Token,
 )
-from headlight_app.contract.question import Index, NumberOrUnset, Position, Question
+from headlight_app.contract.question import Index, NumberOrUnset, Position, Question, Text
 from headlight_app.contract.reply import FileAnswer
 from headlight_app.contract.request import Answer, Lane, OpenedRequest, QuestionRequest
-from headlight_app.contract.state import HeadChoice, Label, State
+from headlight_app.contract.state import HeadChoice, Label, PatchKind, State
 from headlight_app.export.contract import ProgramAnswer
 
 A_co = TypeVar("A_co", bound=Answer, covariant=True)
@@ -70,6 +71,7 @@ class TraceAnswer(Answer, frozen=True, kw_only=True):
     maskable: bool
     context: int
     patches: Patches | None
+    sound: Sound | None
     attention_groups: tuple[AttentionGroupAnswer, ...]
     predictions: tuple[Prediction, ...]
     changed: bool
@@ -85,6 +87,7 @@ class TraceRequest(QueryRequest[TraceAnswer], frozen=True, kw_only=True):
     """All heads as bytes, tokens and predictions. Where it `writes_target`, the model writes the text itself."""
 
     route: ClassVar[str] = "trace"
+    shares_runs: ClassVar[bool] = True
 
     writes_target: bool = False
 
@@ -294,11 +297,23 @@ class StepCodeRequest(QuestionRequest[StepCodeAnswer], frozen=True, kw_only=True
 # --- layers ----------------------------------------------------------------------------------------------------------
 
 
+class LensLossesAnswer(Struct, frozen=True, kw_only=True):
+    """What two lenses lose at each depth but the last, in bits per byte of held-out texts.
+
+    `bits_per_byte` is what the model itself needs; `measured_on` are the texts.
+    """
+
+    measured_on: tuple[str, ...]
+    bits_per_byte: float
+    logit_lens: tuple[float, ...]
+    tuned_lens: tuple[float, ...]
+
+
 class LogitLensAnswer(Answer, frozen=True, kw_only=True):
     """For each depth and column the likeliest answers, their probabilities, the true token's rank and its surprisal.
 
     A column is a token; where the whole text is labelled, that has one more in front. A target is -1 where the true
-    token is unknown.
+    token is unknown. `losses` are there where the model has a tuned lens.
     """
 
     first: int
@@ -310,14 +325,16 @@ class LogitLensAnswer(Answer, frozen=True, kw_only=True):
     answer_texts: dict[int, str]
     predicts_labels: bool
     explanation: str
+    losses: LensLossesAnswer | None
 
 
 class LogitLensRequest(QuestionRequest[LogitLensAnswer], frozen=True, kw_only=True):
-    """The logit lens for the tokens from `first` on."""
+    """The logit lens, or the model's `tuned` one, for the tokens from `first` on."""
 
     route: ClassVar[str] = "logit_lens"
 
     first: Position = 0
+    tuned: bool = False
 
 
 class ResidualNormsAnswer(Answer, frozen=True, kw_only=True):
@@ -331,6 +348,23 @@ class ResidualNormsRequest(QuestionRequest[ResidualNormsAnswer], frozen=True, kw
     """The norm of the residual stream after each layer at each token."""
 
     route: ClassVar[str] = "residual_norms"
+
+
+class ExpertsAnswer(Answer, frozen=True, kw_only=True):
+    """The `layers` that have experts, and how many are `chosen` for a token, of how many.
+
+    The numbers, float32 [layer token 2 chosen], are the experts of each token, largest share first, and their shares.
+    """
+
+    layers: tuple[int, ...]
+    experts: int
+    chosen: int
+
+
+class ExpertsRequest(QuestionRequest[ExpertsAnswer], frozen=True, kw_only=True):
+    """To which experts each layer sends each token."""
+
+    route: ClassVar[str] = "experts"
 
 
 class NegativeLogLikelihoodAnswer(Answer, frozen=True, kw_only=True):
@@ -455,6 +489,48 @@ class HeadAblationRequest(TargetRequest[HeadAblationAnswer], frozen=True, kw_onl
     first: Index = 0
 
 
+class PatchingAnswer(Answer, frozen=True, kw_only=True):
+    """Of `count` patches of a layer from `first` on, out of `patches`: float32 shares of the logit difference.
+
+    The logit of `other_answer`, which the other text leads to, less that of `answer` is `before` without a patch, and
+    `after` in the other text.
+    """
+
+    first: int
+    count: int
+    patches: int
+    position: int
+    answer: NamedAnswer
+    other_answer: NamedAnswer
+    before: float
+    after: float
+
+
+class PatchingRequest(TargetRequest[PatchingAnswer], frozen=True, kw_only=True):
+    """How much of another text's answer each patch of a layer brings back, from patch `first` on.
+
+    `other_text` is the name of a picture or a recording for a model that reads those.
+    """
+
+    route: ClassVar[str] = "patching"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
+
+    other_text: Text
+    patch: PatchKind = "heads"
+    stack: Label = ""
+    layer: Index = 0
+    first: Index = 0
+
+    def images(self) -> tuple[str, ...]:
+        """The other text may be a picture."""
+        return (*TargetRequest.images(self), *filter(None, [self.other_text]))
+
+    def texts(self) -> tuple[str, ...]:
+        """The other text is read too."""
+        return *TargetRequest.texts(self), self.other_text
+
+
 class NamedNumber(Struct, frozen=True, kw_only=True):
     """A number with the name of what it is of, such as the path of a head."""
 
@@ -465,7 +541,8 @@ class NamedNumber(Struct, frozen=True, kw_only=True):
 class CellLedgerAnswer(Answer, frozen=True, kw_only=True):
     """The score of a cell as it enters the softmax; float32 numbers follow, [query writer, key writer].
 
-    They and the `terms`, which belong to no pair of writers, add up to the score.
+    They and the `terms`, which belong to no pair of writers, add up to the score. The `weight` carries a share of the
+    head's output, by the length of its value and by direction: the latter may be negative.
     """
 
     cell: str
@@ -473,6 +550,9 @@ class CellLedgerAnswer(Answer, frozen=True, kw_only=True):
     query_writers: tuple[str, ...]
     key_writers: tuple[str, ...]
     terms: tuple[NamedNumber, ...]
+    weight: float
+    length_share: float
+    direction_share: float
 
 
 class CellLedgerRequest(QuestionRequest[CellLedgerAnswer], frozen=True, kw_only=True):
@@ -484,6 +564,70 @@ class CellLedgerRequest(QuestionRequest[CellLedgerAnswer], frozen=True, kw_only=
     head: Index = 0
     query: Index = 0
     key: Index = 0
+
+
+class HeadRemovalAnswer(Answer, frozen=True, kw_only=True):
+    """The logit of an answer with a head and without it; `direct`, `responses` and `norms` add up to the difference.
+
+    `self_repair` is the share of the direct effect that the rest undoes; it is named where it `repairs_itself`.
+    """
+
+    text: str
+    preposition: str
+    token_text: str | None
+    before: float
+    after: float
+    direct: float
+    responses: tuple[NamedNumber, ...]
+    norms: float
+    self_repair: float
+    repairs_itself: bool
+
+
+class HeadRemovalRequest(TargetRequest[HeadRemovalAnswer], frozen=True, kw_only=True):
+    """What becomes of the logit of an answer without a head of an attention, and by which parts."""
+
+    route: ClassVar[str] = "head_removal"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
+
+    attention: Path = ""
+    head: Index = 0
+
+
+class TokenRanking(Struct, frozen=True, kw_only=True):
+    """A ranking of the tokens that an answer stands on, and how it fares where tokens are deleted in its order."""
+
+    name: str
+    title: str
+    source: str
+    deletion_area: float
+    insertion_area: float
+
+
+class TokenRankingsAnswer(Answer, frozen=True, kw_only=True):
+    """Rankings under test; numbers are float32, of each ranking: scores [token], deletion [step], insertion [step].
+
+    After `steps[i]` tokens the answer has the probability of the curve; those that `can_go` are deleted. The most
+    faithful rankings are named by both curves, empty where random order does as well.
+    """
+
+    text: str
+    preposition: str
+    token_text: str | None
+    rankings: tuple[TokenRanking, ...]
+    steps: tuple[int, ...]
+    can_go: tuple[int, ...]
+    best_deletion: str
+    best_insertion: str
+
+
+class TokenRankingsRequest(TargetRequest[TokenRankingsAnswer], frozen=True, kw_only=True):
+    """Which ranking of the tokens explains an answer, put to the test on this text."""
+
+    route: ClassVar[str] = "token_rankings"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
 
 
 class AblatedHead(Struct, frozen=True, kw_only=True):
@@ -619,7 +763,8 @@ class AttentionFunctionRow(Struct, frozen=True, kw_only=True):
 
 
 class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
-    """The page before the first answer. `images` are the names of pictures, None for a model of texts.
+    """The page before the first answer. `images` are the names of pictures, or of
+    recordings where the model `hears`; None for a model of texts.
 
     `opening` stands there until a text is typed; an encoder-decoder wrote it for the source. The page begins
     with `default_head`, layer and head, of `default_attention` where that is not the first.
@@ -631,8 +776,10 @@ class ExplorePageAnswer(Answer, frozen=True, kw_only=True):
     default_attention: str = ""
     has_source: bool
     has_feed_forward: bool
+    has_experts: bool
     writes_target: bool
     images: tuple[str, ...] | None
+    hears: bool
     attention_functions: tuple[AttentionFunctionRow, ...]
     catalogue: Catalogue
     writes_pdf: bool

@@ -42,7 +42,7 @@ TITLE, ICON, PATH = "Explore", ":material/flare:", "explore"
 # Seconds in which the component asks and paints before the charts take the interpreter and the browser, so that a
 # change in the sidebar is seen sooner (`python -m tests.bench page`). Component-initiated runs are already painted.
 PAINT_SECONDS = 0.12
-SIDEBAR_FIELDS = ("model", "device")  # of the sidebar alone; all else the component reports
+SIDEBAR_FIELDS = ("model", "device", "measure")  # of the sidebar alone; all else the component reports
 MARKDOWN_CHARACTERS = re.compile(r"[^\w\s]", re.ASCII)  # characters that Markdown may read as markup
 # Milliseconds without a change before Streamlit hears of one: its run draws the page anew while the person types on.
 LONG_PAUSE, CHARTS_PAUSE = 3_000, 600  # shorter where charts are open
@@ -129,7 +129,7 @@ def _known_data(known: ExplorePageAnswer) -> Data:
         **data.pop("catalogue"),
         "tabs": tabs_json(TABS),
         "terms": terms_json(),
-        "analyses": tabs_json(ANALYSES),
+        "analyses": tabs_json({name: row for name, row in ANALYSES.items() if known.has_experts or not row.of_experts}),
     }
 
 

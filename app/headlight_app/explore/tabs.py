@@ -27,13 +27,15 @@ class Analysis(Tab):
     """One analysis of the tab Layers: a tab within it, and in `lesson` what it shows, in a sentence or two.
 
     The lesson is empty where it depends on the model. People choose the answer of what `has_target`, and the attention
-    of what `has_attention`; what is `of_likeliest` is about the likeliest answer.
+    of what `has_attention`; what is `of_likeliest` is about the likeliest answer. Only models that have experts show
+    what is `of_experts`.
     """
 
     lesson: str = ""
     has_target: bool = False
     of_likeliest: bool = False
     has_attention: bool = False
+    of_experts: bool = False
 
 
 TABS: Registry[Tab] = Registry(
@@ -92,6 +94,44 @@ ANALYSES: Registry[Analysis] = Registry(
             "bits: −1 halves it.",
             has_target=True,
             has_attention=True,
+        ),
+        "patching": Analysis(
+            "Patching",
+            f"{_LAYERS}/patching/patching.html",
+            f"{_LAYERS}/patching/patching.js",
+            "What sets two texts apart for the model, and where? One value after the other is taken from the run of "
+            "another text, in which one word is different. The number is the share of the logit difference between "
+            "both texts' answers that returns.",
+            has_target=True,
+            has_attention=True,
+        ),
+        "head_removal": Analysis(
+            "Without this head",
+            f"{_LAYERS}/ablation/head_removal.html",
+            f"{_LAYERS}/ablation/head_removal.js",
+            "The chosen head is switched off: what it no longer adds itself, how later heads and networks respond, and "
+            "what the norms make of it. Together they are the whole change of the answer's logit. Why a part responds "
+            "is left out.",
+            has_target=True,
+            has_attention=True,
+        ),
+        "token_rankings": Analysis(
+            "Which tokens count",
+            f"{_LAYERS}/token_rankings.html",
+            f"{_LAYERS}/token_rankings.js",
+            "Attention is one of several ways to rank the tokens that an answer stands on. Here each is put to the "
+            "test: tokens are deleted in its order, and put back in its order. A text with holes is unlike any that "
+            "the model has learned from.",
+            has_target=True,
+        ),
+        "experts": Analysis(
+            "Experts",
+            f"{_LAYERS}/experts/experts.html",
+            f"{_LAYERS}/experts/experts.js",
+            "In place of one feed-forward network a layer has many, the experts. A router sends each token to a few of "
+            "them: here to these, the one with the largest share first. In a row, tokens with the same colour share "
+            "that one; each layer has experts of its own, whose numbers begin at 0 again.",
+            of_experts=True,
         ),
         "head_search": Analysis(
             "Change the answer",

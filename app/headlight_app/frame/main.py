@@ -15,6 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from headlight.errors import HeadlightError
 from headlight_app.access.page_turns import page_turn
 from headlight_app.access.presence import presence
+from headlight_app.access.settings import settings
 from headlight_app.access.uploads import UPLOAD_GONE, is_upload, upload_store
 from headlight_app.access.visitor import current_queue, current_visitor
 from headlight_app.compare import page as compare
@@ -31,6 +32,7 @@ from headlight_app.engine.models import (
 )
 from headlight_app.explore import page as explore
 from headlight_app.frame import sidebar
+from headlight_app.frame.sidebar import HELP, MODEL_PICKER, PRESENTER_MODE, SCENES, VARIANT
 from headlight_app.frame.suitable_model import (
     chosen_entry,
     requirement,
@@ -39,9 +41,11 @@ from headlight_app.frame.suitable_model import (
     suitable_state,
 )
 from headlight_app.generate import page as generate
+from headlight_app.lesson import page as lesson
 from headlight_app.models import page as checkpoints
 from headlight_app.models.contract import WeightReportRequest
 from headlight_app.positions import page as positions
+from headlight_app.room.panel import ROOM
 from headlight_app.state import session
 from headlight_app.state.session import current_state
 from headlight_app.state.url import encode_state
@@ -51,7 +55,10 @@ from headlight_app.ui.markdown import escape_markdown, escaped_lines
 from headlight_app.ui.model_summary import describe_heads
 
 STATIC = Path(__file__).parent / "static"
-PAGES = (explore, tasks, compare, generate, positions, course, checkpoints)
+PAGES = (explore, tasks, compare, generate, positions, course, checkpoints, lesson)
+# Of the first page, in the order in which they are drawn.
+FIRST_COMPONENTS = (PRESENTER_MODE, ROOM, MODEL_PICKER, VARIANT, HELP, SCENES, explore.INSTRUMENT)
+TITLES = {page.PATH: page.TITLE for page in PAGES}
 NONFINITE_WARNING = "_nonfinite_warning"
 
 
@@ -78,9 +85,7 @@ def _run() -> None:
     if page is not explore:
         session.forget_opening()
     if not state.embedded:
-        sidebar.presenter_mode(state)
-        if state.presenter:
-            sidebar.scenes(state, {page.PATH: page.TITLE for page in PAGES})
+        _draw_above(state)
         weights_slot = _draw_sidebar(state, entries, pages, page)
     if replaced:
         st.info(escape_markdown(replaced), icon=":material/swap_horiz:")
@@ -95,6 +100,14 @@ def _run() -> None:
             )  # once the page is painted: looking at each weight takes its time
     else:
         chosen.run()
+
+
+def _draw_above(state: State) -> None:
+    """What stands above every page where there is something to say: presenter mode, the room, and scenes on stage."""
+    sidebar.presenter_mode(state)
+    sidebar.room(state, TITLES)
+    if state.presenter:
+        sidebar.scenes(state, TITLES)
 
 
 def _configure(state: State) -> None:
@@ -130,6 +143,8 @@ def _draw_sidebar(
     with st.sidebar:
         st.html(_static("brand"), unsafe_allow_javascript=True)
         for page, link in pages.items():
+            if not getattr(page, "IS_LISTED", True):
+                continue
             query = encode_state(state_on_return(page, open_page, state, entries))
             st.page_link(link, label=page.TITLE, icon=page.ICON, query_params=query)
         what = "Settings and help" if chooses_own_models(open_page) else "Model and variants"
@@ -138,8 +153,9 @@ def _draw_sidebar(
         sidebar.presenter_toggle(state)
         sidebar.HELP.mount({})
         if not state.presenter:
-            sidebar.scenes(state, {page.PATH: page.TITLE for page in pages})
-            sidebar.invitation(state)
+            sidebar.scenes(state, TITLES)
+            if settings().shared:
+                sidebar.invitation()
     if state.presenter:
         _draw_stage(open_page, state, entries)
     return weights_slot
@@ -148,12 +164,10 @@ def _draw_sidebar(
 def _draw_stage(page: ModuleType, state: State, entries: tuple[AvailableModel, ...]) -> None:
     """What a teacher reaches for while the sidebar is closed: variants, and the way in for the room."""
     has_variants = bool(entries) and not chooses_own_models(page)
-    if not has_variants and not sidebar.room_address(state):
-        return
     with st.container(key="stage"), st.popover("Variants" if has_variants else "Room"):
         if has_variants:
             _draw_variants(state, chosen_entry(state, entries), entries)
-        sidebar.invitation(state)
+        sidebar.invitation()
 
 
 def _draw_variants(state: State, entry: AvailableModel, entries: tuple[AvailableModel, ...]) -> None:
@@ -205,6 +219,7 @@ def _draw_controls(page: ModuleType, state: State, entries: tuple[AvailableModel
     weights_slot = st.empty()
     if not state.presenter:
         _draw_variants(state, entry, entries)
+    sidebar.measure_toggle(state)
     sidebar.device_selector(state, sidebar.offered().devices)
     return weights_slot
 
@@ -236,4 +251,7 @@ def _model_summary(entry: AvailableModel) -> str:
     kind = config.architecture.capitalize()
     patches = f"{config.image.patch_rows} × {config.image.patch_columns} patches"
     input_size = patches if config.reads_image else f"{config.context_length} tokens"
+    if config.reads_sound:
+        frames = 1_000 * config.sound.frame_seconds
+        input_size = f"frames of {frames:.0f} ms" + (f" · {input_size}" if config.reads_text else "")
     return f"{kind} · {describe_heads(config)} · {input_size}"

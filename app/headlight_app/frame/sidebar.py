@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from html import escape
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -20,6 +19,7 @@ from headlight_app.contract.state import PER_MODEL_DEFAULTS, State
 from headlight_app.engine.client import ask
 from headlight_app.engine.models import AvailableModel
 from headlight_app.frame.contract import FrameAnswer, FrameRequest
+from headlight_app.room.panel import mount_room
 from headlight_app.state.session import change_state, report_serial
 from headlight_app.state.url import encode_state
 from headlight_app.state.variants import pools, trained_variant
@@ -27,40 +27,21 @@ from headlight_app.ui.component import Component, Data, api_address, shared_styl
 from headlight_app.ui.modules import base_path
 from headlight_app.ui.terms import terms_json
 
-VARIANT = Component(
-    "model_variant",
-    module="frame/frontend/model_variant.js",
-    html="frame/frontend/model_variant.html",
-    styles=(*shared_styles("frame/frontend/lists.css"), "frame/frontend/model_variant.css"),
-)
+BASE, DIALOG, LISTS = "ui/frontend/styles/base.css", "frame/frontend/dialog.css", "frame/frontend/lists.css"
 
-MODEL_PICKER = Component(
-    "model_picker",
-    module="frame/frontend/model_picker.js",
-    html="frame/frontend/model_picker.html",
-    styles=("ui/frontend/styles/base.css", "frame/frontend/lists.css", "frame/frontend/model_picker.css"),
-)
 
-HELP = Component(
-    "help",
-    module="frame/frontend/help.js",
-    html="frame/frontend/help.html",
-    styles=("ui/frontend/styles/base.css", "frame/frontend/dialog.css", "frame/frontend/help.css"),
-)
+def _component(name: str, *styles: str, folder: str = "frame/frontend") -> Component:
+    """A component of the frame, by its name; `styles` come before its own."""
+    path = f"{folder}/{name}"
+    return Component(name, module=f"{path}.js", html=f"{path}.html", styles=(*styles, f"{path}.css"))
 
-PRESENTER_MODE = Component(
-    "presenter_mode",
-    module="frame/frontend/presenter_mode.js",
-    html="frame/frontend/presenter_mode.html",
-    styles=("ui/frontend/styles/base.css", "frame/frontend/presenter_mode.css"),
-)
 
-SCENES = Component(
-    "scenes",
-    module="frame/frontend/scenes/scenes.js",
-    html="frame/frontend/scenes/scenes.html",
-    styles=("ui/frontend/styles/base.css", "frame/frontend/dialog.css", "frame/frontend/scenes/scenes.css"),
-)
+VARIANT = _component("model_variant", *shared_styles(LISTS))
+MODEL_PICKER = _component("model_picker", BASE, LISTS)
+HELP = _component("help", BASE, DIALOG)
+PRESENTER_MODE = _component("presenter_mode", BASE)
+SCENES = _component("scenes", BASE, DIALOG, folder="frame/frontend/scenes")
+INVITED, INVITATIONS = "_invited", "_invitations"  # the one to be shown in this run, and how many there were
 
 
 @lru_cache(maxsize=1)
@@ -158,6 +139,17 @@ def device_selector(state: State, devices: Sequence[str]) -> None:
     st.selectbox("Device", devices, key=key, on_change=_store_widget("device", shown))
 
 
+def measure_toggle(state: State) -> None:
+    """What pictures of attention show: weights, or what they move."""
+    shown = state.measure == "moved"
+    store = _store_widget("measure", shown, lambda chosen: "moved" if chosen else "")
+    about = (
+        "Each weight × the length of its projected value, as a share of the head's output. A key with much attention "
+        "that moves little is a sink."
+    )
+    st.toggle("By what moves", key=_widget_key("measure", shown), on_change=store, help=about)
+
+
 def presenter_toggle(state: State) -> None:
     """Large type and fewer controls."""
     key = _widget_key("presenter", state.presenter == "1")
@@ -196,35 +188,44 @@ def presenter_mode(state: State) -> None:
     PRESENTER_MODE.mount({"presenter": state.presenter == "1"}, store)
 
 
-def scenes(state: State, pages: Mapping[str, str]) -> None:
-    """Views to go through in class, on every page; `pages` are the titles of those that can be shown, by their paths.
-
-    The first page has no path of its own.
-    """
-    first, rows = next(iter(pages)), []
-    for path, title in pages.items():
-        rows.append({"name": path, "title": title, "path": f"{base_path()}/{'' if path == first else path}"})
-    SCENES.mount({"api": api_address(), "pages": rows, "presenter": state.presenter == "1"})
+def scenes(state: State, titles: Mapping[str, str]) -> None:
+    """Views to go through in class, on every page; `titles` are of the pages that can be shown, by their paths."""
+    SCENES.mount({"api": api_address(), "pages": _page_rows(titles), "presenter": state.presenter == "1"})
 
 
-def invitation(state: State) -> None:
-    """On a shared server how the others get to this very view."""
-    address = room_address(state)
-    if address and st.button("Invite the room", icon=":material/qr_code_2:", width="stretch"):
-        _show_invitation(address)
+def room(state: State, titles: Mapping[str, str]) -> None:
+    """What shows that this browser is in a room, and the sheet by which a teacher opens one."""
+    invitation = None
+    if number := st.session_state.pop(INVITED, 0):
+        address, site = room_address(state)
+        picture = code_picture(address)
+        invitation = {"number": number, "address": address, "site": site, "picture": picture}
+    mount_room(_page_rows(titles), state.presenter == "1", invitation)
 
 
-def room_address(state: State) -> str:
-    """Where the others in a room find this view, or only the server where they cannot open its model."""
-    origin = current_room_address()
-    if not origin or is_upload(state.model):
-        return origin
+def invitation() -> None:
+    """The button that opens the sheet with the way in for the others."""
+
+    def invite() -> None:
+        st.session_state[INVITATIONS] = st.session_state[INVITED] = st.session_state.get(INVITATIONS, 0) + 1
+
+    st.button("Invite the room", icon=":material/qr_code_2:", width="stretch", on_click=invite)
+
+
+def room_address(state: State) -> tuple[str, str]:
+    """Where the others in a room find this view, and the server; only the server where they cannot open the model."""
+    visited = urlsplit(st.context.url or "")
+    site = current_room_address() or f"{visited.scheme}://{visited.netloc}"
+    if is_upload(state.model):
+        return site, site
     query = urlencode(encode_state(state.change(presenter="")))
-    return f"{origin}{urlsplit(st.context.url or '').path}{'?' if query else ''}{query}"
+    return f"{site}{visited.path}{'?' if query else ''}{query}", site
 
 
-@st.dialog("Open Headlight on your own machine")
-def _show_invitation(address: str) -> None:
-    """The address of this view, to photograph, and of the server, to type."""
-    st.image(code_picture(address), width="stretch")
-    st.html(f'<div class="invitation" title="{escape(address)}">{escape(current_room_address())}</div>')
+def _page_rows(titles: Mapping[str, str]) -> list[dict[str, str]]:
+    """The pages that can be shown, with their addresses. The first page has no path of its own."""
+    first = next(iter(titles))
+    return [
+        {"name": path, "title": title, "path": f"{base_path()}/{'' if path == first else path}"}
+        for path, title in titles.items()
+    ]

@@ -7,8 +7,8 @@ from typing import ClassVar
 from msgspec import Struct
 
 from headlight_app.contract.parts import AttentionGroupAnswer, Candidate, ExampleAnswer, LayerHead, Token
-from headlight_app.contract.question import Positions, Text
-from headlight_app.contract.request import Answer, OpenedRequest, QuestionRequest
+from headlight_app.contract.question import Position, Positions, Text
+from headlight_app.contract.request import Answer, Lane, OpenedRequest, QuestionRequest
 from headlight_app.contract.sampling import GeneratedTokens, Sampling
 
 
@@ -91,6 +91,51 @@ class GenerateRequest(QuestionRequest[GenerateAnswer], frozen=True, kw_only=True
     with_tokens: bool = False
 
 
+class CopyingHead(Struct, frozen=True, kw_only=True):
+    """What a head takes from one earlier occurrence of a token: its weight, and what it adds to the token's logit."""
+
+    path: str
+    head: int
+    key: int
+    weight: float
+    logit: float
+
+
+class PassageAnswer(Struct, frozen=True, kw_only=True):
+    """A passage of the prompt: its text, the prompt `without` it, and what is `copied` and `moved` from it (logits)."""
+
+    text: str
+    without: str
+    copied: float
+    moved: float
+
+
+class CopyingAnswer(Answer, frozen=True, kw_only=True):
+    """Where a token comes from: the heads that took it from its earlier `occurrences`, and the prompt's passages.
+
+    `source` is the passage from which most is copied, None where nothing is; `rest` is what no passage adds.
+    """
+
+    text: str
+    occurrences: tuple[int, ...]
+    heads: tuple[CopyingHead, ...]
+    passages: tuple[PassageAnswer, ...]
+    source: int | None
+    rest: float
+
+
+class CopyingRequest(QuestionRequest[CopyingAnswer], frozen=True, kw_only=True):
+    """Where the `token` that follows those in `generated` comes from; it stands at `position`."""
+
+    route: ClassVar[str] = "copying"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
+
+    generated: GeneratedTokens = ()
+    position: Position
+    token: Position
+
+
 class GenerateReport(Struct, frozen=True, kw_only=True):
     """The component's report of its text: generated tokens belong to it alone."""
 
@@ -102,10 +147,14 @@ class GenerateReport(Struct, frozen=True, kw_only=True):
 
 
 class GeneratePageAnswer(Answer, frozen=True, kw_only=True):
-    """Examples, the first of which stands there until the person types, and the head to begin with."""
+    """Examples, the first of which stands there until the person types, and the head to begin with.
+
+    `languages` are the tokens of a translator's languages, with one of which a text may begin.
+    """
 
     examples: tuple[ExampleAnswer, ...]
     default_head: LayerHead
+    languages: tuple[str, ...]
     writes_pdf: bool
 
 

@@ -29,8 +29,8 @@ COMPONENT = Component(
     styles=(*shared_styles("generate/frontend/generate.css"), export_menu.STYLE),
     parts=(export_menu.export_menu(),),
 )
-QUESTION_FIELDS = ("model", "image", "variant", "device")
-STATE_FIELDS = ("masked_positions", "edits", "attention", "layer", "head", "blend")
+QUESTION_FIELDS = ("model", "image", "variant", "device", "measure")
+STATE_FIELDS = ("masked_positions", "edits", "patch_from", "attention", "layer", "head", "blend")
 
 
 def required(state: State) -> Requirement:
@@ -68,6 +68,7 @@ def _component_data(state: State, entry: AvailableModel, question: Question, kno
             "settings": {name: getattr(question, name) for name in QUESTION_FIELDS},
             "has_source": entry.config.reads_source_text,
             "examples": known.examples,
+            "languages": known.languages,
             "writes_pdf": known.writes_pdf,
             "serial": report_serial(),
             "presenter": state.presenter,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from functools import partial
 
+import msgspec
 import numpy as np
 from msgspec import structs
 
 from headlight.analysis.head_metrics import head_metrics, unnormalized_sum
+from headlight.analysis.moved_values import KEEP as MOVED_KEEP
+from headlight.analysis.moved_values import attention_sinks
 from headlight.array_types import Float
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.config import Config
@@ -22,17 +25,17 @@ from headlight.rendering.html import (
     quantize_weights,
     utf16_ends,
 )
-from headlight.tasks import label_text, task_of
+from headlight.rendering.predictions import predictions_json
+from headlight.sound.frames import EncodedSound
 from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.tracing.recompute import max_pool, max_pooled_value
 from headlight.tracing.trace import Trace, softmax
-from headlight.vision.patches import EncodedImage
-from headlight_app.contract.parts import AttentionGroupAnswer, Candidate, Metrics, Prediction, Token
+from headlight_app.contract.parts import AttentionGroupAnswer, Metrics, Prediction, Token
+from headlight_app.contract.question import MEASURES
 from headlight_app.inference.choices import variant_choices
 from headlight_app.inference.resolved_question import ResolvedQuestion
 from headlight_app.state.variants import trained_variant
 
-MAX_CANDIDATES = 10  # candidates of one prediction
 MAX_METRIC_CELLS = 1 << 20  # cells of all heads; up to here the metrics are as good as free
 
 
@@ -42,11 +45,12 @@ def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndar
     All zero where the trace of a long text holds no weights: `quantized_layer_weights` makes them, layer by layer.
     """
     if not has_weights(traced, attention_group):
-        rows, columns = (min(length, MAX_THUMBNAIL_SIDE) for length in sequence_lengths(traced, attention_group))
+        rows, columns = (min(length, MAX_THUMBNAIL_SIDE) for length in shown_lengths(traced, attention_group))
         return np.zeros((attention_group.layers, attention_group.heads, rows, columns), dtype=np.uint8)
     paths = [attention_group.path(layer) for layer in range(attention_group.layers)]
-    weights = np.stack([max_pool(traced[f"{path}.weights"], MAX_THUMBNAIL_SIDE) for path in paths])
-    masks = [traced[f"{path}.mask"] for path in paths]
+    cells = (slice(None), *map(slice, shown_lengths(traced, attention_group)))
+    weights = np.stack([max_pool(traced[f"{path}.weights"][cells], MAX_THUMBNAIL_SIDE) for path in paths])
+    masks = [traced[f"{path}.mask"][cells] for path in paths]
     if not any(mask.strides[0] for mask in masks):  # the heads of most models share one mask
         masks = [mask[:1] for mask in masks]
     return quantize_weights(weights, np.stack([max_pool(mask > 0, MAX_THUMBNAIL_SIDE) for mask in masks]))
@@ -54,8 +58,11 @@ def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndar
 
 def quantized_layer_weights(resolved: ResolvedQuestion, attention_group: AttentionGroup, layer: int) -> np.ndarray:
     """The byte codes of one layer's heads, [head row column], made again from what a long text's trace holds."""
-    path = attention_group.path(layer)
-    return quantize_weights(*max_pooled_value(resolved.model, resolved.trace, f"{path}.weights", MAX_THUMBNAIL_SIDE))
+    path, shown = f"{attention_group.path(layer)}.weights", shown_lengths(resolved.trace, attention_group)
+    queries, keys = map(range, shown)
+    return quantize_weights(
+        *max_pooled_value(resolved.model, resolved.trace, path, MAX_THUMBNAIL_SIDE, queries=queries, keys=keys)
+    )
 
 
 def has_weights(traced: Trace, attention_group: AttentionGroup) -> bool:
@@ -74,18 +81,32 @@ def metrics_are_cheap(traced: Trace, attention_group: AttentionGroup) -> bool:
 
 def sequence_lengths(traced: Trace, attention_group: AttentionGroup) -> tuple[int, int]:
     """How many queries and keys the heads of an attention group have."""
+    queries, keys = _texts_of(traced, attention_group)
+    return len(queries.ids), len(keys.ids)
+
+
+def shown_lengths(traced: Trace, attention_group: AttentionGroup) -> tuple[int, int]:
+    """How many queries and keys thumbnails show: of a sound the frames that hold some of it."""
+    queries, keys = _texts_of(traced, attention_group)
+    return queries.read_count, keys.read_count
+
+
+def _texts_of(traced: Trace, attention_group: AttentionGroup) -> tuple[Encoded, Encoded]:
     encoded = {"text": traced.text, "source": traced.source or traced.text}
-    return len(encoded[attention_group.queries].ids), len(encoded[attention_group.keys].ids)
+    return encoded[attention_group.queries], encoded[attention_group.keys]
 
 
-def group_answers(traced: Trace, edits: Sequence[str], offset: int = 0) -> tuple[list[AttentionGroupAnswer], bytes]:
-    """Every attention group of a trace for the browser, and the byte codes of all heads, which begin at `offset`."""
+def group_answers(resolved: ResolvedQuestion, offset: int = 0) -> tuple[list[AttentionGroupAnswer], bytes]:
+    """Every attention group of a question for the browser, and the byte codes of all heads, which begin at `offset`."""
+    traced, edits = resolved.shown_trace, resolved.question.edits
+    shows = MEASURES["moved"] if resolved.shows_moved else ""
     answers, chunks = [], []
     for group in attention_groups(traced.config):
         codes = quantized_weights(traced, group)
-        answer = group_answer(group, sequence_lengths(traced, group), offset, edits)
+        answer = group_answer(group, shown_lengths(traced, group), offset, edits)
         pooled_shape = (codes.shape[-2], codes.shape[-1])
-        answers.append(structs.replace(answer, pooled_shape=pooled_shape, pending=not has_weights(traced, group)))
+        pending = not has_weights(traced, group)
+        answers.append(structs.replace(answer, pooled_shape=pooled_shape, pending=pending, shows=shows))
         chunks.append(codes.tobytes())
         offset += codes.size
     return answers, b"".join(chunks)
@@ -98,7 +119,7 @@ def group_answer(
     ablations = {edit: tuple(heads) for edit, heads in ablations_json(edits, group).items()}
     rows, columns = shape
     return AttentionGroupAnswer(
-        **asdict(group), rows=rows, columns=columns, pooled_shape=shape, offset=offset, ablations=ablations
+        **vars(group), rows=rows, columns=columns, pooled_shape=shape, offset=offset, ablations=ablations
     )
 
 
@@ -118,60 +139,10 @@ def token_answers(encoded: Encoded, tokenizer: Tokenizer) -> tuple[Token, ...]:
 
 
 def predictions(resolved: ResolvedQuestion, query: int = -1) -> tuple[Prediction, ...]:
-    """The predictions, compared with those of the model as trained: at `query`, or at each masked token.
-
-    Nothing, where it has no head to say it with or says what is no number.
-    """
-    if not task_of(resolved.config).predicts:
-        return ()
-    found = _compute_predictions(resolved, query)
-    values = [value for one in found for item in one.candidates for value in (item.before, item.after)]
-    return found if np.isfinite(values).all() else ()
-
-
-def _compute_predictions(resolved: ResolvedQuestion, query: int) -> tuple[Prediction, ...]:
-    after, task = resolved.trace, task_of(resolved.config)
-    if task.predicts_labels:
-        return (_label_prediction(resolved, 0 if task.whole_text else _query_position(after, query)),)
-    positions: Sequence[int] = (_query_position(after, query),)
-    title = task.prediction_title
-    if task.fills_masks:
-        masked_positions = task.prediction_positions(after.text.ids, resolved.tokenizer.mask_id)
-        positions, title = (masked_positions, title) if masked_positions else (positions, "Nothing is masked")
-    return tuple(_token_prediction(resolved, position, title) for position in positions)
-
-
-def _query_position(traced: Trace, query: int) -> int:
-    last = len(traced.text.ids) - 1
-    return query if 0 <= query <= last else last
-
-
-def answer_place(traced: Trace, position: int) -> tuple[str, str | None]:
-    """The words in front of the token that an answer is about, and the token; None where it is about the whole text."""
-    task = task_of(traced.config)
-    if not task.whole_text:
-        return task.preposition, traced.text.token_texts[position]
-    return "of the whole image" if isinstance(traced.text, EncodedImage) else task.preposition, None
-
-
-def _token_prediction(resolved: ResolvedQuestion, position: int, title: str) -> Prediction:
-    tokenizer = resolved.tokenizer
-    found = _top_candidates(*_probabilities_before_and_after(resolved, position))
-    chosen = (structs.replace(candidate, text=tokenizer.token_text(candidate.id)) for candidate in found)
-    return _prediction(resolved.trace, position, title, tuple(chosen))
-
-
-def _prediction(traced: Trace, position: int, title: str, candidates: tuple[Candidate, ...]) -> Prediction:
-    preposition, token_text = answer_place(traced, position)
-    return Prediction(
-        position=position, title=title, preposition=preposition, token_text=token_text, candidates=candidates
-    )
-
-
-def _probabilities_before_and_after(resolved: ResolvedQuestion, position: int) -> tuple[np.ndarray, np.ndarray]:
-    """The probabilities of every answer at one place, before all changes and after."""
-    after = probabilities(resolved, position)
-    return (probabilities(resolved.as_trained, position) if resolved.is_changed else after), after
+    """The predictions, compared with those of the model as trained: at `query`, or at each masked token."""
+    before = partial(probabilities, resolved.as_trained) if resolved.is_changed else None
+    found = predictions_json(resolved.trace, resolved.tokenizer, query, partial(probabilities, resolved), before)
+    return msgspec.convert(found, tuple[Prediction, ...])
 
 
 def probabilities(resolved: ResolvedQuestion, position: int) -> Float[np.ndarray, " token"]:
@@ -179,38 +150,58 @@ def probabilities(resolved: ResolvedQuestion, position: int) -> Float[np.ndarray
     return softmax(resolved.logits(position))
 
 
-def _label_prediction(resolved: ResolvedQuestion, position: int) -> Prediction:
-    """The labels of a classifier: of the whole text, or of one token."""
-    traced, task = resolved.trace, task_of(resolved.config)
-    chosen = _top_candidates(*_probabilities_before_and_after(resolved, position))
-    candidates = tuple(structs.replace(item, text=label_text(traced.config, item.id)) for item in chosen)
-    return _prediction(traced, position, task.prediction_title, candidates)
-
-
-def _top_candidates(before: Float[np.ndarray, " token"], after: Float[np.ndarray, " token"]) -> tuple[Candidate, ...]:
-    """The likeliest of both, most likely after the changes first; shares are of all answers."""
-    larger = np.maximum(before, after)
-    count = min(MAX_CANDIDATES, len(larger))
-    top = np.argpartition(-larger, count - 1)[:count]
-    ranked = sorted(map(int, top), key=lambda token: (-after[token], -before[token], token))
-    return tuple(
-        Candidate(text="", id=token, before=float(before[token]), after=float(after[token])) for token in ranked
-    )
-
-
 def notes(resolved: ResolvedQuestion) -> tuple[str, ...]:
     """Notes to read before trusting the picture."""
     note_texts, traced = variant_notes(resolved), resolved.trace
-    longest = max(len(traced.text.ids), len(traced.source.ids) if traced.source else 0)
+    heard = traced.source or traced.text
+    longest = max(traced.text.read_count, heard.read_count)
+    if isinstance(heard, EncodedSound):
+        note_texts += _sound_notes(heard)
+    if resolved.config.alignment_heads:
+        note_texts.append("Heads with ◆ follow the sound from token to token, says the checkpoint (alignment heads).")
     if longest > 80:
         note_texts.append(f"{longest} tokens: each cell of a thumbnail shows the largest weight of its block.")
     if traced.overflow_note:
         note_texts.append(traced.overflow_note)
+    note_texts += _sink_notes(resolved)
     if resolved.config.attention_sinks:
         note_texts.append("Each head has a sink: what a row lacks to 1 goes to no token. Head metrics are of the rest.")
     elif resolved.is_changed:
         note_texts += _row_sum_notes(traced)
     return (" ".join(note_texts),) if note_texts else ()
+
+
+def _sink_notes(resolved: ResolvedQuestion) -> list[str]:
+    """The sinks of a text, where what weights move is asked for."""
+    if resolved.question.measure != "moved":
+        return []
+    if not resolved.shows_moved:
+        return ["This text is too long to show what weights move, so pictures show the weights."]
+    sinks = attention_sinks(resolved.model, resolved.trace_of(*MOVED_KEEP))
+    if not sinks:
+        return ["No head has a sink in this text: no key takes much attention and moves little."]
+    first = sinks[0]
+    heads = len({(sink.path, sink.head) for sink in sinks})
+    return [
+        f"{'A head has a sink' if heads == 1 else f'{heads} heads have a sink'} in this text, a key with much "
+        f"attention that moves little. Most: {first.path}, head {first.head} gives token {first.key} "
+        f"{first.weight:.0%} of its attention, which makes {first.share:.0%} of its output."
+    ]
+
+
+def _sound_notes(heard: EncodedSound) -> list[str]:
+    """How much of a recording is heard, and what follows it."""
+    sound, silent = heard.sound, len(heard.ids) - heard.read_count
+    read = f"the first {sound.seconds_read:.1f} of " if sound.seconds_read < sound.seconds - heard.frame_seconds else ""
+    texts = [
+        f"The model hears {read}{sound.seconds:.1f} seconds as {heard.read_count:,} frames of "
+        f"{1_000 * heard.frame_seconds:.0f} ms."
+    ]
+    if silent:
+        texts.append(
+            f"{silent:,} frames of silence follow, which heads look at, too: in the Map, press − to zoom out to them."
+        )
+    return texts
 
 
 def _row_sum_notes(traced: Trace) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from time import monotonic
+from time import thread_time
 from typing import Any
 
 from cachetools import LRUCache, cached
@@ -15,25 +15,25 @@ from headlight.generation.generate import Prefix, TextGenerator
 from headlight.generation.step import SamplingConfig
 from headlight.tasks import TASKS, TRANSLATION_EXAMPLES, Example, task_of
 from headlight.text.tokenizer import Tokenizer
-from headlight.vision.image import ProcessedImage
+from headlight.tracing.run import ModelInput
 from headlight_app.contract.request import OpenedRequest
 from headlight_app.inference.context import current_request
-from headlight_app.inference.images import read_image
+from headlight_app.inference.images import read_input_file
 from headlight_app.inference.open_models import ModelLocation, open_checkpoint, open_model
 
 MAX_TARGET_TOKENS = 48  # tokens that an encoder-decoder writes for a source
 MAX_OWN_EXAMPLES = 24  # of the file beside a model: it may be an upload
-MAX_WAIT_SECONDS = 1.0  # a large model is stopped after this time
+MAX_PROCESSOR_SECONDS = 1.0  # a large model is stopped after this time; other work beside it does not count
 
 
 def examples_for(entry: CatalogEntry) -> tuple[Example, ...]:
-    """Examples that suit a model; the first one is on the page until the person types. A model of images has one.
+    """Examples that suit a model; the first one is on the page until the person types.
 
-    Those that lie beside the model come before those of its kind.
+    A model of images or sounds has one. Those that lie beside the model come before those of its kind.
     """
     config = entry.config
-    own = () if config.predicts_from_image else _own_examples(entry)
-    if config.reads_image:
+    own = _own_examples(entry) if config.reads_text else ()
+    if config.reads_signal:
         return own[:1] or (Example(""),)
     if own:
         return own
@@ -64,7 +64,7 @@ def opening_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example
 
 def opening(entry: CatalogEntry, asked: OpenedRequest[Any], example: Example) -> Example:
     """An example before anything was typed; an encoder-decoder writes the target for the given source."""
-    source = example.source if asked.source is None or entry.config.reads_image else asked.source
+    source = example.source if asked.source is None or entry.config.reads_signal else asked.source
     if not entry.config.has_cross_attention or (source == example.source and not asked.image):
         return example
     try:
@@ -74,15 +74,15 @@ def opening(entry: CatalogEntry, asked: OpenedRequest[Any], example: Example) ->
         return Example("", source)
 
 
-def _source_of(entry: CatalogEntry, source: str, image: str = "") -> str | ProcessedImage:
-    """The input of the encoder: the text, or the image of that name."""
-    return read_image(image, entry.config) if entry.config.reads_image else source
+def _source_of(entry: CatalogEntry, source: str, image: str = "") -> ModelInput:
+    """The input of the encoder: the text, or the image or recording of that name."""
+    return read_input_file(image, entry.config) if entry.config.reads_signal else source
 
 
 def prompt_examples(entry: CatalogEntry, device: str = "auto") -> tuple[Example, ...]:
     """The examples of Generate: a model that fills masks has its own mask token in them."""
     default_examples = examples_for(entry)
-    if entry.config.reads_image or not task_of(entry.config).fills_masks:
+    if entry.config.reads_signal or not task_of(entry.config).fills_masks:
         return default_examples
     try:
         return _with_mask_token(default_examples, open_checkpoint(entry.name, device).tokenizer)
@@ -122,14 +122,14 @@ def _shipped_texts(location: ModelLocation) -> frozenset[str]:
     return frozenset({"", *(text for example in examples for text in (example.text, example.source))})
 
 
-def _target_key(checkpoint: Checkpoint, location: ModelLocation, source: str | ProcessedImage) -> tuple[Any, ...]:
+def _target_key(checkpoint: Checkpoint, location: ModelLocation, source: ModelInput) -> tuple[Any, ...]:
     """The key holds no model, which would stay open."""
     return location, source, cache_owner(location, source) if isinstance(source, str) else current_request().visitor
 
 
 @cached(LRUCache(128), key=_target_key)
-def write_target(checkpoint: Checkpoint, location: ModelLocation, source: str | ProcessedImage) -> str:
-    """The text that a model as trained writes for a source with greedy decoding in MAX_WAIT_SECONDS; it may be empty.
+def write_target(checkpoint: Checkpoint, location: ModelLocation, source: ModelInput) -> str:
+    """What a model as trained writes for a source with greedy decoding in MAX_PROCESSOR_SECONDS; it may be empty.
 
     Raises HeadlightError where it cannot write, or not for this source.
     """
@@ -142,11 +142,11 @@ def write_target(checkpoint: Checkpoint, location: ModelLocation, source: str | 
         keep=("logits",),
         prediction_row_only=True,
     )
-    deadline = monotonic() + MAX_WAIT_SECONDS
+    deadline = thread_time() + MAX_PROCESSOR_SECONDS
     limit = min(MAX_TARGET_TOKENS, checkpoint.model.config.context_length // 2)  # read again they may be more
     generated: tuple[int, ...] = ()
     prefix: Prefix | None = None
-    while len(generated) < limit and monotonic() < deadline:
+    while len(generated) < limit and thread_time() < deadline:
         step, prefix = generator.step(generated, prefix)
         is_token = step.chosen_token < checkpoint.tokenizer.vocabulary_size  # an embedding may have more rows
         if generator.is_finished(step) or not is_token:

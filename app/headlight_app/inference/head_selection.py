@@ -38,7 +38,9 @@ def default_head(entry: CatalogEntry, device: str = "auto") -> tuple[int, int]:
 
 @cached(LRUCache(256), key=lambda entry, device, location: location)
 def _plainest_head(entry: CatalogEntry, device: str, location: ModelLocation) -> tuple[int, int]:
-    """The first head where finding it would take long."""
+    """The first head where finding it would take long, and the first of those that the checkpoint calls aligned."""
+    if aligned := selected_attention(entry.config).aligned:
+        return aligned[0]
     example = opening_examples(entry, device)[0]
     resolved = resolve(Question(model=entry.name, text=example.text, source=example.source, device=device))
     attention_group, traced = selected_attention(resolved.config), resolved.trace
@@ -73,14 +75,18 @@ def encoded_text(traced: Trace, which: str) -> Encoded:
     return traced.source if which == "source" and traced.source is not None else traced.text
 
 
-def zoom_ranges(choice: HeadChoice, queries: int, keys: int) -> tuple[range, range]:
-    """The queries and keys that are zoomed to; all of them where no window is chosen, or none that makes sense."""
+def zoom_ranges(choice: HeadChoice, queries: Encoded, keys: Encoded) -> tuple[range, range]:
+    """The queries and keys that are zoomed to.
+
+    All of them where no window is chosen, or none that makes sense; of a sound the frames that hold some of it.
+    """
+    everything = range(queries.read_count), range(keys.read_count)
     match = _ZOOM.fullmatch(choice.zoom)
     if not match:
-        return range(queries), range(keys)
+        return everything
     numbers = [int(number) for number in match.groups()]
-    ranges = (range(numbers[0], min(numbers[1], queries)), range(numbers[2], min(numbers[3], keys)))
-    return ranges if all(ranges) else (range(queries), range(keys))
+    ranges = (range(numbers[0], min(numbers[1], len(queries.ids))), range(numbers[2], min(numbers[3], len(keys.ids))))
+    return ranges if all(ranges) else everything
 
 
 def describe_zoom(queries: range, keys: range, lengths: Sequence[int]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Input images as models see them, each prepared once."""
+"""Input images and recordings as models read them, each prepared once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from hashlib import sha256
 from cachetools import LRUCache
 
 from headlight.config import Config
-from headlight.config_groups import ImageConfig
-from headlight.course.modalities.recording import decode_recording
+from headlight.config_groups import ImageConfig, SoundConfig
 from headlight.errors import ImageError
+from headlight.sound.frames import ProcessedSound, process_sound
+from headlight.sound.recording import decode_recording
 from headlight.vision.image import ProcessedImage, decode_image, process_image
 from headlight.vision.shipped_images import shipped_image, shipped_image_names
 from headlight_app.contract.question import IMAGE_GONE, OWN_IMAGE_PREFIX
@@ -18,21 +19,26 @@ from headlight_app.contract.reply import Reply
 from headlight_app.engine.contract import CheckImageRequest, Done
 from headlight_app.inference.context import current_request
 
-MAX_PREPARED = 64  # pictures that stay prepared
+MAX_PREPARED = 64  # pictures and recordings that stay prepared
+ProcessedFile = ProcessedImage | ProcessedSound
 
 
 class PreparedImages:
-    """Pictures as models read them, by the picture's bytes and the model's processor."""
+    """Pictures and recordings as models read them, by the file's bytes and the model's processor."""
 
     def __init__(self) -> None:
-        self.prepared: LRUCache[tuple[bytes, ImageConfig], ProcessedImage] = LRUCache(MAX_PREPARED)
+        self.prepared: LRUCache[tuple[bytes, ImageConfig | SoundConfig], ProcessedFile] = LRUCache(MAX_PREPARED)
 
-    def prepare(self, data: bytes, config: ImageConfig) -> ProcessedImage:
-        """A picture as a model reads it. Raises ImageError where the bytes are not a picture."""
+    def prepare(self, data: bytes, config: ImageConfig | SoundConfig) -> ProcessedFile:
+        """A picture or a recording as a model reads it. Raises ImageError or SoundError where the bytes are none."""
         key = sha256(data).digest(), config
         found = self.prepared.get(key)
         if found is None:
-            found = self.prepared[key] = process_image(decode_image(data), config)
+            found = self.prepared[key] = (
+                process_sound(decode_recording(data), config)
+                if isinstance(config, SoundConfig)
+                else process_image(decode_image(data), config)
+            )
         return found
 
 
@@ -43,7 +49,7 @@ def prepared_images() -> PreparedImages:
 
 
 def image_bytes(name: str) -> bytes:
-    """The file of an image by its name: a shipped one, or one that came with the request. Raises ImageError."""
+    """The file of an image or a recording: a shipped one, or one that came with the request. Raises ImageError."""
     return own_file(name) if name.startswith(OWN_IMAGE_PREFIX) else shipped_image(name)
 
 
@@ -54,9 +60,13 @@ def own_file(name: str) -> bytes:
     return current_request().images[name]
 
 
-def read_image(name: str, config: Config) -> ProcessedImage:
-    """An image by its name as a model sees it; the empty name is the first that suits it. Raises ImageError."""
-    return prepared_images().prepare(image_bytes(name or shipped_image_names(config)[0]), config.image)
+def read_input_file(name: str, config: Config) -> ProcessedFile:
+    """An image or a recording by its name as a model reads it; the empty name is the first that suits it.
+
+    Raises ImageError or SoundError.
+    """
+    data = image_bytes(name or shipped_image_names(config)[0])
+    return prepared_images().prepare(data, config.sound if config.reads_sound else config.image)
 
 
 def answer_check_image(request: CheckImageRequest) -> Reply[Done]:

@@ -54,8 +54,11 @@ class ModelPool:
         if key not in self.models:
             self._free_memory(size)
             pooled = PooledModel(load())
-            reservation = self.reservations[pooled.checkpoint.model] = MemoryReservation()
-            self.sizes[reservation] = size
+            model = pooled.checkpoint.model
+            if self.reserved_bytes + size + model.packed_bytes > self.budget:
+                model.unpack_weights()
+            reservation = self.reservations[model] = MemoryReservation()
+            self.sizes[reservation] = size + model.packed_bytes
             self.models[key] = pooled
         self.models.move_to_end(key)
         return self.models[key]

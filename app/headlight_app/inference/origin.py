@@ -17,18 +17,21 @@ def question_provenance(
 ) -> Provenance:
     """The fields of a file about a question; `shown` says what of its answer the file holds. Nothing is computed."""
     question, config = resolved.question, resolved.config
-    own = question.image.startswith(OWN_IMAGE_PREFIX)
+    file = question.image
+    if config.reads_signal:
+        own = file.startswith(OWN_IMAGE_PREFIX)
+        file = "your file" if own else file or shipped_image_names(config)[0]
     return model_provenance(
         resolved.config,
         resolved.model.origin,
         model=model_title(question.model),
         text=sanitize_surrogates(question.text),
         source=sanitize_surrogates(question.source),
-        image=("your picture" if own else question.image or shipped_image_names(config)[0])
-        if config.reads_image
-        else "",
+        image=file if config.reads_image else "",
+        audio=file if config.reads_sound else "",
         masked_positions=list(question.masked_positions),
         edits=list(question.edits),
+        patch_from=sanitize_surrogates(question.patch_from) if resolved.patched_from else "",
         attention_group=attention_group,
         heads=[list(head) for head in heads],
         shown=shown,

@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from cachetools import LRUCache, cached
 from msgspec import structs
 
+from headlight.analysis.lenses.tuned_lens import TunedLens, read_tuned_lens
+from headlight.analysis.moved_values import KEEP as MOVED_KEEP
+from headlight.analysis.moved_values import moved_values
 from headlight.analysis.position_profile import PositionProfile, position_profile
 from headlight.array_types import Float
+from headlight.attention_groups import attention_groups
 from headlight.checkpoints import Checkpoint
 from headlight.config import Config
+from headlight.errors import EditError
 from headlight.nn.transformer import Transformer, attention_at, variant
+from headlight.sound.frames import ProcessedSound
 from headlight.text.tokenizer import Tokenizer
-from headlight.tracing.incremental import FinishedRun, continue_run
-from headlight.tracing.recompute import logits_at, recompute_value
-from headlight.tracing.run import RECOMPUTE_FROM, RunRequest, attention_bytes
+from headlight.tracing.incremental import continue_run
+from headlight.tracing.live_edits import patched_paths
+from headlight.tracing.recompute import logits_at, logits_of_rows, recompute_value
+from headlight.tracing.run import RECOMPUTE_FROM, ModelInput, RunRequest, attention_bytes
 from headlight.tracing.trace import Trace
+from headlight.tracing.transformer_lens import native_edit
 from headlight.vision.image import ProcessedImage
 from headlight_app.contract.question import Question, Variant
 from headlight_app.inference.examples import cache_owner
-from headlight_app.inference.images import read_image
+from headlight_app.inference.images import read_input_file
 from headlight_app.inference.open_models import ModelLocation, model_pool, open_model
-from headlight_app.inference.trace_cache import trace_cache
+from headlight_app.inference.trace_cache import RunKey, trace_cache
 from headlight_app.state.variants import readable_question
 
 # Logits of a whole text are many: they are made where one is looked at.
 SHORT_TEXT_PATTERNS = ("*.weights", "*.mask", "*.final_residual", "*.embedding", "*.position_embedding")
 # Bytes that the weights of all heads may take; those of a longer text are computed on demand.
 MAX_WEIGHTS_BYTES = 192 << 20
+MAX_LOGITS_BYTES = 32 << 20  # of logits that are kept
 
 
 @dataclass(frozen=True)
@@ -76,49 +86,106 @@ class ResolvedQuestion:
         return replace(self, question=structs.replace(self.question, **changes))
 
     @cached_property
-    def image(self) -> ProcessedImage:
-        """The image as the model sees it. Raises ImageError for one that is not here."""
-        return read_image(self.question.image, self.config)
+    def input_file(self) -> ProcessedImage | ProcessedSound:
+        """The image or recording as the model reads it. Raises ImageError or SoundError for one that is not here."""
+        return read_input_file(self.question.image, self.config)
 
     @property
-    def model_input(self) -> str | ProcessedImage:
-        """The input of the predicting stack: the text, or the image."""
-        return self.image if self.config.predicts_from_image else self.question.text
+    def model_input(self) -> ModelInput:
+        """The input of the predicting stack: the text, the image or the sound."""
+        return self.question.text if self.config.reads_text else self.input_file
 
     @property
-    def source(self) -> str | ProcessedImage | None:
-        """The input of the encoder of an encoder-decoder: a text, or the image."""
+    def source(self) -> ModelInput | None:
+        """The input of the encoder of an encoder-decoder: a text, the image or the sound."""
         if not self.config.has_cross_attention:
             return None
-        return self.image if self.config.reads_image else self.question.source
+        return self.input_file if self.config.reads_signal else self.question.source
 
     @cached_property
     def is_long(self) -> bool:
         """Whether the texts are so long that attention weights are recomputed on demand."""
-        heads = self.config.heads * (self.config.layers + self.config.encoder_layers)
-        max_tokens = 2 + len((self.question.text + self.question.source).encode("utf-8", "surrogatepass"))
-        max_tokens = self.config.context_length if self.config.reads_image else max_tokens
-        if 4 * heads * max_tokens**2 <= MAX_WEIGHTS_BYTES:  # no text has more tokens than bytes, but for special ones
+        if self.is_surely_short:
             return False
         traced = self.trace_of(*RECOMPUTE_FROM)
         return attention_bytes(self.config, traced.text, traced.source, arrays=1) > MAX_WEIGHTS_BYTES
+
+    @property
+    def is_surely_short(self) -> bool:
+        """Whether it is not long, however it is split into tokens."""
+        heads = self.config.heads * (self.config.layers + self.config.encoder_layers)
+        max_tokens = 2 + len((self.question.text + self.question.source).encode("utf-8", "surrogatepass"))
+        if self.config.reads_signal:
+            max_tokens = max(self.config.context_length, self.config.sound.frames)
+        # No text has more tokens than bytes, but for special ones.
+        return 4 * heads * max_tokens**2 <= MAX_WEIGHTS_BYTES
+
+    @property
+    def shows_moved(self) -> bool:
+        """Whether pictures show what weights move; those of a long text always show weights."""
+        return self.question.measure == "moved" and not self.is_long
+
+    @cached_property
+    def shown_trace(self) -> Trace:
+        """The trace with what pictures show in the place of its weights."""
+        if not self.shows_moved:
+            return self.trace
+        traced, groups = self.trace_of(*MOVED_KEEP), attention_groups(self.config)
+        paths = [group.path(layer) for group in groups for layer in range(group.layers)]
+        shares = {f"{path}.weights": moved_values(self.model, traced, path).length for path in paths}
+        return replace(self.trace, values={**self.trace.values, **shares})
 
     @cached_property
     def trace(self) -> Trace:
         """The values that the page shows first; of a long text those from which the rest can be recomputed."""
         return self.trace_of(*(RECOMPUTE_FROM if self.is_long else SHORT_TEXT_PATTERNS))
 
+    @cached_property
+    def patched_from(self) -> ResolvedQuestion | None:
+        """The question whose run patches take their values from: the other text, unedited; None without a patch.
+
+        Raises EditError where no other text is given.
+        """
+        if not patched_paths(self.question.edits):
+            return None
+        if not self.question.patch_from.strip():
+            raise EditError("A patch takes a value from the run of another text; type that text beside it.")
+        return self.of_other_text(self.question.patch_from)
+
+    def of_other_text(self, text: str) -> ResolvedQuestion:
+        """The question whose input is another text (the name of an image or recording, if it reads those), unedited."""
+        field = "image" if self.config.reads_signal else "source" if self.config.has_cross_attention else "text"
+        return self.with_input(edits=(), patch_from="", masked_positions=(), **{field: text})
+
+    @property
+    def runs(self) -> dict[str, Trace]:
+        """The runs that patches take their values from, by name."""
+        other = self.patched_from
+        return {"B": other.trace_of(*patched_paths(self.question.edits))} if other else {}
+
     def trace_of(self, *keep: str) -> Trace:
         """The trace of the question; `keep` are the patterns of paths to hold."""
-        model_input, source = self.model_input, self.source
+        _ = self.model_input, self.source  # an image is looked up for the asking visitor each time
+        return trace_cache().get(
+            self.run_key(keep), lambda previous: continue_run(previous, self.model, self.run_request(keep))
+        )
 
-        def compute(previous: FinishedRun | None) -> FinishedRun:
-            edits, masked_positions = self.question.edits, self.question.masked_positions
-            request = RunRequest.encode(self.model, self.tokenizer, model_input, edits, source, masked_positions, keep)
-            return continue_run(previous, self.model, request)
+    def run_key(self, keep: tuple[str, ...]) -> RunKey:
+        """Under what the run that holds the patterns `keep` is kept."""
+        return (
+            structs.replace(self.question, measure=""),
+            keep,
+            self.location.folder,
+            self.location.modified,
+            self.owner,
+        )
 
-        key = (self.question, keep, self.location.folder, self.location.modified, self.owner)
-        return trace_cache().get(key, compute)
+    def run_request(self, keep: tuple[str, ...]) -> RunRequest:
+        """The run that holds the patterns `keep`. Raises HeadlightError for an input or an edit that cannot be."""
+        edits, masked_positions = self.question.edits, self.question.masked_positions
+        return RunRequest.encode(
+            self.model, self.tokenizer, self.model_input, edits, self.source, masked_positions, keep, runs=self.runs
+        )
 
     def value(self, path: str) -> np.ndarray:
         """One value by its path: from the trace that is there, or made again to hold just this one."""
@@ -136,6 +203,11 @@ class ResolvedQuestion:
         value = np.broadcast_to(value, (max(len(value), heads.stop), *value.shape[1:]))
         return value[heads.start : heads.stop, queries.start : queries.stop, keys.start : keys.stop]
 
+    @property
+    def tuned_lens(self) -> TunedLens | None:
+        """The tuned lens that lies beside the model; None without one, and for a variant, which it does not fit."""
+        return None if self.question.variant else _tuned_lens(self)
+
     def logits(self, position: int) -> Float[np.ndarray, " answer"]:
         """The logits at one position of a text of any length; of the whole text, where that is what is classified."""
         _ = self.model_input, self.source  # an image is looked up for the asking visitor each time
@@ -151,6 +223,8 @@ def resolve(question: Question) -> ResolvedQuestion:
     location, pooled = open_model(question.model, question.device)
     model = pooled.checkpoint.model
     question = readable_question(question, model.config)
+    edits = tuple(native_edit(model.config, edit) for edit in question.edits)
+    question = structs.replace(question, edits=edits)
     if question.variant:
         model = model_pool().variant(pooled, question.variant, lambda: _build(pooled.checkpoint, question.variant))
     return ResolvedQuestion(question, location, pooled.checkpoint, model)
@@ -168,14 +242,43 @@ def _build(checkpoint: Checkpoint, parts: Variant) -> Transformer:
     )
 
 
-def _logits_key(resolved: ResolvedQuestion, position: int) -> tuple[Question, ModelLocation, str, int]:
-    return resolved.question, resolved.location, resolved.owner, position
+@cached(LRUCache(4), key=lambda resolved: resolved.location)
+def _tuned_lens(resolved: ResolvedQuestion) -> TunedLens | None:
+    return read_tuned_lens(resolved.location.folder, resolved.checkpoint.model.config)
 
 
-# A row for each letter typed, and those that changes are compared with. Keys hold no model, which would stay open.
-@cached(LRUCache(16), key=_logits_key)
+LogitsKey = tuple[Question, ModelLocation, str, int]
+
+
+def _logits_key(resolved: ResolvedQuestion, position: int) -> LogitsKey:
+    return structs.replace(resolved.question, measure=""), resolved.location, resolved.owner, position
+
+
+@lru_cache(maxsize=1)
+def _kept_logits() -> LRUCache[LogitsKey, np.ndarray]:
+    """A row for each letter typed, and those that changes are compared with. Keys hold no model, which would stay open.
+
+    The last one is kept however large it is.
+    """
+    return LRUCache(MAX_LOGITS_BYTES, getsizeof=lambda logits: min(logits.nbytes, MAX_LOGITS_BYTES))
+
+
 def _position_logits(resolved: ResolvedQuestion, position: int) -> np.ndarray:
-    logits = logits_at(resolved.model, resolved.trace, position)
+    key, kept = _logits_key(resolved, position), _kept_logits()
+    found = kept.get(key)
+    if found is None:
+        kept[key] = found = _frozen(logits_at(resolved.model, resolved.trace, position))
+    return found
+
+
+def keep_logits(asked: Sequence[tuple[ResolvedQuestion, int]]) -> None:
+    """Compute the logits at positions of short texts that one model has run, in one product, for `logits`."""
+    traces = [(resolved.trace, position) for resolved, position in asked]
+    for (resolved, position), logits in zip(asked, logits_of_rows(asked[0][0].model, traces), strict=True):
+        _kept_logits()[_logits_key(resolved, position)] = _frozen(logits)
+
+
+def _frozen(logits: np.ndarray) -> np.ndarray:
     logits.flags.writeable = False
     return logits
 
@@ -183,7 +286,9 @@ def _position_logits(resolved: ResolvedQuestion, position: int) -> np.ndarray:
 def _profile_key(
     resolved: ResolvedQuestion, length: int, stack: str, layer: int | None
 ) -> tuple[Question, ModelLocation, int, str, int | None]:
-    textless = structs.replace(resolved.question, text="", source="", image="", edits=(), masked_positions=())
+    textless = structs.replace(
+        resolved.question, text="", source="", image="", edits=(), patch_from="", masked_positions=()
+    )
     return textless, resolved.location, length, stack, layer
 
 

@@ -14,6 +14,8 @@ from headlight.nn.attention_functions import ATTENTION_FUNCTIONS, AttentionFunct
 from headlight.nn.layers import PatchEmbedding
 from headlight.nn.masks import MASKS
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.nn.sound import SoundEmbedding
+from headlight.sound.spectrogram import log_mel_spectrogram
 from headlight_app.contract.parts import CodeSection
 
 
@@ -32,6 +34,9 @@ def code_sections(config: Config) -> tuple[CodeSection, ...]:
     ]
     if config.reads_image:
         sections.append(CodeSection("Patches", "", source_of(PatchEmbedding)))
+    if config.reads_sound:
+        sections.append(CodeSection("Spectrogram", "", source_of(log_mel_spectrogram)))
+        sections.append(CodeSection("Frames", "", source_of(SoundEmbedding)))
     for mask in config.masks:
         name = mask.partition(":")[0]
         sections.append(CodeSection(f"Mask: {MASKS[name].title}", MASKS[name].formula, source_of(MASKS[name].allowed)))

@@ -27,13 +27,25 @@ class TraceCache:
     def get(self, key: RunKey, compute: Callable[[FinishedRun | None], FinishedRun]) -> Trace:
         """The trace of a question, made now if it is not here: from the last one that differs in its text alone."""
         found = self.runs.get(key)
-        textless = (replace(key[0], text=""), *key[1:])
         if found is None:
-            previous = self.latest.get(textless)
-            found = compute(self.runs.get(previous) if previous else None)
-            self.runs[key] = found
-        self.latest[textless] = key
+            found = compute(self.previous(key))
+        self.store(key, found)
         return found.trace
+
+    def previous(self, key: RunKey) -> FinishedRun | None:
+        """The last run that differs from a question in its text alone."""
+        latest = self.latest.get(_textless(key))
+        return self.runs.get(latest) if latest else None
+
+    def store(self, key: RunKey, finished: FinishedRun) -> None:
+        """Keep a run; it is the last one of its kind."""
+        if self.runs.get(key) is not finished:
+            self.runs[key] = finished
+        self.latest[_textless(key)] = key
+
+
+def _textless(key: RunKey) -> RunKey:
+    return (replace(key[0], text=""), *key[1:])
 
 
 @lru_cache(maxsize=1)

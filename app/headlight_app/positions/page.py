@@ -66,7 +66,7 @@ def _chosen_request(state: State, config: Config) -> PositionProfileRequest:
     layer = _choose_layer(state, config, stack)
     length = min(config.context_length, MAX_POSITIONS)
     # Nothing of what the model reads or how it is edited matters.
-    question = replace(state.question(""), text="", source="", image="", edits=(), masked_positions=())
+    question = replace(state.question(""), text="", source="", image="", edits=(), patch_from="", masked_positions=())
     return PositionProfileRequest(question=question, length=length, stack=stack, layer=layer)
 
 

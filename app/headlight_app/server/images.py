@@ -17,6 +17,7 @@ from headlight_app.access.visitor import current_visitor
 from headlight_app.contract.question import OWN_IMAGE_PREFIX
 from headlight_app.contract.reply import ImageAnswer, Refusal, Reply
 from headlight_app.engine.client import check_image
+from headlight_app.server.replies import read_body, response
 
 ICON = Path(__file__).parent.parent / "frame" / "static" / "icon.png"
 SECURITY_HEADERS = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
@@ -31,8 +32,7 @@ async def receive_image(request: Request) -> Response:
         reply: Reply[ImageAnswer | Refusal] = Reply(ImageAnswer(name=image_store().add(current_visitor(), data)))
     except HeadlightError as error:
         reply = Reply(Refusal(error=str(error)))
-    headers = {"Connection": "close", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    return Response(reply.encode(), headers=headers, media_type="application/octet-stream")
+    return response(reply.encode())
 
 
 async def send_image(request: Request) -> Response:
@@ -65,12 +65,7 @@ async def _read_body(request: Request) -> bytes:
     """The body, of bounded size. Other sites' forms cannot send these content types without asking first."""
     if _media_type(request) not in (*MEDIA_TYPES.values(), RECORDING_TYPE):
         raise ImageError("This is no PNG, JPEG or WebP picture.")
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_FILE_BYTES:
-            raise ImageError(TOO_LARGE)
-    return bytes(body)
+    return await read_body(request, MAX_FILE_BYTES, ImageError(TOO_LARGE))
 
 
 def _media_type(request: Request) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
+import secrets
 import socket
 import sys
 import threading
@@ -16,15 +18,16 @@ from pathlib import Path
 from time import sleep
 from urllib.parse import quote
 
-from headlight.cli.terminal import ended_at_once
+from headlight.cli.terminal.interruptions import ended_at_once
 from headlight.errors import HeadlightError
 from headlight.origin import headlight_version
-from headlight_app.access.addresses import ALL_INTERFACES, announcement, page_addresses
-from headlight_app.access.settings import DEFAULT_UPLOAD_LIMIT, LOCAL_ENGINE, Settings, settings
+from headlight_app.access.addresses import ALL_INTERFACES, announcement, own_address, page_addresses
+from headlight_app.access.settings import DEFAULT_UPLOAD_LIMIT, LOCAL_ENGINE, Settings, default_workers, settings
+from headlight_app.engine.engine import engine
 
 SCRIPT = Path(__file__).parent.parent / "frame" / "script" / "headlight_page.py"
 SKELETON = Path(__file__).parent.parent / "frame" / "static" / "skeleton.html"
-MODELS_VARIABLE = "HEADLIGHT_MODELS"
+MODELS_VARIABLE, TOKEN_VARIABLE = "HEADLIGHT_MODELS", "HEADLIGHT_STATUS_TOKEN"
 PORT = 8501
 MAX_MEGABYTES = 1_000_000  # MB of anything
 MAX_WORKERS = 64
@@ -42,7 +45,11 @@ def main(arguments: Sequence[str] | None = None, other_verbs: Callable[[], str] 
     # The thread that passes letters on waits this long for each that computes a page; usually it is 5 ms.
     sys.setswitchinterval(1e-3)
     options = _parser(other_verbs()).parse_args(arguments)
-    problem = _register_model_folders(options.models, options.engine) or _port_problem(options.host, options.port)
+    problem = (
+        _register_model_folders(options.models, options.engine)
+        or _scenes_problem(options.scenes)
+        or _port_problem(options.host, options.port)
+    )
     if problem:
         print(f"headlight: {problem}", file=sys.stderr)
         return 2
@@ -93,15 +100,18 @@ def _parser(other_verbs: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--workers",
         type=_workers,
-        default=1,
+        default=workers_here(),
         metavar="N",
-        help="processes that answer what people type; one more does the long work (default: 1)",
+        help="processes that answer what people type; one more does the long work (default here: %(default)s)",
     )
     parser.add_argument(
         "--engine",
         default=LOCAL_ENGINE,
         metavar="ray://HOST:PORT",
         help="a Ray cluster that answers instead of this machine, on its GPUs where it has any",
+    )
+    parser.add_argument(
+        "--scenes", default="", metavar="FILE", help="a saved list of scenes, offered to the browsers of this machine"
     )
     parser.add_argument(
         "--allow-host",
@@ -112,6 +122,12 @@ def _parser(other_verbs: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"headlight {headlight_version()}")
     return parser
+
+
+def workers_here() -> int:
+    """The default number of workers on this machine; whether it has a GPU is told without importing torch."""
+    has_gpu = Path("/dev/nvidiactl").exists() or sys.platform == "darwin"
+    return default_workers(os.cpu_count() or 1, has_gpu)
 
 
 def _port(text: str) -> int:
@@ -143,6 +159,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         options.workers,
         (options.host, *options.allow_host),
         options.engine,
+        str(Path(options.scenes).resolve()) if options.scenes else "",
     )
 
 
@@ -161,6 +178,19 @@ def _register_model_folders(folders: Sequence[str], engine: str) -> str:
                 return f"there is no folder {folder!r} to take models from."
         resolved = [str(Path(folder).resolve()) for folder in folders]
     os.environ[MODELS_VARIABLE] = os.pathsep.join([*resolved, *filter(None, [os.environ.get(MODELS_VARIABLE)])])
+    return ""
+
+
+def _scenes_problem(file: str) -> str:
+    """A sentence where there is no list of scenes in the file that was named, else nothing."""
+    if not file:
+        return ""
+    from headlight_app.room.scenes import read_scenes
+
+    try:
+        read_scenes(Path(file))
+    except HeadlightError as error:
+        return str(error)
     return ""
 
 
@@ -187,15 +217,15 @@ def _port_problem(host: str, port: int) -> str:
 
 def _serve(options: argparse.Namespace) -> int:
     """Serve the page until it is stopped."""
-    from headlight_app.engine.client import engine
-
     try:
-        engine().start()  # it imports the network while this process imports the page
+        engine().start()  # it imports the network while this process imports the page, and Streamlit
     except HeadlightError as error:
         print(f"headlight: {error}", file=sys.stderr)
         return 2
+    gc.disable()  # of modules, which live as long as the process, a search for garbage finds none
     with ended_at_once():
         run = _import_page(options)
+    gc.enable()
     try:
         run()
     except KeyboardInterrupt:
@@ -209,14 +239,20 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
     import streamlit as st
     from starlette.middleware import Middleware
 
+    from headlight_app.room.rooms import Rooms
     from headlight_app.server.connections import QuietConnections
     from headlight_app.server.hosts import HostCheck, known_names
     from headlight_app.server.lifespan import lifespan, on_script_error
     from headlight_app.server.middleware import SecurityHeaders, SkeletonMiddleware, UploadLimiter, VisitorMiddleware
     from headlight_app.server.pace import Pace
     from headlight_app.server.routes import routes
+    from headlight_app.server.shared_files import SharedFiles
+    from headlight_app.server.status import STATUS_PATH, StatusPage
 
+    token = os.environ.get(TOKEN_VARIABLE) or secrets.token_urlsafe(32)
     print(announcement(host, port, with_code=sys.stdout.isatty()), flush=True)
+    if settings().shared:
+        print(f"its figures, for you alone: {own_address(host, port)}{STATUS_PATH}?token={token}", flush=True)
     if options.browser:
         threading.Thread(target=open_browser_when_up, args=(host, port, _opened_address(options)), daemon=True).start()
     sys.argv = [str(SCRIPT)]  # beside which Streamlit looks for its config
@@ -233,13 +269,30 @@ def _import_page(options: argparse.Namespace) -> Callable[[], None]:
         Middleware(SecurityHeaders),
         Middleware(VisitorMiddleware),
         *([Middleware(Pace)] if settings().shared else []),
-        Middleware(SkeletonMiddleware, SKELETON.read_bytes()),
+        Middleware(SharedFiles, compresses=settings().shared),
+        Middleware(StatusPage, token),
+        Middleware(SkeletonMiddleware, SKELETON.read_bytes(), _preloads()),
         Middleware(UploadLimiter),
         Middleware(QuietConnections),
     ]
     _prepare_pages()
-    app = st.App(SCRIPT, routes=routes(), middleware=middleware, lifespan=lifespan, on_script_error=on_script_error)
+    rooms = Rooms()
+    app = st.App(
+        SCRIPT,
+        routes=routes(rooms),
+        middleware=middleware,
+        lifespan=partial(lifespan, rooms=rooms),
+        on_script_error=on_script_error,
+    )
     return partial(app.run, config=config)
+
+
+def _preloads() -> bytes:
+    """HTML by which a browser fetches what draws the first page."""
+    from headlight_app.frame.main import FIRST_COMPONENTS
+    from headlight_app.ui.modules import preloads
+
+    return preloads(component.module for component in FIRST_COMPONENTS).encode()
 
 
 def _prepare_pages() -> None:

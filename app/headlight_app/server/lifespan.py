@@ -1,4 +1,4 @@
-"""The server's own work beside the page: it bounds the memory of uploads, and deletes those of visitors who left."""
+"""The server's own work beside the page: it deletes uploads of visitors who left, and rooms whose time is over."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from streamlit.runtime import get_instance
 from headlight.errors import HeadlightError, unforeseen
 from headlight_app.access.presence import presence
 from headlight_app.access.uploads import delete_abandoned, upload_store
-from headlight_app.engine.client import engine
-from headlight_app.engine.engine import Engine
+from headlight_app.engine.engine import Engine, engine
 from headlight_app.engine.models import listed_models
 from headlight_app.frame.sidebar import offered
+from headlight_app.room.rooms import Rooms
 from headlight_app.ui.markdown import escape_markdown
 
 SWEEP_SECONDS = 15.0  # seconds between two sweeps
@@ -30,13 +30,16 @@ STOP_SECONDS = 1.5  # after a signal until the process ends at the latest
 
 
 @asynccontextmanager
-async def lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:  # as Starlette wants it
+async def lifespan(app: Any, rooms: Rooms | None = None) -> AsyncIterator[dict[str, Any]]:  # as Starlette wants it
     """While the server runs, sweep; before and after, leave no upload behind."""
     await asyncio.to_thread(delete_abandoned)
     for made_once in (upload_store, engine):  # two visitors who come at the same moment must not make two
         made_once()
     _stop_on_signals()
-    sweeping, warming = asyncio.create_task(_sweep_forever()), asyncio.create_task(asyncio.to_thread(_warm_up))
+    sweeping, warming = (
+        asyncio.create_task(_sweep_forever(rooms or Rooms())),
+        asyncio.create_task(asyncio.to_thread(_warm_up)),
+    )
     try:
         yield {}
     finally:
@@ -86,9 +89,10 @@ def _warm_up() -> None:
     gc.freeze()
 
 
-async def _sweep_forever() -> None:
+async def _sweep_forever(rooms: Rooms) -> None:
     while True:
         await asyncio.sleep(SWEEP_SECONDS)
+        rooms.drop_expired()  # in this thread, as all that the routes do with them
         await asyncio.to_thread(presence().sweep, get_instance().is_active_session)
         await asyncio.to_thread(upload_store().sweep, get_instance().is_active_session)
 

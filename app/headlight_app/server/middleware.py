@@ -29,6 +29,7 @@ from headlight_app.access.visitor import (
     new_cookie,
     visitor_id,
 )
+from headlight_app.ui.modules import base_path
 
 UPLOAD_PATH = "/_stcore/upload_file/"
 METRICS_PATH = "/_stcore/metrics"
@@ -227,11 +228,14 @@ def _set_cookie(scope: Scope) -> str:
 
 
 class SkeletonMiddleware:
-    """Puts the outline of a page into Streamlit's empty HTML, to be seen until the page draws itself."""
+    """Puts the outline of a page into Streamlit's empty HTML, to be seen until the page draws itself.
 
-    def __init__(self, app: ASGIApp, skeleton: bytes) -> None:
+    The first page also gets its `preloads`, HTML by which a browser fetches its modules beside Streamlit's.
+    """
+
+    def __init__(self, app: ASGIApp, skeleton: bytes, preloads: bytes = b"") -> None:
         self.app = app
-        self.skeleton = skeleton
+        self.skeleton, self.preloads = skeleton, preloads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; where HTML is asked for, it comes uncompressed, which it has to be for this."""
@@ -239,10 +243,12 @@ class SkeletonMiddleware:
             await self.app(scope, receive, send)
             return
         headers = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
-        await self.app({**scope, "headers": headers}, receive, self._completed(send))
+        is_first = scope["path"].removeprefix(base_path()) in ("", "/")
+        added = self.skeleton + self.preloads if is_first else self.skeleton
+        await self.app({**scope, "headers": headers}, receive, self._completed(send, added))
 
-    def _completed(self, send: Send) -> Send:
-        """A `send` that puts the skeleton into HTML answers."""
+    def _completed(self, send: Send, added: bytes) -> Send:
+        """A `send` that puts HTML into HTML answers."""
         start: Message | None = None
         body = b""
 
@@ -255,7 +261,7 @@ class SkeletonMiddleware:
             else:
                 body += message.get("body", b"")
                 if not message.get("more_body"):
-                    body = body.replace(ROOT_ELEMENT, self.skeleton + ROOT_ELEMENT)
+                    body = body.replace(ROOT_ELEMENT, added + ROOT_ELEMENT)
                     MutableHeaders(scope=start)["content-length"] = str(len(body))
                     await send(start)
                     await send({**message, "body": body})

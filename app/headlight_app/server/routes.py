@@ -16,25 +16,27 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from headlight.errors import HeadlightError, TextError, unforeseen
+from headlight.errors import HeadlightError, unforeseen
 from headlight_app.compare import contract as compare
-from headlight_app.contract.reply import Refusal, Replaced, Reply
+from headlight_app.contract.reply import Refusal, Replaced, Reply, WaitingAnswer
 from headlight_app.contract.request import Request
 from headlight_app.course import contract as course
-from headlight_app.engine.client import submit
+from headlight_app.engine.client import submit, waiting_sentence
 from headlight_app.engine.fair_queue import Superseded
 from headlight_app.engine.job import Job
 from headlight_app.engine.requests import decode_request
 from headlight_app.explore import contract as explore
 from headlight_app.export import contract as export
 from headlight_app.generate import contract as generate
+from headlight_app.lesson import contract as lesson
 from headlight_app.positions import contract as positions
+from headlight_app.room.rooms import Rooms
 from headlight_app.server.images import IMAGE_ROUTES
+from headlight_app.server.replies import read_json, response
+from headlight_app.server.rooms import room_routes
 from headlight_app.tasks import contract as tasks
-from headlight_app.ui import modules
 
-MAX_BODY_BYTES = 2 << 20
-CONTRACTS = (explore, tasks, compare, generate, positions, course, export)
+CONTRACTS = (explore, tasks, compare, generate, positions, course, lesson, export)
 
 
 def http_requests() -> tuple[type[Request[Any]], ...]:
@@ -44,8 +46,8 @@ def http_requests() -> tuple[type[Request[Any]], ...]:
     return tuple(dict.fromkeys(asked))
 
 
-def routes() -> list[Route]:
-    """The routes of one server: `/api/ROUTE` for each request that components ask, images and modules."""
+def routes(rooms: Rooms | None = None) -> list[Route]:
+    """The routes of one server: `/api/ROUTE` for each request that components ask, its rooms, images and modules."""
 
     def route(kind: type[Request[Any]]) -> Route:
         decoder = msgspec.json.Decoder(kind)
@@ -55,7 +57,18 @@ def routes() -> list[Route]:
 
         return Route(f"/api/{kind.route}", ask, methods=["POST"])
 
-    return [*map(route, http_requests()), *IMAGE_ROUTES, modules.route(), Route("/explore", _lead_to_first_page)]
+    return [
+        *map(route, http_requests()),
+        Route("/api/waiting", tell_waiting, methods=["GET"]),
+        *room_routes(rooms or Rooms()),
+        *IMAGE_ROUTES,
+        Route("/explore", _lead_to_first_page),
+    ]
+
+
+def tell_waiting(request: HttpRequest) -> Response:
+    """Why a question that takes long has no answer yet."""
+    return response(Reply(WaitingAnswer(sentence=waiting_sentence())).encode())
 
 
 def _lead_to_first_page(request: HttpRequest) -> Response:
@@ -66,18 +79,18 @@ def _lead_to_first_page(request: HttpRequest) -> Response:
 async def respond(request: HttpRequest, decoder: msgspec.json.Decoder[Request[Any]]) -> Response:
     """One request: read it, let the engine answer; every failure becomes a sentence."""
     try:
-        body = await _read_body(request)
-        return _response(await _answer_while_wanted(submit(decode_request(decoder, body), body), request))
+        body = await read_json(request)
+        return response(await _answer_while_wanted(submit(decode_request(decoder, body), body), request))
     except Superseded:
-        return _response(Reply(Replaced()).encode())
+        return response(Reply(Replaced()).encode())
     except HeadlightError as error:
-        return _response(Reply(Refusal(error=str(error))).encode())
+        return response(Reply(Refusal(error=str(error))).encode())
     except ClientDisconnect:
         raise
     except Exception as error:  # the page goes on after any error; typed text stays out of the log
         location = "".join(traceback.format_tb(error.__traceback__))
         logging.getLogger(__name__).error("%s\n%s", type(error).__name__, location)
-        return _response(Reply(Refusal(error=unforeseen(error, "Try another sentence or reload."))).encode())
+        return response(Reply(Refusal(error=unforeseen(error, "Try another sentence or reload."))).encode())
 
 
 async def _answer_while_wanted(job: Job, request: HttpRequest) -> bytes:
@@ -98,22 +111,3 @@ async def _disconnected(request: HttpRequest) -> None:
     """Wait until the browser has gone away; the body is read already, so nothing else can come."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-async def _read_body(request: HttpRequest) -> bytes:
-    """The body, of bounded size. Other sites' forms cannot send this content type without asking first."""
-    if not request.headers.get("content-type", "").startswith("application/json"):
-        raise TextError("Questions are sent as application/json.")
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise TextError("That is far more text than any model here reads. Shorten it.")
-    return bytes(body)
-
-
-def _response(encoded: bytes) -> Response:
-    # A sentence is an answer too: with another status the browser would report an error of its own.
-    # On a kept-alive connection a small answer waits 40 ms for a delayed acknowledgement; closing avoids that.
-    headers = {"Connection": "close", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    return Response(encoded, headers=headers, media_type="application/octet-stream")

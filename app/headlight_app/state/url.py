@@ -25,7 +25,7 @@ _NO_DIFFERENCE = "."  # two sides that differ in nothing
 
 
 _VARIANT_FIELDS = Variant.__struct_fields__  # each is a parameter of its own
-_TEXTS = ("text", "source", "other_text")
+_TEXTS = ("text", "source", "other_text", "patch_from")
 _PAGES_OWN = ("generated", "side_b", "course_inputs")  # left out where they are too long
 _POSITION_FIELDS = ("masked_positions", "pinned")
 _KNOWN_NAMES: Mapping[str, Collection[str]] = {

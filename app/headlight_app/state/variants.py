@@ -43,8 +43,9 @@ def readable_question(question: Question, config: Config) -> Question:
     variant = question.variant if pools(config) else replace(question.variant, pooling=UNCHANGED)
     return replace(
         question,
-        text="" if config.predicts_from_image else question.text,
+        text=question.text if config.reads_text else "",
         source=question.source if config.reads_source_text else "",
-        image=question.image if config.reads_image else "",
+        image=question.image if config.reads_signal else "",
         variant=variant,
+        patch_from=question.patch_from if question.is_patched else "",
     )

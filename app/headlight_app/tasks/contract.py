@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Generic
 
 from msgspec import Meta, Struct
 
 from headlight_app.contract.parts import Candidate
-from headlight_app.contract.question import NumberOrUnset
+from headlight_app.contract.question import NumberOrUnset, Text
 from headlight_app.contract.request import Answer, Lane, OpenedRequest, QuestionRequest
 from headlight_app.contract.state import MAX_BEAMS, Label
-from headlight_app.explore.contract import ExplorePageAnswer
+from headlight_app.explore.contract import A_co, ExplorePageAnswer
 
 
 class PoolingRow(Struct, frozen=True, kw_only=True):
@@ -73,6 +73,53 @@ class LabelEffectsRequest(QuestionRequest[LabelEffectsAnswer], frozen=True, kw_o
     seconds: ClassVar[float] = 60.0
 
     token: NumberOrUnset = -1
+
+
+class SimilarityRequest(QuestionRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
+    """A request about two sentences: the text of the question, and another one, read with the same edits."""
+
+    other_text: Text
+
+    def texts(self) -> tuple[str, ...]:
+        """Both."""
+        return *QuestionRequest.texts(self), self.other_text
+
+
+class SentenceSimilarityAnswer(Answer, frozen=True, kw_only=True):
+    """The tokens of both sentences, and the cosine of their vectors; float32 numbers follow that sum to it.
+
+    They are what each pair of tokens adds, [token, token of the other]. Vectors are pooled as the model's `1_Pooling`
+    says; it `is_told` where there is such a file, else the mean is taken of a model that was trained otherwise.
+    """
+
+    tokens: tuple[str, ...]
+    other_tokens: tuple[str, ...]
+    cosine: float
+    pooling: str
+    normalized: bool
+    is_told: bool
+
+
+class SentenceSimilarityRequest(SimilarityRequest[SentenceSimilarityAnswer], frozen=True, kw_only=True):
+    """How similar two sentences are, and which pairs of tokens make them so."""
+
+    route: ClassVar[str] = "sentence_similarity"
+
+
+class SimilarityHeadsAnswer(Answer, frozen=True, kw_only=True):
+    """The cosine with all heads; float32 numbers follow, [layer head]: that without each head, in both sentences."""
+
+    cosine: float
+    layers: int
+    heads: int
+
+
+class SimilarityHeadsRequest(SimilarityRequest[SimilarityHeadsAnswer], frozen=True, kw_only=True):
+    """How similar two sentences are without each head."""
+
+    route: ClassVar[str] = "similarity_heads"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 60.0
 
 
 class Beam(Struct, frozen=True, kw_only=True):

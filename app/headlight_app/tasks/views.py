@@ -39,7 +39,7 @@ def _labels_tokens(config: Config) -> bool:
 
 
 def _classifies(config: Config) -> bool:
-    return task_of(config).whole_text and not (config.image.channels or config.has_cross_attention)
+    return task_of(config).whole_text and not (config.reads_signal or config.has_cross_attention)
 
 
 def _tags(config: Config) -> bool:
@@ -51,11 +51,21 @@ def _sorts(config: Config) -> bool:
 
 
 def _translates(config: Config) -> bool:
-    return config.has_cross_attention and task_of(config).continues_text and not config.image.channels
+    return config.has_cross_attention and task_of(config).continues_text and not config.reads_signal
 
 
 def _describes(config: Config) -> bool:
     return config.has_cross_attention and task_of(config).continues_text and config.reads_image
+
+
+def _transcribes(config: Config) -> bool:
+    return config.has_cross_attention and task_of(config).continues_text and config.reads_sound
+
+
+def _embeds(config: Config) -> bool:
+    """Whether a text's hidden states may stand for it: a sentence encoder's, or a masked language model's."""
+    task = task_of(config)
+    return config.reads_text and not config.has_cross_attention and (task.fills_masks or not task.predicts)
 
 
 _FOLDER = "tasks/frontend"
@@ -115,6 +125,28 @@ TASK_VIEWS: Registry[TaskView] = Registry(
             "an encoder-decoder that reads images",
             _describes,
             attention="cross",
+        ),
+        "transcribe": TaskView(
+            "Transcribe",
+            f"{_FOLDER}/transcript/transcribe.html",
+            f"{_FOLDER}/transcript/transcribe.js",
+            "The decoder writes one token after another and listens to a part of the recording for each: some heads "
+            "follow it from token to token.",
+            "writes down recordings",
+            "a Whisper",
+            _transcribes,
+            attention="cross",
+        ),
+        "similar": TaskView(
+            "Compare sentences",
+            f"{_FOLDER}/similarity/similar.html",
+            f"{_FOLDER}/similarity/similar.js",
+            "A sentence encoder pools the last hidden states of a text's tokens into one vector, and two texts are as "
+            "similar as the cosine of their vectors. That cosine is a sum over pairs of tokens.",
+            "makes a vector of a sentence",
+            "a sentence encoder such as MiniLM, MPNet or E5",
+            _embeds,
+            preferred="stories-masked",
         ),
     },
 )

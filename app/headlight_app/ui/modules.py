@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from posixpath import dirname, join, normpath
 
 import streamlit as st
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
 ROOT = Path(__file__).parents[1]  # the package
-FOREVER = "public, max-age=31536000, immutable"
+IMPORT = re.compile(r'^(?:import|export)\b[^"]*? from "([^"]+)";$', re.MULTILINE)
 
 
 @lru_cache(maxsize=1)
@@ -42,17 +42,20 @@ def base_path() -> str:
     return f"/{base}" if base else ""
 
 
-def route() -> Route:
-    """Serves the modules of this version, and nothing else.
+def find(path: str) -> str:
+    """The path from ROOT of what is asked for below `/modules/`; empty where that is of another version.
 
     The number of an attempt may stand behind the version, as in `0a1b-2`: the modules are the same.
     """
-    return Route("/modules/{version}/{path:path}", _serve, methods=["GET"])
+    asked, _, name = path.partition("/")
+    return name if asked.partition("-")[0] == version() else ""
 
 
-async def _serve(request: Request) -> Response:
-    text = modules().get(request.path_params["path"])
-    if text is None or request.path_params["version"].partition("-")[0] != version():
-        return Response(status_code=404)
-    headers = {"Cache-Control": FOREVER, "X-Content-Type-Options": "nosniff"}
-    return Response(text, headers=headers, media_type="text/javascript")
+def preloads(names: Iterable[str]) -> str:
+    """HTML by which a browser fetches modules, and all that they import, before a component asks for them."""
+    found = list(dict.fromkeys(names))
+    for name in found:
+        imported = IMPORT.findall(modules()[name].decode())
+        paths = (normpath(join(dirname(name), path)) for path in imported)
+        found += [path for path in dict.fromkeys(paths) if path not in found]
+    return "".join(f'<link rel="modulepreload" href="{folder()}/{name}">' for name in found)

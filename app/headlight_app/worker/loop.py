@@ -10,10 +10,12 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection
-from queue import SimpleQueue
-from threading import Event, Thread
+from queue import Empty, SimpleQueue
+from threading import Thread
 from time import monotonic
 
 import msgspec
@@ -24,7 +26,12 @@ from headlight_app.engine.job import EngineRequest
 from headlight_app.engine.worker_process import ANSWER, ASK, CANCEL, READY, SENTENCE
 from headlight_app.inference.context import answering
 
+IDLE_SECONDS = 3.0  # without a request, after which a worker does what will save time later
 TRIM_SECONDS = 30.0  # between two times that memory is given back, which takes a hundredth of a second
+
+
+Asked = tuple[bytes, EngineRequest]  # a request and its number
+_MESSAGE: msgspec.msgpack.Decoder[list[Asked]] = msgspec.msgpack.Decoder(list[Asked])
 
 
 class Inbox(Thread):
@@ -33,9 +40,8 @@ class Inbox(Thread):
     def __init__(self, connection: Connection) -> None:
         super().__init__(daemon=True, name="inbox")
         self.connection = connection
-        self.requests: SimpleQueue[tuple[bytes, bytes]] = SimpleQueue()
-        self.cancelled = Event()
-        self.current = b""
+        self.requests: SimpleQueue[list[Asked]] = SimpleQueue()
+        self.cancelled: set[bytes] = set()  # numbers of those that were asked last
 
     def run(self) -> None:
         """Read until the server is gone, then end: no one waits for the answer any more."""
@@ -44,28 +50,59 @@ class Inbox(Thread):
                 message = self.connection.recv_bytes()
                 if message[:1] == ASK:
                     self.cancelled.clear()
-                    self.current = message[1:9]
-                    self.requests.put((message[1:9], message[9:]))
-                elif message[:1] == CANCEL and message[1:9] == self.current:
-                    self.cancelled.set()
+                    self.requests.put(_MESSAGE.decode(message[1:]))
+                elif message[:1] == CANCEL:
+                    self.cancelled.add(message[1:9])
         except (EOFError, OSError):
             os._exit(0)
 
 
-def run(connection: Connection, answer: Callable[[EngineRequest], bytes]) -> None:
-    """Answer requests, one at a time."""
+def run(
+    connection: Connection,
+    answer: Callable[[EngineRequest], bytes],
+    prepare: Callable[[Sequence[EngineRequest]], None] = lambda requests: None,
+    when_idle: Sequence[Callable[[], object]] = (),
+) -> None:
+    """Answer requests, one after the other.
+
+    `prepare` computes first what those that come together have in common; `when_idle` is called one by one, each after
+    a while without a request.
+    """
     inbox = Inbox(connection)
     inbox.start()
     connection.send_bytes(READY)
     trimmed_at = monotonic()
+    ahead = list(when_idle)
     while True:
-        number, encoded = inbox.requests.get()
-        with cancellable(inbox.cancelled.is_set):
-            kind, content = outcome(msgspec.msgpack.decode(encoded, type=EngineRequest), answer)
-        connection.send_bytes(kind + number + content)
+        asked = next_requests(inbox, ahead)
+        with cancellable(partial(inbox.cancelled.issuperset, [number for number, _ in asked])):
+            _prepare_all([request for number, request in asked if number not in inbox.cancelled], prepare)
+        for number, request in asked:
+            with cancellable(partial(inbox.cancelled.__contains__, number)):
+                kind, content = outcome(request, answer)
+            connection.send_bytes(kind + number + content)
         if monotonic() - trimmed_at > TRIM_SECONDS:
             give_back_memory()
             trimmed_at = monotonic()
+
+
+def next_requests(inbox: Inbox, ahead: list[Callable[[], object]]) -> list[Asked]:
+    """The requests that come next; until then, what can be done ahead begins beside the loop."""
+    while ahead:
+        with suppress(Empty):
+            return inbox.requests.get(timeout=IDLE_SECONDS)
+        Thread(target=ahead.pop(0), daemon=True, name="ahead").start()
+    return inbox.requests.get()
+
+
+def _prepare_all(requests: Sequence[EngineRequest], prepare: Callable[[Sequence[EngineRequest]], None]) -> None:
+    """Prepare; where that fails, each request computes all that it needs, and says what fails."""
+    try:
+        prepare(requests)
+    except (Cancelled, HeadlightError, MemoryError):
+        return
+    except BaseException as error:
+        _log(error)
 
 
 def give_back_memory() -> None:
@@ -87,6 +124,10 @@ def outcome(request: EngineRequest, answer: Callable[[EngineRequest], bytes]) ->
     except MemoryError:
         return SENTENCE, b"This needs more memory than a question may take here. Shorten the text."
     except BaseException as error:  # a panic of the tokenizers library is no Exception
-        location = "".join(traceback.format_tb(error.__traceback__))  # typed text stays out of the log
-        logging.getLogger(__name__).error("%s\n%s", type(error).__name__, location)
+        _log(error)
         return SENTENCE, unforeseen(error, "Try another sentence or reload.").encode()
+
+
+def _log(error: BaseException) -> None:
+    location = "".join(traceback.format_tb(error.__traceback__))  # typed text stays out of the log
+    logging.getLogger(__name__).error("%s\n%s", type(error).__name__, location)

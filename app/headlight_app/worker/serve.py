@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from multiprocessing.connection import Connection
 
 import msgspec
+import torch
 
+from headlight.errors import CheckpointError, HeadlightError
 from headlight_app.engine.job import EngineRequest
+from headlight_app.explore.contract import QueryRequest
+from headlight_app.inference.context import answering
+from headlight_app.inference.shared_runs import planned_runs, run_together
 from headlight_app.worker import loop
-from headlight_app.worker.table import ANSWERS
+from headlight_app.worker.first_table import FIRST_ANSWERS, Row
+
+DEVICE_FULL = (
+    "The memory of the GPU is full, so this has no answer. Shorten the text, choose a smaller model, or let "
+    "the processor compute it."
+)
 
 
 def serve(connection: Connection) -> None:
-    """Answer requests, one at a time."""
-    loop.run(connection, answer)
+    """Answer requests, one after the other, with one forward pass for those of several people."""
+    loop.run(connection, answer, prepare, when_idle=(_all_rows, _import_compiler))
+
+
+def prepare(requests: Sequence[EngineRequest]) -> None:
+    """Compute the runs that requests need, those of one model in one forward pass."""
+    planned = []
+    for request in requests:
+        kind, _ = _row(request.route)
+        if kind.shares_runs and issubclass(kind, QueryRequest):
+            with answering(request), suppress(HeadlightError):  # which says so when it is answered
+                asked = msgspec.json.decode(request.body, type=kind)
+                planned += planned_runs(asked.question, asked.query, is_alone=len(requests) == 1)
+    with _device_memory():
+        run_together(planned)
 
 
 def outcome(request: EngineRequest) -> tuple[bytes, bytes]:
@@ -23,5 +49,32 @@ def outcome(request: EngineRequest) -> tuple[bytes, bytes]:
 
 def answer(request: EngineRequest) -> bytes:
     """The reply to a request."""
-    kind, function = ANSWERS[request.route]
-    return function(msgspec.json.decode(request.body, type=kind)).encode()
+    kind, function = _row(request.route)
+    with _device_memory():
+        return function(msgspec.json.decode(request.body, type=kind)).encode()
+
+
+def _row(route: str) -> Row:
+    """A request's row; all but the first rows are imported once a while has passed, or one of them is asked for."""
+    return FIRST_ANSWERS.get(route) or _all_rows()[route]
+
+
+def _all_rows() -> Mapping[str, Row]:
+    from headlight_app.worker.table import ANSWERS
+
+    return ANSWERS
+
+
+def _import_compiler() -> None:
+    """Import torch's compiler, which takes a second and comes with the first optimizer; here it delays no one."""
+    import_module("torch._dynamo")
+
+
+@contextmanager
+def _device_memory() -> Iterator[None]:
+    """Turn a GPU that is full into a sentence, and give back what lies free on it."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        torch.cuda.empty_cache()
+        raise CheckpointError(DEVICE_FULL) from error

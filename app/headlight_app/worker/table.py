@@ -1,20 +1,18 @@
-"""The table of requests: a row for each kind, with the function that computes its reply."""
+"""The table of requests: a row for each kind, with the function that computes its reply.
+
+Rows that the first heads need stand in `first_table`: all others import what trains, and the whole course.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any, TypeVar
 
 from headlight_app.compare.answers import comparison
 from headlight_app.compare.answers import page as compare_page
 from headlight_app.compare.contract import ComparePageRequest, CompareRequest
-from headlight_app.contract.reply import Reply
-from headlight_app.contract.request import Answer, Request
 from headlight_app.course.answers import screens
 from headlight_app.course.contract import ChapterRequest, RunRequest, ScreenRequest
-from headlight_app.engine.contract import CheckImageRequest, ModelsRequest, OwnModelsRequest, WarmUpRequest
+from headlight_app.engine.contract import CheckImageRequest
 from headlight_app.explore import contract as explore
-from headlight_app.explore.answers import heads, input_vectors, layer_analysis, neurons, step_code, walkthrough, why
+from headlight_app.explore.answers import input_vectors, layer_analysis, neurons, patching, step_code, walkthrough, why
 from headlight_app.explore.answers import page as explore_page
 from headlight_app.explore.answers.export import files as explore_files
 from headlight_app.export.answers import files, programs
@@ -25,91 +23,86 @@ from headlight_app.export.contract import (
     ExportTableRequest,
     LinkRequest,
 )
-from headlight_app.frame.answers.choices import answer_frame
-from headlight_app.frame.contract import FrameRequest
+from headlight_app.generate.answers import copying, step
 from headlight_app.generate.answers import page as generate_page
-from headlight_app.generate.answers import step
-from headlight_app.generate.contract import GeneratePageRequest, GenerateRequest
+from headlight_app.generate.contract import CopyingRequest, GeneratePageRequest, GenerateRequest
 from headlight_app.inference.images import answer_check_image
-from headlight_app.models.answers import cards, opening
+from headlight_app.lesson.answers import steps
+from headlight_app.lesson.contract import HandInRequest, LessonsRequest, NotesRequest, StepRequest
+from headlight_app.models.answers import opening
 from headlight_app.models.contract import (
     DownloadRequest,
     ExtractUploadRequest,
-    ModelCardRequest,
     OpenCheckpointRequest,
-    WeightReportRequest,
 )
 from headlight_app.positions.answers import profile
 from headlight_app.positions.contract import PositionLossesRequest, PositionProfileRequest
-from headlight_app.tasks.answers import beams, labels
+from headlight_app.tasks.answers import beams, labels, sentences
 from headlight_app.tasks.answers import page as tasks_page
-from headlight_app.tasks.contract import BeamSearchRequest, LabelEffectsRequest, TasksPageRequest, TokenLabelsRequest
-
-R = TypeVar("R", bound=Request[Any])
-Row = tuple[type[Request[Any]], Callable[[Any], Reply[Answer]]]
-
-
-def _row(kind: type[R], answer: Callable[[R], Reply[Answer]]) -> Row:
-    return kind, answer
-
+from headlight_app.tasks.contract import (
+    BeamSearchRequest,
+    LabelEffectsRequest,
+    SentenceSimilarityRequest,
+    SimilarityHeadsRequest,
+    TasksPageRequest,
+    TokenLabelsRequest,
+)
+from headlight_app.worker.first_table import FIRST_ANSWERS, row
 
 _ROWS = (
-    _row(explore.TraceRequest, heads.answer_trace),
-    _row(explore.HeadMatrixRequest, heads.answer_head_matrix),
-    _row(explore.HeadViewRequest, heads.answer_head_view),
-    _row(explore.ThumbnailsRequest, heads.answer_thumbnails),
-    _row(explore.QkProjectionRequest, heads.answer_qk_projection),
-    _row(explore.HeadMetricsRequest, heads.answer_head_metrics),
-    _row(explore.QueryKeyWeightsRequest, heads.answer_query_key_weights),
-    _row(explore.WalkthroughRequest, walkthrough.answer_walkthrough),
-    _row(explore.StepCodeRequest, step_code.answer_step_code),
-    _row(explore.LogitLensRequest, layer_analysis.answer_logit_lens),
-    _row(explore.ResidualNormsRequest, layer_analysis.answer_residual_norms),
-    _row(explore.NegativeLogLikelihoodRequest, layer_analysis.answer_negative_log_likelihood),
-    _row(explore.LogitAttributionRequest, layer_analysis.answer_logit_attribution),
-    _row(explore.LogitDifferenceRequest, why.answer_logit_difference),
-    _row(explore.InformationFlowRequest, layer_analysis.answer_information_flow),
-    _row(explore.HeadAblationRequest, layer_analysis.answer_head_ablation),
-    _row(explore.CellLedgerRequest, why.answer_cell_ledger),
-    _row(explore.HeadSearchRequest, layer_analysis.answer_head_search),
-    _row(explore.NeuronsRequest, neurons.answer_neurons),
-    _row(explore.NeuronRequest, neurons.answer_neuron),
-    _row(explore.InputVectorsRequest, input_vectors.answer_input_vectors),
-    _row(explore.ExplorePageRequest, explore_page.answer_explore_page),
-    _row(explore.ExploreChartsRequest, explore_page.answer_explore_charts),
-    _row(explore.SourceCodeRequest, explore_page.answer_source_code),
-    _row(explore.ExportNumbersRequest, explore_files.answer_export_numbers),
-    _row(explore.ExportNeuronsRequest, explore_files.answer_export_neurons),
-    _row(explore.ExportPageRequest, explore_files.answer_export_page),
-    _row(explore.ExportWorksheetRequest, explore_files.answer_export_worksheet),
-    _row(explore.ExportCodeRequest, explore_files.answer_export_code),
-    _row(TasksPageRequest, tasks_page.answer_tasks_page),
-    _row(TokenLabelsRequest, labels.answer_token_labels),
-    _row(LabelEffectsRequest, labels.answer_label_effects),
-    _row(BeamSearchRequest, beams.answer_beam_search),
-    _row(ComparePageRequest, compare_page.answer_compare_page),
-    _row(CompareRequest, comparison.answer_compare),
-    _row(GeneratePageRequest, generate_page.answer_generate_page),
-    _row(GenerateRequest, step.answer_generate),
-    _row(PositionProfileRequest, profile.answer_position_profile),
-    _row(PositionLossesRequest, profile.answer_position_losses),
-    _row(ChapterRequest, screens.answer_chapter),
-    _row(ScreenRequest, screens.answer_screen),
-    _row(RunRequest, screens.answer_run),
-    _row(ExportOriginRequest, files.answer_export_origin),
-    _row(ExportTableRequest, files.answer_export_table),
-    _row(ExportPdfRequest, files.answer_export_pdf),
-    _row(ExportProgramRequest, programs.answer_export_program),
-    _row(LinkRequest, files.answer_link),
-    _row(FrameRequest, answer_frame),
-    _row(ModelsRequest, cards.answer_models),
-    _row(OwnModelsRequest, cards.answer_own_models),
-    _row(ModelCardRequest, cards.answer_model_card),
-    _row(WeightReportRequest, cards.answer_weight_report),
-    _row(WarmUpRequest, cards.answer_warm_up),
-    _row(CheckImageRequest, answer_check_image),
-    _row(OpenCheckpointRequest, opening.answer_open_checkpoint),
-    _row(ExtractUploadRequest, opening.answer_extract_upload),
-    _row(DownloadRequest, opening.answer_download),
+    row(explore.WalkthroughRequest, walkthrough.answer_walkthrough),
+    row(explore.StepCodeRequest, step_code.answer_step_code),
+    row(explore.LogitLensRequest, layer_analysis.answer_logit_lens),
+    row(explore.ResidualNormsRequest, layer_analysis.answer_residual_norms),
+    row(explore.NegativeLogLikelihoodRequest, layer_analysis.answer_negative_log_likelihood),
+    row(explore.LogitAttributionRequest, layer_analysis.answer_logit_attribution),
+    row(explore.LogitDifferenceRequest, why.answer_logit_difference),
+    row(explore.InformationFlowRequest, layer_analysis.answer_information_flow),
+    row(explore.HeadAblationRequest, layer_analysis.answer_head_ablation),
+    row(explore.CellLedgerRequest, why.answer_cell_ledger),
+    row(explore.HeadRemovalRequest, why.answer_head_removal),
+    row(explore.TokenRankingsRequest, why.answer_token_rankings),
+    row(explore.PatchingRequest, patching.answer_patching),
+    row(explore.ExpertsRequest, layer_analysis.answer_experts),
+    row(explore.HeadSearchRequest, layer_analysis.answer_head_search),
+    row(explore.NeuronsRequest, neurons.answer_neurons),
+    row(explore.NeuronRequest, neurons.answer_neuron),
+    row(explore.InputVectorsRequest, input_vectors.answer_input_vectors),
+    row(explore.ExploreChartsRequest, explore_page.answer_explore_charts),
+    row(explore.SourceCodeRequest, explore_page.answer_source_code),
+    row(explore.ExportNumbersRequest, explore_files.answer_export_numbers),
+    row(explore.ExportNeuronsRequest, explore_files.answer_export_neurons),
+    row(explore.ExportPageRequest, explore_files.answer_export_page),
+    row(explore.ExportWorksheetRequest, explore_files.answer_export_worksheet),
+    row(explore.ExportCodeRequest, explore_files.answer_export_code),
+    row(TasksPageRequest, tasks_page.answer_tasks_page),
+    row(TokenLabelsRequest, labels.answer_token_labels),
+    row(SentenceSimilarityRequest, sentences.answer_sentence_similarity),
+    row(SimilarityHeadsRequest, sentences.answer_similarity_heads),
+    row(LabelEffectsRequest, labels.answer_label_effects),
+    row(BeamSearchRequest, beams.answer_beam_search),
+    row(ComparePageRequest, compare_page.answer_compare_page),
+    row(CompareRequest, comparison.answer_compare),
+    row(GeneratePageRequest, generate_page.answer_generate_page),
+    row(GenerateRequest, step.answer_generate),
+    row(CopyingRequest, copying.answer_copying),
+    row(PositionProfileRequest, profile.answer_position_profile),
+    row(PositionLossesRequest, profile.answer_position_losses),
+    row(ChapterRequest, screens.answer_chapter),
+    row(ScreenRequest, screens.answer_screen),
+    row(RunRequest, screens.answer_run),
+    row(LessonsRequest, steps.answer_lessons),
+    row(StepRequest, steps.answer_step),
+    row(NotesRequest, steps.answer_notes),
+    row(HandInRequest, steps.answer_hand_in),
+    row(ExportOriginRequest, files.answer_export_origin),
+    row(ExportTableRequest, files.answer_export_table),
+    row(ExportPdfRequest, files.answer_export_pdf),
+    row(ExportProgramRequest, programs.answer_export_program),
+    row(LinkRequest, files.answer_link),
+    row(CheckImageRequest, answer_check_image),
+    row(OpenCheckpointRequest, opening.answer_open_checkpoint),
+    row(ExtractUploadRequest, opening.answer_extract_upload),
+    row(DownloadRequest, opening.answer_download),
 )
-ANSWERS = {kind.route: (kind, answer) for kind, answer in _ROWS}
+ANSWERS = FIRST_ANSWERS | {kind.route: (kind, answer) for kind, answer in _ROWS}

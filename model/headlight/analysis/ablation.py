@@ -30,14 +30,29 @@ SMALLEST_CHANGE = 1e-3  # of a margin of logits; what is smaller may be rounding
 KEEP = ("*.residual", "*.final_residual")
 
 
+class HookAfter:
+    """A hook that leaves the value at `entry_path` as it is: a trace gave it, so the edits are in it already."""
+
+    def __init__(self, hook: Hook, entry_path: str) -> None:
+        self.hook, self.entry_path = hook, entry_path
+
+    def scope(self, path: str) -> HookScope:
+        """As much as the hook needs."""
+        return HookScope.NONE if path == self.entry_path else hook_scope(self.hook, path)
+
+    def for_rows(self, start: int, total: int) -> Hook:
+        """The same for a few rows at a time."""
+        return HookAfter(hook_for_rows(self.hook, start, total), self.entry_path)
+
+    def __call__(self, path: str, value: Tensor) -> Tensor:
+        return value if path == self.entry_path else self.hook(path, value)
+
+
 class _AblateEachHead:
-    """A hook, after that of the edits, that sets another head's weights to zero in each row of the batch.
+    """A hook, after that of the edits, that sets another head's weights to zero in each row of the batch."""
 
-    The value at `entry_path` is taken from a trace, so the edits are in it already.
-    """
-
-    def __init__(self, hook: Hook, weights_path: str, first_head: int, entry_path: str) -> None:
-        self.hook, self.weights_path, self.first_head, self.entry_path = hook, weights_path, first_head, entry_path
+    def __init__(self, hook: Hook, weights_path: str, first_head: int) -> None:
+        self.hook, self.weights_path, self.first_head = hook, weights_path, first_head
 
     def scope(self, path: str) -> HookScope:
         """Rows of the weights suffice; of any other value as much as the edits need."""
@@ -45,12 +60,10 @@ class _AblateEachHead:
 
     def for_rows(self, start: int, total: int) -> Hook:
         """The same for a few rows at a time."""
-        return _AblateEachHead(
-            hook_for_rows(self.hook, start, total), self.weights_path, self.first_head, self.entry_path
-        )
+        return _AblateEachHead(hook_for_rows(self.hook, start, total), self.weights_path, self.first_head)
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
-        value = value if path == self.entry_path else self.hook(path, value)
+        value = self.hook(path, value)
         if path != self.weights_path:
             return value
         value = value.clone()
@@ -101,13 +114,11 @@ def final_without_heads(
         raise EditError(
             f"There are no heads {first_head} to {first_head + count - 1}; each layer has {heads}, counted from 0."
         )
-    edits = intervention_hook(trace)
     name, layer, _ = path.split(".")
-    ablation_hook = _AblateEachHead(edits, f"{path}.weights", first_head, f"{name}.{layer}.residual")
-    final = _forward_from_layer(model, trace, name, int(layer), count, ablation_hook)
-    if name != model.config.stacks[-1]:
-        final = model.encode_hidden(_token_tensor(trace.text, model, count), memory=final, hook=edits)
-    return final
+    entry = f"{name}.{layer}.residual"
+    ablation_hook = _AblateEachHead(HookAfter(intervention_hook(trace), entry), f"{path}.weights", first_head)
+    residual = traced_tensor(model, trace, entry).expand(count, -1, -1)
+    return final_from_layer(model, trace, name, int(layer), residual, ablation_hook)
 
 
 def _ablated_logits(
@@ -115,16 +126,28 @@ def _ablated_logits(
 ) -> Float[Tensor, "head answer"]:
     """The logits at a position without each of some heads of an attention."""
     require_prediction(model)
-    final = final_without_heads(model, trace, path, first_head, count)
+    return logits_of_final(model, trace, final_without_heads(model, trace, path, first_head, count), position)
+
+
+def logits_of_final(
+    model: Transformer, trace: Trace, final: Float[Tensor, "batch pos d_model"], position: int
+) -> Float[Tensor, "batch answer"]:
+    """The logits at a position of several runs of one text, of a model that predicts."""
     index = position_index(position, final.shape[1])
-    answerable = model.answerable(_token_tensor(trace.text, model, count))
+    answerable = model.answerable(_token_tensor(trace.text, model, len(final)))
     logits = model.logits(final, answerable, intervention_hook(trace), slice(index, index + 1))
     assert logits is not None  # `require_prediction` refuses models without an output head
     return logits.flatten(0, -2)
 
 
-def _forward_from_layer(model: Transformer, trace: Trace, name: str, layer: int, count: int, hook: Hook) -> Tensor:
-    """The final residuals of a stack, computed from the recorded input of a layer, `count` times in a batch."""
+def final_from_layer(
+    model: Transformer, trace: Trace, name: str, layer: int, residual: Float[Tensor, "batch pos d_model"], hook: Hook
+) -> Float[Tensor, "batch target_pos embedding_dim"]:
+    """The residuals after the last stack's final norm, computed from several inputs of one layer of a stack.
+
+    Text and edits are those of the trace; `hook` is applied in that stack, from the layer on.
+    """
+    count = len(residual)
 
     def from_trace(path: str) -> Tensor:
         return traced_tensor(model, trace, path).expand(count, -1, -1)
@@ -132,8 +155,11 @@ def _forward_from_layer(model: Transformer, trace: Trace, name: str, layer: int,
     memory = from_trace("encoder.final_residual") if model.config.has_cross_attention and name == "decoder" else None
     contexts, cross_context = attention_contexts(model, trace, name, hook)
     final: Tensor = model.stack(name).forward_from(
-        from_trace(f"{name}.{layer}.residual"), layer, contexts, memory, cross_context, with_prefix(hook, name)
+        residual, layer, contexts, memory, cross_context, with_prefix(hook, name)
     )
+    if name != model.config.stacks[-1]:
+        edits = intervention_hook(trace)
+        final = model.encode_hidden(_token_tensor(trace.text, model, count), memory=final, hook=edits)
     return final
 
 
@@ -251,7 +277,7 @@ HIDDEN_TOKENS_PER_BATCH = 2048  # of copies of a text, each with another token h
 def require_text_classifier(model: Transformer) -> None:
     """Raise ConfigError for a model that does not label whole texts."""
     config = model.config
-    if not task_of(config).whole_text or config.image.channels or config.has_cross_attention:
+    if not task_of(config).whole_text or config.reads_signal or config.has_cross_attention:
         raise ConfigError("This model labels no whole texts.")
 
 

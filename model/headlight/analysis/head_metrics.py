@@ -78,8 +78,8 @@ def patch_distance(weights: Weights, text: EncodedImage) -> Float[np.ndarray, "*
 
 def entropy(weights: Weights) -> Float[np.ndarray, "*shape query"]:
     """The entropy of each row in bits: 0 on one key, log2 n evenly on n (Shannon 1948, section 6)."""
-    logs = np.log2(weights, out=np.zeros_like(weights), where=weights > 0)
-    rows: np.ndarray = np.maximum(-(weights * logs).sum(-1), 0.0)
+    logs = np.log2(np.maximum(weights, np.finfo(weights.dtype).tiny))  # of the least number where a weight is 0
+    rows: np.ndarray = np.maximum(-np.einsum("...k,...k->...", weights, logs), 0.0)
     return rows
 
 
@@ -87,7 +87,7 @@ def attention_distance(weights: Weights) -> Float[np.ndarray, "*shape query"]:
     """The mean distance in tokens of each row's attention (Vig and Belinkov 2019, section 4.3)."""
     query, key = weights.shape[-2:]
     distances = np.abs(np.arange(query)[:, None] - np.arange(key)[None, :]).astype(weights.dtype)
-    rows: np.ndarray = (weights * distances).sum(-1)
+    rows: np.ndarray = np.einsum("...qk,qk->...q", weights, distances)
     return rows
 
 
@@ -141,7 +141,9 @@ def _after_earlier_occurrence(text: Encoded) -> QueryKeyMask:
     """The token after an earlier occurrence of this token: what an induction head copies."""
     ids = np.array(text.ids)
     earlier = np.tril(ids[:, None] == ids[None, :], k=-1) & ~np.array(text.special_mask) & ~_is_punctuation(text)
-    return np.pad(earlier, ((0, 0), (1, 0)))[:, :-1]
+    cells: QueryKeyMask = np.zeros_like(earlier)
+    cells[:, 1:] = earlier[:, :-1]
+    return cells
 
 
 def _punctuation_keys(text: Encoded) -> QueryKeyMask:
@@ -184,9 +186,11 @@ def attention_share(
         by_query = values.reshape(-1, query, key).transpose(1, 0, 2)
         return np.asarray(by_query @ targets)  # query head metric
 
-    may_attend = allowed.astype(np.float32)
+    may_attend = _without_repeats(allowed).astype(np.float32)
     chooses = rows_that_choose(weights, allowed).reshape(-1, query)
-    counted_rows = (sum_over_keys(may_attend) > 0) & chooses.T[:, :, None]
+    has_cells = (sum_over_keys(may_attend) > 0).transpose(1, 0, 2).reshape(*may_attend.shape[:-1], -1)
+    counted_rows = np.broadcast_to(has_cells, (*shape, query, len(cells))).reshape(-1, query, len(cells))
+    counted_rows = counted_rows.transpose(1, 0, 2) & chooses.T[:, :, None]
     shares = _ratio_or_nan((sum_over_keys(weights * may_attend) * counted_rows).sum(0), counted_rows.sum(0))
     return shares.reshape(*shape, len(cells))
 
@@ -195,8 +199,13 @@ def rows_that_choose(
     weights: Weights, allowed: Bool[np.ndarray, "*shape query key"]
 ) -> Bool[np.ndarray, "*shape query"]:
     """The queries that attend at all and may attend to more than one key."""
-    chooses: np.ndarray = weights.any(-1) & (np.broadcast_to(allowed, weights.shape).sum(-1) > 1)
+    chooses: np.ndarray = weights.any(-1) & (_without_repeats(allowed).sum(-1) > 1)
     return chooses
+
+
+def _without_repeats(array: np.ndarray) -> np.ndarray:
+    """An array that repeats one part along an axis, as one mask does for all heads, with the part once."""
+    return array[tuple(slice(None) if stride else slice(1) for stride in array.strides)]
 
 
 def _ratio_or_nan(total: np.ndarray, count: np.ndarray) -> np.ndarray:
@@ -397,7 +406,8 @@ def sharpest_head(weights: HeadWeights, special_mask: Sequence[bool]) -> tuple[i
 def allowed_mask(weights: HeadWeights, masks: Sequence[np.ndarray]) -> AllowedCells:
     """The cells that each head may attend to: by the masks of all layers, or without them wherever any head attends."""
     if len(masks) == len(weights):
-        return np.stack([np.broadcast_to(mask > 0, weights.shape[1:]) for mask in masks])
+        masks = masks if any(mask.strides[0] for mask in masks) else [mask[:1] for mask in masks]  # one for all heads
+        return np.broadcast_to(np.stack([mask > 0 for mask in masks]), weights.shape)
     return np.broadcast_to((weights > 0).any(axis=(0, 1)), weights.shape)
 
 
@@ -410,6 +420,18 @@ def head_metrics(trace: Trace, stack: str | None = None, kind: str = "self") -> 
     name = stack or trace.config.stacks[-1]
     weights, allowed = traced_attention(trace, name, kind)
     return compute_head_metrics(weights, allowed, trace.text_of_stack(name) if kind == "self" else None)
+
+
+def mean_over_texts(metrics: Sequence[Mapping[str, HeadNumbers]]) -> dict[str, HeadNumbers]:
+    """The mean of each metric over several texts (`head_metrics` of each), of those that give occasion for it.
+
+    NaN where none does.
+    """
+    stacked = {name: np.stack([each[name] for each in metrics]) for name in metrics[0]}
+    return {
+        name: _ratio_or_nan(np.nansum(values, axis=0), np.isfinite(values).sum(axis=0))
+        for name, values in stacked.items()
+    }
 
 
 def traced_attention(trace: Trace, stack: str, kind: str) -> tuple[HeadWeights, AllowedCells]:

@@ -31,6 +31,7 @@ from headlight.array_types import Float
 from headlight.errors import EditError, shortened
 from headlight.nn.attention import AllHeadsNorm, Attention, EachHeadNorm
 from headlight.nn.attention_functions import AttentionFunction
+from headlight.nn.latent import Compression
 from headlight.nn.layers import soft_cap
 from headlight.nn.transformer import Transformer
 from headlight.tracing.interventions import is_edited
@@ -184,13 +185,16 @@ class _Entry:
         positions, head = recomputed.context.positions, self.cell.head
         if name == "q":
             computed, token, ids = recomputed.q[0], self.cell.query, positions.queries
-            table = _project(module, module.query, module.query_norm, writers.table, row, head)
+            table = _compressed(module.query_compression, writers.table, row)
+            table = _project(module, module.query, module.query_norm, table, row, head)
         else:
             computed, token, ids = recomputed.k[0], self.cell.key, positions.keys
-            head = head // module.group_size
-            table = _project(module, module.key, module.key_norm, writers.table, row, head)
+            head, compression = head // module.group_size, module.key_value_compression
+            table = _compressed(compression, writers.table, row)
+            table, shared = (table, table[:, :0]) if compression is None else compression.split(table)
+            table = torch.cat((shared, _project(module, module.key, module.key_norm, table, row, head)), dim=-1)
         table = self._rotate(table, ids.cpu(), token)
-        if self.is_edited(name, f"rotated_{name}"):
+        if self.is_edited(name, f"rotated_{name}", *("latent",) * (name == "k")):
             table = add_to_row(table, computed[head, token].cpu().double() - table.sum(0), writers.edit_row)
         function = module.attention_function
         if type(function).feature_map is not AttentionFunction.feature_map:
@@ -256,11 +260,15 @@ def _names(decomposer: StreamDecomposer) -> tuple[str, ...]:
     return tuple(component.path(decomposer.name) for component in decomposer.components)
 
 
+def _compressed(compression: Compression | None, table: Decomposition, bias_row: int) -> Decomposition:
+    return table if compression is None else linearize(compression, table, bias_row)
+
+
 def _project(
     attention: Attention, linear: nn.Linear, norm: nn.Module, table: Decomposition, bias_row: int, head: int
 ) -> Float[Tensor, "writer head_dim"]:
     """The queries or keys of one head that the rows of a table give together: projected, normed and limited."""
-    head_dim = attention.query.out_features // attention.heads
+    head_dim = linear.out_features // (attention.heads if linear is attention.query else attention.key_value_heads)
     channels = slice(head * head_dim, (head + 1) * head_dim)
     of_all_heads = isinstance(norm, AllHeadsNorm)
     rows = slice(None) if of_all_heads else channels

@@ -57,10 +57,7 @@ def moved_values(model: Transformer, trace: Trace, path: str) -> MovedValues:
 
     Raises EditError for an attention that does not exist, or for a trace that lacks what is needed.
     """
-    attention, _ = attention_at(model, path)
-    values = torch.from_numpy(trace[f"{path}.v"].astype(np.float32))[None].to(attention.output.weight.device)
-    outputs = per_head_output(attention, repeat_key_values(values, attention.group_size)[0])  # head key d_model
-    weights = torch.from_numpy(trace[f"{path}.weights"].astype(np.float32)).to(outputs)
+    weights, outputs = value_outputs(model, trace, path)
     lengths = weights.abs() * outputs.norm(dim=-1)[:, None]
     moved = weights @ outputs  # head query d_model
     along = weights * (moved @ outputs.transpose(1, 2))
@@ -68,6 +65,16 @@ def moved_values(model: Transformer, trace: Trace, path: str) -> MovedValues:
         (lengths, lengths.sum(-1, keepdim=True)), (along, moved.square().sum(-1, keepdim=True)),
     )]  # fmt: skip
     return MovedValues(*(np.asarray(each.cpu()) for each in (weights, *shares)))
+
+
+def value_outputs(
+    model: Transformer, trace: Trace, path: str
+) -> tuple[Float[torch.Tensor, "head query key"], Float[torch.Tensor, "head key d_model"]]:
+    """The weights of the attention at `path`, and what each head writes of each value that it weighs; as KEEP."""
+    attention, _ = attention_at(model, path)
+    values = torch.from_numpy(trace[f"{path}.v"].astype(np.float32))[None].to(attention.output.weight.device)
+    outputs = per_head_output(attention, repeat_key_values(values, attention.group_size)[0])
+    return torch.from_numpy(trace[f"{path}.weights"].astype(np.float32)).to(outputs), outputs
 
 
 def attention_sinks(model: Transformer, trace: Trace) -> tuple[Sink, ...]:

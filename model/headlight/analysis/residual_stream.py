@@ -23,6 +23,7 @@ from headlight.array_types import Float
 from headlight.config import Config
 from headlight.errors import ConfigError
 from headlight.nn.attention import AllHeadsNorm, Attention, PerHeadNorm
+from headlight.nn.latent import Compression
 from headlight.nn.layers import GemmaRMSNorm
 from headlight.nn.stack import Block, ResidualConnection
 from headlight.nn.transformer import Transformer
@@ -67,6 +68,12 @@ def _(layer: nn.RMSNorm, table: Tensor, bias_row: int) -> Tensor:
 @linearize.register
 def _(layer: GemmaRMSNorm, table: Tensor, bias_row: int) -> Tensor:
     return _divide_by_rms(table, layer.eps) * (1 + layer.weight.to(table))
+
+
+@linearize.register
+def _(layer: Compression, table: Tensor, bias_row: int) -> Tensor:
+    latent, unnormed = layer.split(linearize(layer.down, table, bias_row))
+    return torch.cat((linearize(layer.norm, latent, bias_row), unnormed), dim=-1)
 
 
 @linearize.register

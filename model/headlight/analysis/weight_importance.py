@@ -6,15 +6,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headlight.analysis.residual_stream import per_head_output
+from headlight.analysis.moved_values import value_outputs
 from headlight.array_types import Float
 from headlight.errors import EditError, TextError
-from headlight.nn.attention import repeat_key_values
-from headlight.nn.transformer import Transformer, attention_at
+from headlight.nn.transformer import Transformer
 from headlight.tasks import task_of
 from headlight.text.word_groups import TokenGroups
 from headlight.tracing.recompute import intervention_hook
-from headlight.tracing.run import pixel_tensor, to_numpy, token_tensor
+from headlight.tracing.run import signal_tensor, to_numpy, token_tensor
 from headlight.tracing.trace import Trace, require_position
 
 
@@ -61,8 +60,8 @@ def log_probability_gradient(
 
     with torch.enable_grad():
         source = token_tensor(trace.source, model) if trace.source else None
-        pixels = pixel_tensor(trace.source or trace.text, model)
-        logits = model(token_tensor(trace.text, model), pixels=pixels, source=source, hook=hook)
+        signal = signal_tensor(trace.source or trace.text, model)
+        logits = model(token_tensor(trace.text, model), signal=signal, source=source, hook=hook)
         if not leaves:
             raise EditError(f"This model has no attention {path.rpartition('.')[0]!r}.")
         log_probabilities = _prediction_logits(logits, trace, position).float().log_softmax(-1)
@@ -93,13 +92,8 @@ def weighted_value_norm(
     For the attention at `path` (`decoder.3.self`), whose `weights` and `v` the trace must hold; rows do not sum to one.
     With `key_groups` a column is a group of keys, such as the tokens of a word: the norm of the sum of their vectors.
     """
-    attention, _ = attention_at(model, path)
-    values = torch.from_numpy(trace[f"{path}.v"].copy())[None].to(attention.output.weight.device)
-    value_outputs = per_head_output(
-        attention, repeat_key_values(values.float(), attention.group_size)[0]
-    )  # head key d_model
-    weights = torch.from_numpy(trace[f"{path}.weights"].copy()).to(value_outputs)
+    weights, outputs = value_outputs(model, trace, path)
     if key_groups is None:
-        return np.asarray((weights * value_outputs.norm(dim=-1)[:, None]).cpu())
-    sums = (weights[..., list(group)] @ value_outputs[:, list(group)] for group in key_groups)  # head query d_model
+        return np.asarray((weights * outputs.norm(dim=-1)[:, None]).cpu())
+    sums = (weights[..., list(group)] @ outputs[:, list(group)] for group in key_groups)  # head query d_model
     return np.asarray(torch.stack([each.norm(dim=-1) for each in sums], dim=-1).cpu())

@@ -13,11 +13,13 @@ from pathlib import Path
 from types import ModuleType
 
 from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.convert import with_processor
 from headlight.checkpoints.file_rules import (
     CONFIG,
     CONFIG_FILES,
     EXAMPLES,
     GGUF_PATTERN,
+    LENS_FILES,
     PICKLE_PATTERNS,
     SAFETENSORS_FILE,
     SINGLE_FILES,
@@ -172,7 +174,7 @@ def weight_bytes(location: Path) -> int:
         if location.is_dir()
         else [location]
     )
-    return sum(path.stat().st_size for path in files if path.is_file())
+    return sum(path.stat().st_size for path in files if path.is_file() and path.name not in LENS_FILES)
 
 
 def checkpoint_locations(
@@ -365,7 +367,7 @@ def _config_from_tensor_names(source: CheckpointSource) -> Config:
     reject_unsupported(fields)
     tensors = _tensor_names(source)
     family, fields, _ = find_family(fields, tensors)
-    return make_plan(family, fields, tensors).config
+    return with_processor(make_plan(family, fields, tensors).config, family, source)
 
 
 def _tensor_names(source: CheckpointSource) -> LazyTensors:

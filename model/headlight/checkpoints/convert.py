@@ -20,6 +20,7 @@ from headlight.checkpoints.families import FAMILIES
 from headlight.checkpoints.families.common import USUAL_FIELDS
 from headlight.checkpoints.file_rules import CONFIG, IMAGE_PROCESSOR, SAFETENSORS_FILE
 from headlight.checkpoints.refusals import reject_unsupported
+from headlight.checkpoints.sound_files import with_sound_files
 from headlight.checkpoints.source import CheckpointSource
 from headlight.checkpoints.tensor_files import LazyTensors
 from headlight.checkpoints.text_stacks import find_family
@@ -115,19 +116,28 @@ def inspect_foreign(source: CheckpointSource) -> ForeignCheckpoint:
     fields = ConfigReader(source.config_json, source.name)
     reject_unsupported(fields)
     foreign = plan_conversion(fields, source.open_tensors())
-    image = foreign.plan.config.image
-    if not image.channels:
-        return foreign
-    image_config = replace(image, processor=read_image_processor(source.folder, image, source.name))
-    if foreign.plan.family.any_image_size:
-        image_config = _sized_by_processor(image_config)
-    try:
-        config = foreign.plan.config.replace(image=image_config)
-        more = image_config.patch_rows * image_config.patch_columns - image.patch_rows * image.patch_columns
-        config = config.replace(context_length=config.context_length + more)
-    except ConfigError as error:
-        raise CheckpointError(f"{fields.name}: its {IMAGE_PROCESSOR}: {error}") from error
+    config = with_processor(foreign.plan.config, foreign.plan.family, source)
     return replace(foreign, plan=replace(foreign.plan, config=config))
+
+
+def with_processor(config: Config, family: Family, source: CheckpointSource) -> Config:
+    """The config with what files beside it say of images and sounds. Raises CheckpointError for what cannot be."""
+    try:
+        if config.reads_image:
+            return _with_image_processor(config, family, source)
+        return with_sound_files(config, source.folder, source.name) if config.reads_sound else config
+    except ConfigError as error:
+        raise CheckpointError(f"{source.name}: its {IMAGE_PROCESSOR}: {error}") from error
+
+
+def _with_image_processor(config: Config, family: Family, source: CheckpointSource) -> Config:
+    """The config with the preprocessing of images, and a context of as many patches as that makes."""
+    image = replace(config.image, processor=read_image_processor(source.folder, config.image, source.name))
+    if family.any_image_size:
+        image = _sized_by_processor(image)
+    config, before = config.replace(image=image), config.image
+    more = image.patch_rows * image.patch_columns - before.patch_rows * before.patch_columns
+    return config.replace(context_length=config.context_length + more)
 
 
 def _sized_by_processor(image: ImageConfig) -> ImageConfig:

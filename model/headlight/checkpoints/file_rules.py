@@ -6,8 +6,9 @@ import re
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
-CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR, CARD, EXAMPLES = (
+CONFIG, GENERATION_CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR, CARD, EXAMPLES = (
     "config.json",
+    "generation_config.json",
     "adapter_config.json",
     "preprocessor_config.json",
     "README.md",
@@ -16,7 +17,7 @@ CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR, CARD, EXAMPLES = (
 SAFETENSORS_FILE, PICKLE_FILE = "model.safetensors", "pytorch_model.bin"
 SINGLE_FILES, LLAMA2C_TOKENIZER = ("ckpt.pt", "model.bin"), "tokenizer.bin"  # nanoGPT's and llama2.c's
 CONFIG_FILES = (
-    CONFIG, "generation_config.json", ADAPTER_CONFIG, IMAGE_PROCESSOR,
+    CONFIG, GENERATION_CONFIG, ADAPTER_CONFIG, IMAGE_PROCESSOR,
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
     "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "spm.model",
     "sentencepiece.bpe.model", "source.spm", "target.spm", CARD, EXAMPLES,
@@ -25,8 +26,10 @@ CONFIG_FILES = (
 SAFETENSORS_PATTERNS = ("model*.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")
 PICKLE_PATTERNS = ("pytorch_model*.bin", "pytorch_model.bin.index.json", "adapter_model.bin")
 GGUF_PATTERN = "*.gguf"
+LENS_FILES = ("tuned_lens.safetensors", "tuned_lens.json")  # beside a model, no part of its weights
 CHECKPOINT_PATTERNS = (
     *CONFIG_FILES, *SAFETENSORS_PATTERNS, *PICKLE_PATTERNS, *SINGLE_FILES, LLAMA2C_TOKENIZER, GGUF_PATTERN,
+    *LENS_FILES,
 )  # fmt: skip
 
 # Programs for a processor, a shell or an interpreter, and pickles that are not weights.

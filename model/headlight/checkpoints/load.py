@@ -31,6 +31,7 @@ from headlight.file_writing import json_bytes, write_files
 from headlight.nn.transformer import Transformer, meta_model
 from headlight.origin import Origin
 from headlight.paths import open_regular
+from headlight.tasks import task_of
 from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer
 from headlight.vision.patches import class_token_tokenizer
 
@@ -110,8 +111,8 @@ def _load_source(
     foreign = None if source.config_json.get("model_type") == MODEL_TYPE else inspect_foreign(source)
     config = native_config(source) if foreign is None else foreign.plan.config
     model = meta_model_within(config, source.name, memory_limit, dtype.itemsize)
-    reads_words = not config.predicts_from_image
-    tokenizer = _open_tokenizer(source) if reads_words else class_token_tokenizer(config.image.extra_tokens)
+    has_words = config.reads_text or task_of(config).predicts_tokens
+    tokenizer = _open_tokenizer(source) if has_words else class_token_tokenizer(config.image.extra_tokens)
     if tokenizer.vocabulary_size > config.vocabulary_size:
         raise CheckpointError(
             f"{source.name}: its tokenizer has {tokenizer.vocabulary_size} tokens, its config only "
@@ -121,10 +122,11 @@ def _load_source(
         _load_native_weights(source, model, device, dtype)
     report = LoadReport() if foreign is None else load_weights(foreign, model, device, dtype)
     model.origin = Origin.of_files(_bare_name(source.name), source.weight_files())
-    notes = (*report.notes, *_gguf_notes(source, model), *_program_notes(source))
-    return Checkpoint(
-        model.requires_grad_(False).eval(), tokenizer, read_card(source.folder), notes, report.tensor_names
-    )
+    model.requires_grad_(False).eval().pack_weights()
+    notes = (
+        *report.notes, *_gguf_notes(source, model), *_transcript_notes(config, tokenizer), *_program_notes(source),
+    )  # fmt: skip
+    return Checkpoint(model, tokenizer, read_card(source.folder), notes, report.tensor_names)
 
 
 def _open_tokenizer(source: CheckpointSource) -> Tokenizer:
@@ -141,6 +143,21 @@ def _gguf_notes(source: CheckpointSource, model: Transformer) -> tuple[str, ...]
     megabytes = sum(parameter.numel() * parameter.element_size() for parameter in parameters) / 1e6
     kind = str(parameters[0].dtype).removeprefix("torch.")
     return (f"{source.gguf.describe()}, and {megabytes:,.1f} MB in memory as {kind}.",)
+
+
+def _transcript_notes(config: Config, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """With which tokens the decoder begins, which of its heads follow the sound, and how a language is chosen."""
+    notes = []
+    if tokenizer.languages:
+        names = join_names(tuple(tokenizer.languages), 4)
+        notes.append(f"A text is in the language of the token that it begins with: {names}.")
+    if config.prompt_token_ids:
+        tokens = " ".join(tokenizer.from_ids((config.start_token_id, *config.prompt_token_ids), "").tokens)
+        notes.append(f"Its decoder begins with {tokens}; a text that begins with special tokens has these instead.")
+    if config.alignment_heads:
+        heads = ", ".join(f"layer {layer} head {head}" for layer, head in config.alignment_heads)
+        notes.append(f"Its heads of cross-attention that follow the sound (alignment heads): {heads}.")
+    return tuple(notes)
 
 
 def _bare_name(name: str) -> str:

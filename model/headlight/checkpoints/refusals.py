@@ -17,27 +17,30 @@ LISTING = "`headlight models --families` lists the families that open."
 _NO_ATTENTION = "it has no attention, so there are no weights to see"
 _MIXED = "most of its layers have no attention, only a state that is passed on"
 _BLOCKS = "it looks at blocks of tokens and at global ones"
-_LATENT = "it compresses keys and values into one latent vector"
 _SOUND = "it reads sound"
-_SHARED_EXPERT = "beside the chosen experts one is shared by all tokens"
 # model_type -> the nearest family that opens (empty where none is near), and what differs.
 DIFFERENCES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("mamba", "mamba2", "falcon_mamba", "rwkv", "fnet", "xlstm"), ("", _NO_ATTENTION)),
     **dict.fromkeys(("jamba", "zamba", "zamba2", "bamba", "nemotron_h", "recurrent_gemma"), ("llama", _MIXED)),
-    **dict.fromkeys(("lfm2", "falcon_h1", "granitemoehybrid"), ("llama", _MIXED)),
+    **dict.fromkeys(("falcon_h1", "granitemoehybrid"), ("llama", _MIXED)),
+    "lfm2": ("llama", "most of its layers are short convolutions, which have no attention"),
     **dict.fromkeys(("qwen3_next", "qwen3_5", "qwen3_5_moe"), ("qwen3", _MIXED)),
     **dict.fromkeys(("longformer", "big_bird"), ("roberta", _BLOCKS)),
     **dict.fromkeys(("led", "bigbird_pegasus"), ("bart", _BLOCKS)),
     "longt5": ("t5", _BLOCKS),
     "reformer": ("", "it looks only at tokens of the same hash"),
-    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "minicpm3"), ("llama", _LATENT)),
-    **dict.fromkeys(("whisper", "speech_to_text", "seamless_m4t"), ("bart", _SOUND)),
-    **dict.fromkeys(("wav2vec2", "hubert", "wavlm", "data2vec-audio"), ("bert", _SOUND)),
-    **dict.fromkeys(("qwen2_moe", "glm4_moe", "ernie4_5_moe"), ("qwen3_moe", _SHARED_EXPERT)),
-    "llama4": ("llama", "layers differ in their experts and in the reach of their attention"),
+    "minicpm3": ("deepseek_v3", "its residual stream and its embeddings are scaled as in no family that opens"),
+    **dict.fromkeys(("speech_to_text", "seamless_m4t"), ("whisper", _SOUND)),
+    **dict.fromkeys(("wavlm", "data2vec-audio"), ("wav2vec2", _SOUND)),
+    "qwen2_moe": ("qwen3_moe", "the expert that reads every token has a gate of its own"),
     **dict.fromkeys(
-        ("gemma3n", "gemma3n_text", "gemma4", "gemma4_text"),
-        ("gemma3_text", "layers share keys and values, and each has token embeddings of its own"),
+        ("glm4_moe", "ernie4_5_moe", "dots1"), ("deepseek_v3", "it has such experts, but its keys are not compressed")
+    ),
+    "deepseek_v32": ("deepseek_v3", "a second attention chooses the tokens that each query may look at"),
+    "llama4": ("llama", "layers differ in their experts and in the reach of their attention"),
+    **dict.fromkeys(("gemma3n", "gemma3n_text"), ("gemma3_text", "it has four residual streams side by side (AltUp)")),
+    **dict.fromkeys(
+        ("gemma4", "gemma4_text"), ("gemma3_text", "heads are wider in some layers, and layers share keys and values")
     ),
     "deberta": ("deberta-v2", "queries, keys and values are one fused tensor with biases of its own kind"),
     "xlnet": ("bert", "it reads two streams, with positions that are relative to each other"),

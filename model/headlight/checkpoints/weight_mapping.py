@@ -382,7 +382,7 @@ def per_head_qkv(index: int) -> WeightOp:
     """Query (0), key (1) or value (2) of a fused weight that is ordered by head."""
 
     def step(tensor: Tensor, config: Config) -> Tensor:
-        return _unflatten_rows(tensor, config.heads, 3, config.head_dim)[:, index].flatten(0, 1)
+        return unflatten_rows(tensor, config.heads, 3, config.head_dim)[:, index].flatten(0, 1)
 
     return step
 
@@ -392,7 +392,7 @@ def grouped_qkv(index: int) -> WeightOp:
 
     def step(tensor: Tensor, config: Config) -> Tensor:
         group_size = config.heads // config.key_value_heads
-        grouped = _unflatten_rows(tensor, config.key_value_heads, group_size + 2, config.head_dim)
+        grouped = unflatten_rows(tensor, config.key_value_heads, group_size + 2, config.head_dim)
         chosen = grouped[:, :group_size] if index == 0 else grouped[:, group_size + index - 1]
         return chosen.reshape(-1, *tensor.shape[1:])
 
@@ -422,9 +422,9 @@ def flatten(tensor: Tensor, config: Config) -> Tensor:
 
 def flip_halves(tensor: Tensor, config: Config) -> Tensor:
     """The two halves of each head's channels exchanged: RoPE then turns them the other way round."""
-    return _unflatten_rows(tensor, -1, 2, config.head_dim // 2).flip(1).flatten(0, 2)
+    return unflatten_rows(tensor, -1, 2, config.head_dim // 2).flip(1).flatten(0, 2)
 
 
-def _unflatten_rows(tensor: Tensor, *sizes: int) -> Tensor:
+def unflatten_rows(tensor: Tensor, *sizes: int) -> Tensor:
     """The row axis of a tensor split into several axes."""
     return tensor.reshape(*sizes, *tensor.shape[1:])

@@ -2,7 +2,7 @@
 
 import sys
 
-from headlight.cli.terminal import ended_at_once, guarded
+from headlight.cli.terminal.interruptions import ended_at_once, guarded
 
 
 def _run() -> int:

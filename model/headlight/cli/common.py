@@ -13,11 +13,14 @@ from typing import Any, NoReturn
 from headlight import checkpoints
 from headlight.checkpoints import Checkpoint, find_checkpoint, load
 from headlight.checkpoints.load import DEVICE_COUNTS
-from headlight.errors import CheckpointError, HeadlightError, TextError, shortened, suggestion
-from headlight.nn.transformer import Transformer
-from headlight.tracing.run import run
+from headlight.errors import CheckpointError, DataError, EditError, HeadlightError, TextError, shortened, suggestion
+from headlight.sound.frames import process_sound
+from headlight.sound.recording import read_recording
+from headlight.text.languages import with_language
+from headlight.tracing.live_edits import patched_paths
+from headlight.tracing.run import ModelInput, native_edits, run
 from headlight.tracing.trace import Trace
-from headlight.vision.image import ProcessedImage, process_image, read_image
+from headlight.vision.image import process_image, read_image
 from headlight.vision.shipped_images import find_image
 
 
@@ -119,40 +122,96 @@ def warn_of_overflow(traced: Trace) -> None:
 
 
 def add_input_options(parser: argparse.ArgumentParser) -> None:
-    """Add TEXT, --image and --target."""
+    """Add TEXT, --image, --audio, --target and the languages of a translation."""
     parser.add_argument("text", metavar="TEXT", nargs="?")
     parser.add_argument(
         "--image", metavar="FILE", help="an image or a shipped one's name, for a model that reads images"
     )
+    parser.add_argument("--audio", metavar="FILE", help="a recording or a shipped one's name, for a model that hears")
     parser.add_argument("--target", help="the decoder's text, or how it begins, for an encoder-decoder")
+    parser.add_argument("--source-language", metavar="TOKEN", help="of the TEXT, such as eng_Latn, __en__ or en_XX")
+    parser.add_argument("--target-language", metavar="TOKEN", help="of what the decoder writes")
 
 
-def read_input(
-    options: argparse.Namespace, model: Transformer
-) -> tuple[str | ProcessedImage, str | ProcessedImage | None]:
+def add_texts_option(parser: argparse.ArgumentParser) -> None:
+    """Add --texts."""
+    parser.add_argument("--texts", type=Path, metavar="FILE", help="in place of TEXT: a file with a text on each line")
+
+
+def each_input(options: argparse.Namespace) -> list[argparse.Namespace]:
+    """The options with TEXT, or once for each line of --texts that is not empty.
+
+    Raises DataError for a file that cannot be read or holds no text.
+    """
+    if options.texts is None:
+        return [options]
+    if any(given is not None for given in (options.text, options.image, options.audio)):
+        raise TextError("Give a TEXT, an --image, an --audio, or many texts with --texts FILE; one of the four.")
+    try:
+        lines = options.texts.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {error.strerror}"
+        raise DataError(f"{options.texts} {reason}.") from error
+    texts = [line for line in lines if line.strip()]
+    if not texts:
+        raise DataError(f"{options.texts} holds no text; write one on each line.")
+    return [argparse.Namespace(**vars(options) | {"text": text}) for text in texts]
+
+
+def read_input(options: argparse.Namespace, loaded: Checkpoint) -> tuple[ModelInput, ModelInput | None]:
     """The input of the decoder or only stack, and the encoder's input of an encoder-decoder."""
-    if (options.text is None) == (options.image is None):
-        raise TextError("Give a TEXT, or an image with --image FILE; one of the two.")
-    if options.target is not None and not model.config.has_cross_attention:
+    if sum(given is not None for given in (options.text, options.image, options.audio)) != 1:
+        raise TextError("Give a TEXT, an image with --image FILE or a recording with --audio FILE; one of the three.")
+    config, languages = loaded.model.config, loaded.tokenizer.languages
+    if (options.target or options.target_language) is not None and not config.has_cross_attention:
         raise TextError("--target is for encoder-decoder models; this model reads one text.")
+    given: ModelInput = with_language(options.text or "", options.source_language, languages)
     if options.image is not None:
-        image = process_image(read_image(find_image(options.image)), model.config.image)
-        return (options.target or "", image) if model.config.has_cross_attention else (image, None)
-    return (options.target or "", options.text) if model.config.has_cross_attention else (options.text, None)
+        given = process_image(read_image(find_image(options.image)), config.image)
+    elif options.audio is not None:
+        given = process_sound(read_recording(find_image(options.audio)), config.sound)
+    target = with_language(options.target or "", options.target_language, languages)
+    return (target, given) if config.has_cross_attention else (given, None)
 
 
 def add_edit_option(parser: argparse.ArgumentParser) -> None:
-    """Add --edit."""
+    """Add --edit and --patch-from."""
     parser.add_argument("--edit", action="append", default=[], help="such as decoder.1.self.weights[3]=set:0")
+    parser.add_argument(
+        "--patch-from", metavar="TEXT",
+        help="the run B of patches such as --edit 'decoder.2.residual[5]=from:B[3]': another text, or image",
+    )  # fmt: skip
+
+
+def run_edited(options: argparse.Namespace, loaded: Checkpoint, keep: Sequence[str], **more: Any) -> Trace:
+    """The trace of the input with the edits of the options, which keeps the paths of `keep`.
+
+    Patches take their values from the run of --patch-from, which is not edited. `more` are arguments of `run`.
+    """
+    model, tokenizer = loaded.model, loaded.tokenizer
+    text, source = read_input(options, loaded)
+    runs = {}
+    if options.patch_from is not None:
+        paths = patched_paths(native_edits(model.config, options.edit))
+        if not paths:
+            raise EditError("--patch-from names the run B of a patch, and no --edit takes a value from B.")
+        other_text, other_source = read_input(other_input(options, options.patch_from), loaded)
+        runs["B"] = run(model, tokenizer, other_text, source=other_source, keep=paths)
+    traced = run(model, tokenizer, text, options.edit, source=source, keep=keep, runs=runs, **more)
+    warn_of_overflow(traced)
+    return traced
+
+
+def other_input(options: argparse.Namespace, text: str) -> argparse.Namespace:
+    """The options with another text in the place of TEXT, or another file in that of --image or --audio."""
+    name = next((name for name in ("image", "audio") if getattr(options, name) is not None), "text")
+    return argparse.Namespace(**vars(options) | {name: text})
 
 
 def run_input(options: argparse.Namespace, keep: Sequence[str]) -> tuple[Checkpoint, Trace]:
     """The model that was named, and the trace of its input with the edits, which keeps the paths of `keep`."""
     loaded = open_model(options)
-    text, source = read_input(options, loaded.model)
-    trace = run(loaded.model, loaded.tokenizer, text, options.edit, source=source, keep=keep)
-    warn_of_overflow(trace)
-    return loaded, trace
+    return loaded, run_edited(options, loaded, keep)
 
 
 def positive_int(text: str) -> int:

@@ -16,7 +16,7 @@ from headlight.cli.common import (
     model_folders,
     positive_int,
 )
-from headlight.cli.progress import log_to_stderr
+from headlight.cli.terminal.progress import log_to_stderr
 from headlight.data.corpus import TextSource, expand_path, require_files, tokenize_source
 from headlight.data.examples import GeneratedTask
 from headlight.data.text_tasks import EXAMPLE_TASKS, TextTask

@@ -8,17 +8,19 @@ from collections.abc import Sequence
 
 import shtab
 
-from headlight.cli.check import check, exercises
+from headlight.cli.check.command import check, exercises
 from headlight.cli.common import Command, command
 from headlight.cli.completion import completion_script
 from headlight.cli.evaluate import card, evaluate, extrapolate
+from headlight.cli.heads import metrics, patching
+from headlight.cli.lens import lens
+from headlight.cli.lesson import lesson
 from headlight.cli.models import export, models
-from headlight.cli.open import open_attention
 from headlight.cli.pairs import ledger, similarity
 from headlight.cli.predict import predict
-from headlight.cli.trace import trace
+from headlight.cli.trace import open_attention, trace
 from headlight.cli.train import train
-from headlight.cli.why import rankings, sinks, without
+from headlight.cli.why import copying, rankings, sinks, without
 from headlight.errors import HeadlightError
 from headlight.registry import Registry
 
@@ -39,8 +41,8 @@ COMMANDS: Registry[Command] = Registry(
     {
         each.name: each
         for each in (
-            trace, predict, ledger, sinks, rankings, without, similarity, open_attention, models, train, evaluate,
-            export, card, extrapolate, check, exercises, completion,
+            trace, predict, metrics, patching, ledger, sinks, rankings, without, copying, similarity, open_attention,
+            models, train, lens, evaluate, export, card, extrapolate, check, exercises, lesson, completion,
         )
     },
 )  # fmt: skip

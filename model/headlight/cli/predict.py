@@ -19,11 +19,10 @@ from headlight.cli.common import (
     warn_of_overflow,
 )
 from headlight.errors import ConfigError, TextError
-from headlight.generation.generate import generate
+from headlight.generation.generate import generate, transcript
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
-from headlight.tracing.run import Candidate, candidates, encode_input, prediction_positions, run
-from headlight.vision.image import ProcessedImage
+from headlight.tracing.run import Candidate, ModelInput, candidates, encode_input, prediction_positions, run
 
 MASK = "[MASK]"
 MASKED_MODEL, CAUSAL_MODEL = "stories-masked", "stories-causal"  # the shipped models
@@ -38,11 +37,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command(_add_arguments)
 def predict(options: argparse.Namespace) -> int:
-    """Print the likeliest next tokens, those for each [MASK], a classifier's labels, or a translation."""
+    """Print the likeliest next tokens, those for each [MASK], a classifier's labels, a translation or a transcript."""
     has_mask = MASK in (options.text or "")
     options.model = options.model or (MASKED_MODEL if has_mask else CAUSAL_MODEL)
     loaded = open_model(options)
-    text, source = read_input(options, loaded.model)
+    text, source = read_input(options, loaded)
     task = task_of(loaded.model.config)
     if not task.predicts:
         raise ConfigError(task.no_prediction)
@@ -50,13 +49,17 @@ def predict(options: argparse.Namespace) -> int:
         written = _written(loaded, str(text), source)
         print(json.dumps({"text": written}) if options.json else written)  # JSON in ASCII
         return 0
+    if task.writes_frames:
+        written = transcript(run(loaded.model, loaded.tokenizer, text, keep=("logits",)), loaded.tokenizer)
+        print(json.dumps({"text": written}) if options.json else written)
+        return 0
     if has_mask and task.continues_text:
         raise TextError(f"{options.model} continues texts and fills no {MASK}; {MASKED_MODEL} does, among others.")
     _print_predictions(loaded, text, options)
     return 0
 
 
-def _written(loaded: Checkpoint, begun: str, source: str | ProcessedImage) -> str:
+def _written(loaded: Checkpoint, begun: str, source: ModelInput) -> str:
     """The text that an encoder-decoder writes for a source by greedy decoding, after the given beginning."""
     model, tokenizer = loaded.model, loaded.tokenizer
     limit = model.config.context_length
@@ -65,7 +68,7 @@ def _written(loaded: Checkpoint, begun: str, source: str | ProcessedImage) -> st
     return tokenizer.decode([*tokenizer.encode(begun, add_special_tokens=False).ids, *chosen])
 
 
-def _print_predictions(loaded: Checkpoint, text: str | ProcessedImage, options: argparse.Namespace) -> None:
+def _print_predictions(loaded: Checkpoint, text: ModelInput, options: argparse.Namespace) -> None:
     """The candidates at each position that is asked about, as lines or as JSON."""
     task = task_of(loaded.model.config)
     encoded = encode_input(loaded.model, loaded.tokenizer, text)

@@ -16,7 +16,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from headlight.cli.common import command
-from headlight.cli.progress import log_of, log_to_stderr, training_bar
+from headlight.cli.terminal.progress import log_of, log_to_stderr, training_bar
 from headlight.config import Config
 from headlight.data.corpus import TextSource, expand_path
 from headlight.data.text_tasks import EXAMPLE_TASKS

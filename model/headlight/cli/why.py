@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from headlight.analysis import head_removal, moved_values
+from headlight.analysis.faithfulness import copying as copies
 from headlight.analysis.faithfulness import rankings as faithfulness
 from headlight.checkpoints import Checkpoint
 from headlight.cli.common import (
@@ -95,6 +96,27 @@ def rankings(options: argparse.Namespace) -> int:
     for name, each in sorted(found.items(), key=lambda item: item[1].deletion_area):
         first = ", ".join(tokens[token].strip() for token in each.order[:5]) if name != "random" else ""
         print(f"  {name:22} deletion {each.deletion_area:6.3f}  insertion {each.insertion_area:6.3f}  {first}")
+    return 0
+
+
+@command(_add_answer)
+def copying(options: argparse.Namespace) -> int:
+    """Say where a predicted token comes from: heads that copied it, and the passages (lines, sentences) of the text."""
+    asked = _ask(options, copies.KEEP)
+    passages = copies.cut_passages(asked.trace.text)
+    found = copies.trace_copying(asked.loaded.model, asked.trace, asked.position, asked.answer, passages)
+    texts = [asked.trace.text.text[passage.start : passage.stop].strip() for passage in passages]
+    if options.json:
+        named = {"position": asked.position, "answer": asked.answer, "source": found.source, "texts": texts}
+        print(json.dumps({**named, **asdict(found)}))
+        return 0
+    print(f"{asked.in_words!r} after token {asked.position} stands earlier at {list(found.occurrences) or 'no place'}.")
+    for copy in found.heads[:MOST_RESPONSES]:
+        does = "copied it" if copy.logit > 0 else "suppressed it"
+        print(f"  {copy.logit:+8.3f}  {copy.path}[{copy.head}] {does}: {copy.weight:.0%} on token {copy.key}")
+    for place, (text, copied, moved) in enumerate(zip(texts, found.copied, found.moved, strict=True)):
+        mark = "*" if place == found.source else " "
+        print(f"{mark} {copied:+8.3f} copied, {moved:+8.3f} in all  {text}")
     return 0
 
 

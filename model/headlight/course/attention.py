@@ -7,13 +7,17 @@ from functools import lru_cache
 
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from headlight.array_types import Bool, Float
 from headlight.config import Config
+from headlight.course.controls import NumberControl
 from headlight.errors import InputError
 from headlight.nn.attention import Attention, AttentionContext
+from headlight.nn.hooks import no_hook
 from headlight.nn.masks import QueryKeyPositions
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.tracing.run import RecordingHook
 
 MOST_HEADS = 16  # that a sentence offers
 
@@ -53,9 +57,7 @@ def attend(
     config = head_config(q.shape[1], v.shape[1], scale, attention_function, dropout)
     attention = _module(config)
     allowed = torch.ones(len(q), len(k), dtype=torch.bool) if allowed is None else allowed
-    positions = QueryKeyPositions(torch.arange(len(q)), torch.arange(len(k)))
-    context = AttentionContext(POSITIONAL_ENCODINGS["none"](config), positions, allowed[None, None])
-    recorder = Recorder()
+    context, recorder = context_without_positions(config, allowed), RecordingHook(no_hook, None)
     output = attention.attend(q[None, None], k[None, None], v[None, None], context, recorder)
     values = recorder.values
     scores, weights = values["scores"][0, 0], values["weights"][0, 0]
@@ -85,25 +87,17 @@ def attend_with_weights(
     attention = Attention(config).eval()
     for linear, weight in ((attention.query, w_q), (attention.key, w_k), (attention.value, w_v)):
         linear.weight.data = weight.T  # a Linear holds its weight with a row for each output
-    keys = len(x if memory is None else memory)
-    allowed = torch.ones(1, 1, len(x), keys, dtype=torch.bool)
-    positions = QueryKeyPositions(torch.arange(len(x)), torch.arange(keys))
-    context = AttentionContext(POSITIONAL_ENCODINGS["none"](config), positions, allowed)
-    recorder = Recorder()
+    allowed = torch.ones(len(x), len(x if memory is None else memory), dtype=torch.bool)
+    context, recorder = context_without_positions(config, allowed), RecordingHook(no_hook, None)
     with torch.no_grad():
         attention(x[None], None if memory is None else memory[None], context, recorder)
     return recorder.values
 
 
-class Recorder:
-    """A hook that keeps each value by its name."""
-
-    def __init__(self) -> None:
-        self.values: dict[str, Tensor] = {}
-
-    def __call__(self, name: str, value: Tensor) -> Tensor:
-        self.values[name] = value
-        return value
+def context_without_positions(config: Config, allowed: Bool[Tensor, "query key"]) -> AttentionContext:
+    """What an attention by itself is told: where each query may look, and no positions."""
+    positions = QueryKeyPositions(*map(torch.arange, allowed.shape))
+    return AttentionContext(POSITIONAL_ENCODINGS["none"](config), positions, allowed[None, None])
 
 
 @lru_cache(maxsize=64)
@@ -145,3 +139,22 @@ def require_equal_heads(d_model: int, heads: int) -> None:
             f"A width of {d_model} channels does not divide into {heads} equal heads. Choose another width, or a "
             f"number of heads that divides it: {possible}."
         )
+
+
+SHARPNESS = NumberControl("Sharpness (multiplies the queries)", "8", 0, 40, step=0.5)
+NO_WEIGHTS = (
+    "No weights are trained here: queries and keys are the vectors themselves, less their mean and of length 1, so "
+    "that a score is the cosine of two vectors times the sharpness. The sharpness stands in place of 1/√d_k."
+)
+UNSCALED = r"s_{ij} = q_i \cdot k_j \text{ (without } 1 / \sqrt{d_k} \text{)}"
+
+
+def attend_by_similarity(
+    vectors: Float[Tensor, "pos channel"], sharpness: float, allowed: Bool[Tensor, "pos pos"] | None = None
+) -> HeadValues:
+    """One head whose W_Q is `sharpness` times the identity, on centred vectors of length 1; the values are `vectors`.
+
+    Raises InputError for matrices that do not fit together.
+    """
+    directions = normalize(vectors - vectors.mean(0), dim=-1)
+    return attend(sharpness * directions, directions, vectors, allowed=allowed, scale=False)

@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 from headlight.course.architectures import (
-    changed_word,
-    configurations,
+    asked_decoder,
     cross_attention,
     earlier_tools,
-    no_assistant,
+    encoder_beside_decoder,
+    model_tables,
     output_heads,
-    question_answering,
-    same_gap,
     summary,
     three_shapes,
-    which_task,
 )
-from headlight.course.attention_by_hand import batches, content, design, look_up, moving, projections, scaling, steps
-from headlight.course.block import (
-    averages,
-    calculator,
-    diagram,
-    feed_forward,
-    gradients,
-    last_steps,
-    layer_norm,
-    norm_placement,
-    residual,
-    switch_off,
-)
-from headlight.course.block.recurrence import attention_alone, by_hand, path_length, sequential_steps
+from headlight.course.attention_by_hand import batches, content, design, projections, scaling, steps, who_wrote
+from headlight.course.block import averages, feed_forward, last_steps, parameters, residual, switch_off
+from headlight.course.block.recurrence import attention_alone, by_hand, path_length
 from headlight.course.code import screens as code
-from headlight.course.errors import (
-    channels,
-    claims,
-    decoders,
-    missing_names,
-)
+from headlight.course.errors import channels, claims, missing_names
 from headlight.course.explore_tasks import TASKS
 from headlight.course.heads import screens as heads
-from headlight.course.language_modeling import ladder, masking, next_token, pretraining
-from headlight.course.masks import broadcasting, look_ahead, matrices
+from headlight.course.language_modeling import ladder, objectives, pretraining
+from headlight.course.masks import look_ahead, matrices
 from headlight.course.modalities import (
     graph_screens,
     melody_screen,
@@ -49,9 +30,9 @@ from headlight.course.modalities import (
     sound_screen,
     vision_models,
 )
-from headlight.course.positions import measured, order_screens, scheme_screens, wave_screens
+from headlight.course.positions import measured, order_screens, scheme_screens, waves
 from headlight.course.screen import Chapter, Screen
-from headlight.course.tokens import learning_screens, model_screens, split_screens, table_screens
+from headlight.course.tokens import learning_screens, model_screens, split_screens
 from headlight.course.variants import functions, linear_attention
 from headlight.registry import Registry
 
@@ -69,7 +50,7 @@ CHAPTERS: Registry[Chapter] = Registry(
             {
                 "tokenizers": split_screens.TOKENIZERS,
                 "merges": split_screens.MERGES,
-                "lookup": table_screens.LOOK_UP,
+                "lookup": split_screens.LOOK_UP,
                 "one-hot": model_screens.ONE_HOT,
                 "neighbours-in-text": learning_screens.PAIRS,
                 "ngrams": learning_screens.NGRAMS,
@@ -85,9 +66,9 @@ CHAPTERS: Registry[Chapter] = Registry(
             "Why order has to be told to attention, and the ways of telling it.",
             {
                 "order": order_screens.ORDER,
-                "waves": wave_screens.WAVES,
-                "rotation": wave_screens.ROTATION,
-                "bands": wave_screens.BANDS,
+                "waves": waves.WAVES,
+                "rotation": waves.ROTATION,
+                "bands": waves.BANDS,
                 "learned": scheme_screens.LEARNED,
                 "rope": scheme_screens.ROPE,
                 "alibi": scheme_screens.ALIBI,
@@ -100,16 +81,17 @@ CHAPTERS: Registry[Chapter] = Registry(
             "Attention by hand",
             "Queries, keys and values small enough for a pencil, computed by the code that every model runs.",
             {
-                "look-up": look_up.LOOK_UP,
+                "look-up": steps.LOOK_UP,
                 "steps": steps.STEPS,
                 "projections": projections.PROJECTIONS,
-                "moving": moving.MOVING,
+                "moving": projections.MOVING,
                 "content": content.CONTENT,
                 "position": content.POSITION,
                 "design": design.DESIGN,
                 "scale": scaling.SCALING,
                 "batch": batches.BATCH,
                 "dropout": batches.DROPOUT,
+                "ledger": who_wrote.WHO_WROTE,
                 "task": TASKS["attention"],
             },
         ),
@@ -130,7 +112,7 @@ CHAPTERS: Registry[Chapter] = Registry(
             {
                 "added": matrices.ADDED,
                 "before-after": matrices.BEFORE_AFTER,
-                "broadcast": broadcasting.BROADCAST,
+                "broadcast": matrices.BROADCAST,
                 "lifted": look_ahead.LIFTED,
                 "cheating": look_ahead.CHEATING,
                 "task": TASKS["masks"],
@@ -140,20 +122,20 @@ CHAPTERS: Registry[Chapter] = Registry(
             "The block",
             "Attention averages. What a block has besides it, what each part is for, and what it all costs.",
             {
-                "diagram": diagram.DIAGRAM,
+                "diagram": parameters.DIAGRAM,
                 "averages": averages.AVERAGES,
                 "feed-forward": feed_forward.FEED_FORWARD,
                 "residual": residual.RESIDUAL,
-                "layer-norm": layer_norm.LAYER_NORM,
-                "norm-placement": norm_placement.NORM_PLACEMENT,
+                "layer-norm": residual.LAYER_NORM,
+                "norm-placement": residual.NORM_PLACEMENT,
                 "last-steps": last_steps.LAST_STEPS,
                 "switch-off": switch_off.SWITCH_OFF,
-                "gradients": gradients.GRADIENTS,
+                "gradients": switch_off.GRADIENTS,
                 "recurrence": by_hand.RECURRENCE,
                 "path-length": path_length.PATH_LENGTH,
                 "attention-alone": attention_alone.ATTENTION_ALONE,
-                "sequential-steps": sequential_steps.SEQUENTIAL_STEPS,
-                "calculator": calculator.CALCULATOR,
+                "sequential-steps": path_length.SEQUENTIAL_STEPS,
+                "calculator": parameters.CALCULATOR,
                 "task": TASKS["block"],
             },
         ),
@@ -163,15 +145,15 @@ CHAPTERS: Registry[Chapter] = Registry(
             {
                 "three-shapes": three_shapes.THREE_SHAPES,
                 "cross-attention": cross_attention.CROSS_ATTENTION,
-                "same-gap": same_gap.SAME_GAP,
-                "changed-word": changed_word.CHANGED_WORD,
+                "same-gap": encoder_beside_decoder.SAME_GAP,
+                "changed-word": encoder_beside_decoder.CHANGED_WORD,
                 "earlier-tools": earlier_tools.EARLIER_TOOLS,
-                "which-task": which_task.WHICH_TASK,
+                "which-task": model_tables.WHICH_TASK,
                 "output-heads": output_heads.OUTPUT_HEADS,
-                "question-answering": question_answering.QUESTION_ANSWERING,
+                "question-answering": asked_decoder.QUESTION_ANSWERING,
                 "summary": summary.SUMMARY,
-                "configurations": configurations.CONFIGURATIONS,
-                "no-assistant": no_assistant.NO_ASSISTANT,
+                "configurations": model_tables.CONFIGURATIONS,
+                "no-assistant": asked_decoder.NO_ASSISTANT,
                 "task": TASKS["architectures"],
             },
         ),
@@ -190,8 +172,8 @@ CHAPTERS: Registry[Chapter] = Registry(
             "Masked and next-token training",
             "What models are asked while they learn, on your own sentence.",
             {
-                "shifted-targets": next_token.SHIFTED_TARGETS,
-                "masking": masking.MASKING,
+                "shifted-targets": objectives.SHIFTED_TARGETS,
+                "masking": objectives.MASKING,
                 "ladder": ladder.LADDER,
                 "pretraining": pretraining.PRETRAINING,
                 "task": TASKS["training"],
@@ -224,7 +206,7 @@ CHAPTERS: Registry[Chapter] = Registry(
             {
                 "claims": claims.OVERVIEW,
                 "pairs": channels.PAIRS,
-                "decoders": decoders.DECODERS,
+                "decoders": look_ahead.DECODERS,
                 "missing-names": missing_names.MISSING_NAMES,
             },
         ),
@@ -245,9 +227,9 @@ CORE_PATH = (
     "masks/before-after",
     "heads/cut",
     "heads/cost",
-    "block/residual",
     "block/layer-norm",
     "block/feed-forward",
+    "block/residual",
     "block/switch-off",
     "architectures/three-shapes",
     "architectures/changed-word",

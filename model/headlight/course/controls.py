@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from math import isfinite
 from typing import Any, ClassVar
 
@@ -18,7 +17,7 @@ from headlight.errors import InputError, shortened
 MAX_INPUT_LENGTH = 5_000  # characters of one input
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Control(ABC):
     """A control: its title, and the text of the value that it begins with. `kind` says how a page draws it.
 
@@ -29,6 +28,7 @@ class Control(ABC):
     kind: ClassVar[str]
     title: str
     default: str
+    _: KW_ONLY
     when: str = ""
 
     @abstractmethod
@@ -57,11 +57,12 @@ class Axis:
         return tuple(self.label(index) for index in range(count))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class MatrixControl(Control):
     """A table of numbers, as text `1,0;0,1`. With `switches` its cells are 0 or 1 and are turned by a click."""
 
     kind: ClassVar[str] = "matrix"
+    _: KW_ONLY
     rows: Axis
     columns: Axis
     low: float | int = -100
@@ -97,13 +98,14 @@ class MatrixControl(Control):
         return number
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class NumberControl(Control):
     """A slider from `low` to `high`; with `whole` its value is a whole number, and with `even` an even one."""
 
     kind: ClassVar[str] = "number"
     low: float | int
     high: float | int
+    _: KW_ONLY
     step: float | int = 1
     whole: bool = False
     even: bool = False
@@ -120,8 +122,15 @@ class NumberControl(Control):
         return int(number)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SeedControl(NumberControl):
+@dataclass(frozen=True)
+class CountControl(NumberControl):
+    """A slider over whole numbers."""
+
+    whole: bool = field(default=True, kw_only=True)
+
+
+@dataclass(frozen=True)
+class SeedControl(CountControl):
     """The seed of random draws, with a button that draws again."""
 
     kind: ClassVar[str] = "seed"
@@ -129,10 +138,9 @@ class SeedControl(NumberControl):
     default: str = "1"
     low: float | int = 0
     high: float | int = 9_999
-    whole: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ChoiceControl(Control):
     """One of several, by name; `options` are their titles."""
 
@@ -146,20 +154,16 @@ class ChoiceControl(Control):
         return text
 
 
-def only_when(when: str, controls: Mapping[str, Control]) -> dict[str, Control]:
-    """The controls, shown only with this value of another one."""
-    return {name: replace(control, when=when) for name, control in controls.items()}
-
-
 # What a screen computes: the learner's own numbers, or the same in a trained model.
-ON = ChoiceControl(title="Shown on", default="numbers", options={"numbers": "My numbers", "model": "A trained model"})
+ON = ChoiceControl("Shown on", "numbers", {"numbers": "My numbers", "model": "A trained model"})
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class TextControl(Control):
     """A text; with `lines` it may have several."""
 
     kind: ClassVar[str] = "text"
+    _: KW_ONLY
     longest: int = 200
     lines: int = 1
 
@@ -174,7 +178,7 @@ class TextControl(Control):
         return text
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RecordingControl(Control):
     """A WAV file of the learner's own, by the name under which it is kept for them; `compute` is given its samples.
 
@@ -195,12 +199,13 @@ class RecordingControl(Control):
         return text or None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ModelControl(Control):
     """A model by its name; `compute` is given the opened Checkpoint. `needs` names a row of REQUIREMENTS."""
 
     kind: ClassVar[str] = "model"
-    title: str = "Model"
+    title: str = field(default="Model", kw_only=True)
+    _: KW_ONLY
     needs: str = "one-stack"
 
     def parse(self, text: str) -> str:
@@ -214,18 +219,18 @@ class ModelControl(Control):
             raise InputError(f"This screen needs a model that {requirement.words}. Choose another model.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class PartControl(NumberControl):
+@dataclass(frozen=True)
+class PartControl(CountControl):
     """A layer or head of the model that the control `model` chooses, counted from 0; `part` names a row of PARTS.
 
     A page offers those that the model has. Where another model has fewer, its last one takes the place.
     """
 
     kind: ClassVar[str] = "part"
-    part: str
     low: float | int = 0
     high: float | int = 1_023
-    whole: bool = True
+    _: KW_ONLY
+    part: str
 
 
 def parse_number(text: str, place: str, low: float | int, high: float | int) -> float:

@@ -10,12 +10,12 @@ import torch
 from headlight.analysis.head_metrics import HEAD_METRICS, HeadNumbers, compute_head_metrics, head_metrics
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.pictures import BarsPicture, HeatMapPicture, row, verdict_row
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_cell
+from headlight.course.pictures import HeatMapPicture, bars, row
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import sentence_batch, target_loss
 from headlight.errors import InputError
+from headlight.questions.asking import ask_cell
+from headlight.questions.kinds import Question
 from headlight.tracing.interventions import InterventionHook
 from headlight.tracing.run import parse_interventions, run
 
@@ -39,26 +39,24 @@ def find_head(metric: str, model: Checkpoint, text: str) -> Answer:
     return (
         row(
             HeatMapPicture(
-                title=f"How much of its attention each head gives to {HEAD_METRICS[metric].description}",
-                values=torch.tensor(np.nan_to_num(shares)),
+                f"How much of its attention each head gives to {HEAD_METRICS[metric].description}",
+                torch.tensor(np.nan_to_num(shares)),
                 rows=layers,
                 columns=heads,
                 column_axis="head",
                 colours="positive",
             ),
-            BarsPicture(
-                title="Loss on this sentence (nats for each token predicted)",
-                labels=("with all heads", f"without head {head} of layer {layer}"),
-                series={"": [whole, without]},
+            bars(
+                "Loss on this sentence (nats for each token predicted)",
+                ("with all heads", f"without head {head} of layer {layer}"),
+                [whole, without],
                 digits=3,
             ),
             question=_question(metric, shares, (layer, head)),
         ),
-        verdict_row(
-            f"Head {head} of layer {layer} gives {shares[layer, head]:.0%} to {HEAD_METRICS[metric].description}. "
-            f"Without it the loss changes by {without - whole:+.3f} nats. What one head did, others often do as well: "
-            "a small change does not show that a head is useless."
-        ),
+        f"Head {head} of layer {layer} gives {shares[layer, head]:.0%} to {HEAD_METRICS[metric].description}. "
+        f"Without it the loss changes by {without - whole:+.3f} nats. What one head did, others often do as well: "
+        "a small change does not show that a head is useless.",
     )
 
 
@@ -92,7 +90,7 @@ def explore_task(metric: str, model: str, text: str = STORY) -> Screen:
         f"{wanted}, switch it off, and watch what becomes of the prediction. Then come back and point at it.",
         controls={
             "model": ModelControl(default=model, needs="predicts-tokens"),
-            "text": TextControl(title="Sentence", default=text),
+            "text": TextControl("Sentence", text),
         },
         compute=partial(find_head, metric),
         code=(find_head, compute_head_metrics),

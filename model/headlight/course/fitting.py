@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 from torch.optim import Optimizer
 
@@ -59,3 +59,15 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+def begin_anew(network: nn.Module) -> None:
+    """Random weights as torch draws them for a single layer, so that networks of all kinds begin alike."""
+    for module in network.modules():
+        if isinstance(module, nn.Linear | nn.Embedding):
+            module.reset_parameters()
+
+
+def parameter_count(network: nn.Module) -> int:
+    """How many numbers a network learns; a matrix that two parts share counts once."""
+    return sum(parameter.numel() for parameter in network.parameters())

@@ -5,14 +5,14 @@ The module of its `kind` in app/headlight_app/course/frontend/pictures draws it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass, replace
 from math import isfinite
 from typing import Any, ClassVar, Literal
 
 from torch import Tensor
 
-from headlight.course.question_kinds import Number, Question
+from headlight.questions.kinds import Number, Question
 from headlight.rendering.model_diagram import ModelDiagram
 
 Numbers = Tensor | Sequence[Number]
@@ -31,8 +31,15 @@ class Picture:
     before: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class MatrixPicture(Picture):
+@dataclass(frozen=True)
+class TitledPicture(Picture):
+    """A picture whose title is given first."""
+
+    title: str = field()
+
+
+@dataclass(frozen=True)
+class MatrixPicture(TitledPicture):
     """A matrix as a heat map with its numbers in the cells.
 
     `colours` "weights" shade from 0 to 1, "signed" on both sides of 0, "none" not at all. `row_sums` adds a column of
@@ -41,6 +48,7 @@ class MatrixPicture(Picture):
 
     kind: ClassVar[str] = "matrix"
     values: Tensor
+    _: KW_ONLY
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     row_axis: str = ""
@@ -52,8 +60,8 @@ class MatrixPicture(Picture):
     digits: int = 2
 
 
-@dataclass(frozen=True, kw_only=True)
-class HeatMapPicture(Picture):
+@dataclass(frozen=True)
+class HeatMapPicture(TitledPicture):
     """A matrix too large for numbers: coloured cells that tell theirs where one points.
 
     `colours` "weights" shade from 0 to 1, "positive" from 0 on, "signed" on both sides of 0. A line is drawn after
@@ -62,6 +70,7 @@ class HeatMapPicture(Picture):
 
     kind: ClassVar[str] = "heat_map"
     values: Tensor
+    _: KW_ONLY
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     row_axis: str = ""
@@ -102,8 +111,8 @@ class BarsPicture(Picture):
     digits: int = 2
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinesPicture(Picture):
+@dataclass(frozen=True)
+class LinesPicture(TitledPicture):
     """One line for each of `series` over `x`; those in `broken` are dashed. `log_x`, `log_y`: logarithmic axes."""
 
     kind: ClassVar[str] = "lines"
@@ -111,6 +120,7 @@ class LinesPicture(Picture):
     series: Mapping[str, Numbers]
     x_title: str
     y_title: str
+    _: KW_ONLY
     broken: tuple[str, ...] = ()
     log_x: bool = False
     log_y: bool = False
@@ -147,17 +157,18 @@ class PointsPicture(Picture):
     y_title: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TokensPicture(Picture):
+@dataclass(frozen=True)
+class TokensPicture(TitledPicture):
     """Tokens as chips; `shades` from 0 to 1 colour them, `below` stands under each (an id, a count)."""
 
     kind: ClassVar[str] = "tokens"
     tokens: tuple[str, ...]
+    _: KW_ONLY
     shades: Numbers = ()
     below: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class TablePicture(Picture):
     """A table of texts and numbers; the first column names the rows.
 
@@ -167,6 +178,7 @@ class TablePicture(Picture):
     kind: ClassVar[str] = "table"
     columns: tuple[str, ...]
     rows: tuple[tuple[str | Number, ...], ...]
+    _: KW_ONLY
     digits: int = 4
     addresses: tuple[str, ...] = ()
 
@@ -209,8 +221,8 @@ class ModelDiagramPicture(Picture):
     enterable: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImagePicture(Picture):
+@dataclass(frozen=True)
+class ImagePicture(TitledPicture):
     """An image under a grid of `rows` x `columns` patches; `source` is the address that a browser shows (`png_url`).
 
     With `shades` it is drawn once for each of them, and a patch is as bright as its number; `marked` ones are framed.
@@ -220,6 +232,7 @@ class ImagePicture(Picture):
     source: str
     rows: int
     columns: int
+    _: KW_ONLY
     shades: Mapping[str, Numbers] = field(default_factory=dict)
     marked: tuple[int, ...] = ()
 
@@ -265,7 +278,7 @@ class Equations(Picture):
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Verdict(Picture):
     """A sentence that says what was found; `good` is None where it judges nothing."""
 
@@ -288,14 +301,35 @@ class Row:
     folded: bool = False
 
 
-def fold(*rows: Row) -> tuple[Row, ...]:
+def as_rows(shown: Iterable[Row | Picture | str]) -> tuple[Row, ...]:
+    """Rows as they are, and each picture or sentence that stands by itself in a row of its own."""
+    return tuple(each if isinstance(each, Row) else row(each) for each in shown)
+
+
+def fold(*shown: Row | Picture | str) -> tuple[Row, ...]:
     """What goes on from a screen and would make it longer than two windows: it is opened by its first heading."""
-    return tuple(replace(each, folded=True) for each in rows)
+    return tuple(replace(each, folded=True) for each in as_rows(shown))
 
 
-def row(*pictures: Picture, title: str = "", text: str = "", question: Question | None = None) -> Row:
-    """A row of pictures."""
-    return Row(pictures, title, text, question)
+def row(*shown: Picture | str, title: str = "", text: str = "", question: Question | None = None) -> Row:
+    """A row of pictures; a sentence says what was found and is a Verdict that judges nothing."""
+    return Row(tuple(Verdict(each) if isinstance(each, str) else each for each in shown), title, text, question)
+
+
+def bars(
+    title: str,
+    labels: Sequence[str] | Mapping[str, Number],
+    values: Numbers = (),
+    *,
+    name: str = "",
+    high: float | None = None,
+    digits: int = 2,
+    note: str = "",
+) -> BarsPicture:
+    """One bar for each label, or for each number of a mapping by its name; `name` is what the numbers are called."""
+    if isinstance(labels, Mapping):
+        values = list(labels.values())
+    return BarsPicture(title=title, labels=tuple(labels), series={name: values}, high=high, digits=digits, note=note)
 
 
 def weights_matrix(
@@ -332,9 +366,9 @@ def weights_map(
     )  # fmt: skip
 
 
-def verdict_row(text: str, good: bool | None = None, title: str = "") -> Row:
-    """A verdict in a row of its own."""
-    return row(Verdict(text=text, good=good), title=title)
+def shape_text(shape: Sequence[int]) -> str:
+    """A shape as a table has it, on one line: 36 × 192."""
+    return "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}".join(f"{side:,}" for side in shape)
 
 
 def plain(value: Any) -> Any:
@@ -348,4 +382,4 @@ def plain(value: Any) -> Any:
         return kind | {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         return {str(name): plain(item) for name, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, tuple | list) else value
+    return [plain(item) for item in value] if isinstance(value, tuple | list | range) else value

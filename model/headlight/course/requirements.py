@@ -23,7 +23,7 @@ class Requirement:
 
 
 def _reads_text(config: Config) -> bool:
-    return not config.reads_image
+    return not config.reads_signal
 
 
 def _is_one_stack(config: Config) -> bool:
@@ -87,6 +87,13 @@ PARTS: Registry[Callable[[Config], int]] = Registry(
         "head": lambda config: config.heads,
     },
 )
+
+
+def require_index(index: int, count: int, name: str, whole: str, first: int = 0) -> int:
+    """The number of one of several things that a whole has. Raises InputError for one that there is not."""
+    if first <= index < first + count:
+        return index
+    raise InputError(f"There is no {name} {index}: {whole} has {count}, counted from {first}.")
 
 
 def require_part(config: Config, part: str, index: int) -> int:

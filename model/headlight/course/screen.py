@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from inspect import signature
 from typing import Any
 from urllib.parse import urlencode
 
 from headlight.course.controls import MAX_INPUT_LENGTH, Control, ModelControl
-from headlight.course.pictures import Row, ScreenLink
+from headlight.course.pictures import Picture, Row, ScreenLink, as_rows
 from headlight.errors import InputError
 from headlight.registry import Registry
 
 READING_SPEED = 150  # words a minute, of a text that one thinks about
 TRYING = 0.3  # minutes for each thing that one changes
-Answer = tuple[Row, ...]
+Answer = tuple[Row | Picture | str, ...]  # a picture or a sentence by itself is a row
 StateFields = dict[str, str]  # a link's parameters, as the page Explore reads them
+Compute = Callable[..., Answer]
 Link = Callable[..., StateFields]  # from the values of a screen's controls, by their names
 
 
@@ -48,23 +50,35 @@ def compare_link(one: Link, other: Link) -> Link:
 class Screen:
     """One idea: its title, a lesson of two or three sentences, what a learner can change, and what is computed then.
 
-    `compute` takes the controls' values by their names and gives rows of pictures. `formulas` are LaTeX. `code` are the
-    functions and classes whose source is shown: those that ran. `explore` takes the same values (a model as its name)
-    and gives the parameters of a link to the page Explore, `elsewhere` those of links to other pages, by their names
-    in addresses; `see_also` are screens that go on from this one. A screen that `is_long` runs for seconds: only when
-    it is asked to, with a button that stops it, and it calls `check_cancelled`.
+    `compute` takes the controls' values by their names and gives rows of pictures. Where it is several functions by
+    their names, the first control chooses one, and controls that this one does not take are hidden. `formulas` are
+    LaTeX. `code` are the functions and classes whose source is shown: those that ran. `explore` takes the same values
+    (a model as its name) and gives the parameters of a link to the page Explore, `elsewhere` those of links to other
+    pages, by their names in addresses; `see_also` are screens that go on from this one. A screen that `is_long` runs
+    for seconds: only when it is asked to, with a button that stops it, and it calls `check_cancelled`.
     """
 
     title: str
     lesson: str
     controls: Mapping[str, Control] = field(default_factory=dict)
-    compute: Callable[..., Answer]
+    compute: Compute | Mapping[str, Compute]
     formulas: tuple[str, ...] = ()
     code: tuple[Callable[..., Any] | type, ...] = ()
     explore: Link | None = None
     elsewhere: Mapping[str, Link] = field(default_factory=dict)
     see_also: tuple[ScreenLink, ...] = ()
     is_long: bool = False
+
+    def __post_init__(self) -> None:
+        for name, control in list(self.controls.items())[1:]:
+            ways = [way for way, function in self._ways.items() if name in signature(function).parameters]
+            if len(ways) < len(self._ways):
+                shown = replace(control, when=f"{next(iter(self.controls))}={','.join(ways)}")
+                object.__setattr__(self, "controls", {**self.controls, name: shown})
+
+    @property
+    def _ways(self) -> Mapping[str, Compute]:
+        return {"": self.compute} if callable(self.compute) else self.compute
 
     @property
     def about(self) -> str:
@@ -81,6 +95,11 @@ class Screen:
     def model_controls(self) -> dict[str, ModelControl]:
         """The controls that choose a model, by their names: at most two, as a comparison has."""
         return {name: control for name, control in self.controls.items() if isinstance(control, ModelControl)}
+
+    def rows(self, **values: Any) -> tuple[Row, ...]:
+        """What is shown for these values of the controls. Raises HeadlightError."""
+        compute = self.compute if callable(self.compute) else self.compute[values[next(iter(self.controls))]]
+        return as_rows(compute(**{name: values[name] for name in signature(compute).parameters}))
 
     def links(self, values: Mapping[str, Any]) -> dict[str, StateFields]:
         """The parameters of each link to another page, by the page's name in addresses."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, log
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
-from headlight.course.controls import NumberControl, PartControl
-from headlight.course.requirements import require_part
-from headlight.errors import InputError, numbered, shortened
+from headlight.course.controls import CountControl, PartControl
+from headlight.course.requirements import require_index, require_part
+from headlight.errors import InputError, shortened
+from headlight.generation.generate import generate
 from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.transformer import Transformer
 from headlight.tasks import require_token_task, task_of
@@ -26,12 +29,7 @@ MASKED_EVERY = 4  # tokens, where a sentence is read by a model that fills masks
 MOST_TOKENS, MOST_LAYERS = 200, 100
 LAYER = PartControl(title="Layer (0 is the first)", default="0", part="layer")
 HEAD = PartControl(title="Head (0 is the first)", default="0", part="head")
-TOKEN = NumberControl(title="Token (0 is the first)", default="2", low=0, high=31, whole=True)
-
-
-def counted(count: int, thing: str) -> str:
-    """How many of a thing there are: "1 token", "3 tokens"."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+TOKEN = CountControl("Token (0 is the first)", "2", 0, 31)
 
 
 def sentence_batch(checkpoint: Checkpoint, text: str) -> tuple[Encoded, Batch]:
@@ -100,6 +98,13 @@ def word_pieces(checkpoint: Checkpoint, word: str) -> tuple[int, ...]:
     return ids
 
 
+def continuation(checkpoint: Checkpoint, prompt: str, edits: Sequence[str] = (), **choices: Any) -> str:
+    """What a model writes after a prompt, without the token that ends a text; `choices` are those of `generate`."""
+    steps = generate(checkpoint.model, checkpoint.tokenizer, prompt, edits, keep=(), **choices)
+    ids = [step.chosen_token for step in steps if step.chosen_token != checkpoint.tokenizer.end_id]
+    return checkpoint.tokenizer.decode(ids)
+
+
 def value(trace: Trace, path: str) -> Float[Tensor, ...]:
     """A recorded value as a tensor."""
     return torch.tensor(trace[path])
@@ -112,9 +117,7 @@ def require_layer(model: Transformer, layer: int) -> str:
 
 def require_token(text: Encoded, token: int) -> int:
     """The token's position. Raises InputError for one that does not exist."""
-    if token >= len(text.ids):
-        raise InputError(f"There is no token {token} in this text: it has {numbered('token', len(text.ids))}.")
-    return token
+    return require_index(token, len(text.ids), "token", "the text")
 
 
 def token_labels(text: Encoded) -> tuple[str, ...]:

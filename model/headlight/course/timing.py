@@ -1,4 +1,4 @@
-"""Times that a screen measures while one waits."""
+"""What a screen measures while one waits: times, and how many multiplications there are."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable, Mapping
 from statistics import median
 from time import perf_counter
 from typing import TypeVar
+
+from torch.utils.flop_counter import FlopCounterMode
 
 from headlight.cancellation import check_cancelled
 
@@ -27,3 +29,10 @@ def median_times(actions: Mapping[Key, Callable[[], object]]) -> dict[Key, float
             action()
             times[key].append(1000 * (perf_counter() - begin))
     return {key: median(each[1:]) for key, each in times.items()}
+
+
+def multiply_adds(action: Callable[[], object]) -> int:
+    """The multiply-adds of the matrix products of an action, as torch counts them, on the meta device, too."""
+    with FlopCounterMode(display=False) as counter:
+        action()
+    return int(counter.get_total_flops()) // 2  # torch counts a multiplication and an addition as two

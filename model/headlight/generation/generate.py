@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from math import prod
 from secrets import randbelow
 
@@ -17,7 +18,7 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.errors import TextError
 from headlight.generation.step import GenerationStep, SamplingConfig, StepRecorder
-from headlight.nn.attention import KeyValues, KVCache, truncate_key_values
+from headlight.nn.attention import CROSS, KeyValues, KVCache, truncate_key_values
 from headlight.nn.masks import extend_mask
 from headlight.nn.transformer import Transformer, variant
 from headlight.tasks import task_of
@@ -26,14 +27,16 @@ from headlight.tracing.incremental import encodes_alike, looks_ahead
 from headlight.tracing.interventions import Intervention, InterventionHook
 from headlight.tracing.run import (
     InterventionLike,
+    ModelInput,
     apply_mask_tokens,
     encode_input,
     encode_memory,
     encode_source,
+    native_edits,
     parse_interventions,
     token_tensor,
 )
-from headlight.vision.image import ProcessedImage
+from headlight.tracing.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -71,16 +74,17 @@ class Prefix:
         return replace(self, ids=self.ids[:length], key_values=truncate_key_values(self.key_values, length))
 
     def cache_sizes(self) -> tuple[CacheSize, ...]:
-        """The size of each attention's cache."""
+        """The size of the cache of each layer's self-attention."""
         return tuple(
             CacheSize(path, k.shape[1], k.shape[2], k.shape[3], v.shape[3], k.element_size())
             for path, (k, v) in self.key_values.items()
+            if not path.endswith(CROSS)
         )
 
     @property
     def bytes(self) -> int:
-        """The size of all keys and values, in bytes."""
-        return sum(size.bytes for size in self.cache_sizes())
+        """The size of all keys and values, those of the source too, in bytes."""
+        return sum(tensor.nbytes for pair in self.key_values.values() for tensor in pair)
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class TextGenerator:
         text: str,
         interventions: Sequence[InterventionLike] = (),
         *,
-        source: str | ProcessedImage | None = None,
+        source: ModelInput | None = None,
         sampling: SamplingConfig = SamplingConfig(),
         keep: Sequence[str] | None = None,
         prediction_row_only: bool = False,
@@ -116,7 +120,8 @@ class TextGenerator:
         if not task_of(model.config).continues_text:
             raise TextError("This model does not continue a text: it has no next-token head.")
         encoded, source_encoded = encode_input(model, tokenizer, text), encode_source(model, tokenizer, source)
-        edits, patterns = parse_interventions(interventions), None if keep is None else tuple(keep)
+        edits = parse_interventions(native_edits(model.config, interventions))
+        patterns = None if keep is None else tuple(keep)
         return cls(model, tokenizer, encoded, source_encoded, edits, sampling, patterns, prediction_row_only)
 
     @property
@@ -174,7 +179,7 @@ def generate(
     text: str,
     interventions: Sequence[InterventionLike] = (),
     *,
-    source: str | ProcessedImage | None = None,
+    source: ModelInput | None = None,
     steps: int = 32,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -263,7 +268,8 @@ def fill_mask(
     if not remaining:
         raise TextError("No masked token is left to fill.")
     rows = remaining if prediction_row_only else None
-    recorder = StepRecorder(model.config, parse_interventions(interventions), keep, rows)
+    edits = parse_interventions(native_edits(model.config, interventions))
+    recorder = StepRecorder(model.config, edits, keep, rows)
     logits = model(token_tensor(encoded, model), hook=recorder)
     recorder.edits.require_all_applied()
     return recorder.sample(encoded, None, logits[0, list(remaining)], remaining, sampling, len(filled or {}))
@@ -294,13 +300,20 @@ class Hypothesis:
         return Hypothesis((*self.tokens, token), (*self.log_probabilities, log_probability), is_finished)
 
 
+def transcript(trace: Trace, tokenizer: Tokenizer) -> str:
+    """What the likeliest token of each frame says: repeated ones count once, blanks not at all (Graves et al. 2006)."""
+    likeliest = trace["logits"].argmax(-1).tolist()
+    blank = trace.config.output_head_config.pad_token_id
+    return tokenizer.decode([token for token, _ in groupby(likeliest) if token != blank]).strip()
+
+
 def beam_search(
     model: Transformer,
     tokenizer: Tokenizer,
     text: str,
     interventions: Sequence[InterventionLike] = (),
     *,
-    source: str | ProcessedImage | None = None,
+    source: ModelInput | None = None,
     beams: int = 4,
     steps: int = 32,
     length_penalty: float = LENGTH_PENALTY,

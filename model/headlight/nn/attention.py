@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -13,17 +14,24 @@ from headlight.array_types import Bool, Float
 from headlight.config import Config
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_for_rows, hook_scope
-from headlight.nn.layers import make_norm, soft_cap
+from headlight.nn.latent import make_compressions, with_shared_channels
+from headlight.nn.layers import Linear, make_norm, soft_cap
 from headlight.nn.masks import QueryKeyPositions
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding, Rotation
 from headlight.registry import Registry
 
 UpdateCache = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+KeepOfSource = Callable[[Callable[[], tuple[Tensor, Tensor]]], tuple[Tensor, Tensor]]
 
 
 def no_cache(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     """Without a cache: the new keys and values alone."""
     return k, v
+
+
+def keep_nothing(compute: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """Without a cache: keys and values are computed."""
+    return compute()
 
 
 ALL_HEADS = slice(None)
@@ -43,6 +51,19 @@ class AttentionContext:
     allowed: Bool[Tensor, "#batch #head query key"]
     is_causal: bool = False
     rotation: Rotation | None = None
+
+    @cached_property
+    def bias(self) -> Float[Tensor, "#batch head query key"]:
+        """What the positional encoding adds to the scores, in every layer that has this context."""
+        return self.positional_encoding.bias(self.positions.queries, self.positions.keys)[None]
+
+    def spread(self, q: Float[Tensor, "batch head row head_dim"]) -> Float[Tensor, "text head query head_dim"]:
+        """The queries as attention reads them: as they are, for rows of one text."""
+        return q
+
+    def collect(self, values: Float[Tensor, "text head query head_dim"]) -> Float[Tensor, "batch head row head_dim"]:
+        """What attention computed of `spread` queries, as rows again."""
+        return values
 
     def for_queries(self, queries: slice) -> AttentionContext:
         """The context of some of the queries."""
@@ -102,17 +123,23 @@ class Attention(nn.Module):
 
     def __init__(self, config: Config, layer: int = 0) -> None:
         super().__init__()
-        self.heads, self.group_size = config.heads, config.heads // config.key_value_heads
+        self.heads, self.key_value_heads = config.heads, config.key_value_heads
+        self.group_size = config.heads // config.key_value_heads
         self.attention_function = ATTENTION_FUNCTIONS[config.attention_function]
         layer_scales = config.per_layer.score_scales
         self.scale = (layer_scales[layer] if layer_scales else config.head_dim**-0.5) if config.scale else 1.0
         self.score_soft_cap, self.dropout = config.score_soft_cap, config.dropout
         self.qkv_limit = config.qkv_limit
-        key_value_heads = config.key_value_heads
-        self.query = nn.Linear(config.d_model, config.heads * config.head_dim, bias=config.has_bias("query"))
-        self.key = nn.Linear(config.d_model, key_value_heads * config.head_dim, bias=config.has_bias("key"))
-        self.value = nn.Linear(config.d_model, key_value_heads * config.value_head_dim, bias=config.has_bias("value"))
-        self.output = nn.Linear(config.heads * config.value_head_dim, config.d_model, bias=config.has_bias("output"))
+        key_value_heads, latent = config.key_value_heads, config.latent
+        self.query_compression, self.key_value_compression = make_compressions(config)
+        query_input, key_value_input = (
+            size or config.d_model for size in (latent.query_channels, latent.key_value_channels)
+        )
+        own_channels = config.head_dim - latent.shared_key_channels
+        self.query = Linear(query_input, config.heads * config.head_dim, bias=config.has_bias("query"))
+        self.key = Linear(key_value_input, key_value_heads * own_channels, bias=config.has_bias("key"))
+        self.value = Linear(key_value_input, key_value_heads * config.value_head_dim, bias=config.has_bias("value"))
+        self.output = Linear(config.heads * config.value_head_dim, config.d_model, bias=config.has_bias("output"))
         self.sinks = nn.Parameter(torch.zeros(config.heads)) if config.attention_sinks else None
         self.query_norm = QK_NORMS[config.qk_norm](config, config.heads)
         self.key_norm = QK_NORMS[config.qk_norm](config, key_value_heads)
@@ -127,15 +154,18 @@ class Attention(nn.Module):
         context: AttentionContext,
         hook: Hook,
         update_cache: UpdateCache = no_cache,
+        keep_of_source: KeepOfSource = keep_nothing,
     ) -> Float[Tensor, "batch query d_model"]:
         """Attention of `x` to `memory` (to itself where that is None), after the output projection.
 
-        `update_cache` puts keys and values of earlier tokens in front of the new ones.
+        `update_cache` puts keys and values of earlier tokens in front of the new ones; `keep_of_source` computes those
+        of the memory, or gives what it has kept of them.
         """
         x = hook("input", x)
-        q, k, v = self.project(x, memory, context, hook)
+        q, k, v = self.project(x, memory, context, hook, keep_of_source)
         k, v = update_cache(k, v)
-        return hook("output", self.output(merge_heads(hook("weighted_values", self.attend(q, k, v, context, hook)))))
+        attended = context.collect(self.attend(context.spread(q), k, v, context, hook))
+        return hook("output", self.output(merge_heads(hook("weighted_values", attended))))
 
     def project(
         self,
@@ -143,16 +173,24 @@ class Attention(nn.Module):
         memory: Float[Tensor, "batch new d_model"] | None,
         context: AttentionContext,
         hook: Hook,
+        keep_of_source: KeepOfSource = keep_nothing,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values, split into heads, with the rotary embedding applied."""
-        key_value_input = x if memory is None else memory
-        limited, key_value_heads = self._limited, self.heads // self.group_size
-        q = hook("q", limited(self.query_norm(split_heads(self.query(x), self.heads))))
-        k = hook("k", limited(self.key_norm(split_heads(self.key(key_value_input), key_value_heads))))
-        v = hook("v", limited(split_heads(self.value(key_value_input), key_value_heads)))
+        query_input = x if self.query_compression is None else self.query_compression(x)
+        q = hook("q", self._limited(self.query_norm(split_heads(self.query(query_input), self.heads))))
+        k, v = keep_of_source(lambda: self._keys_and_values(x if memory is None else memory, hook))
+        k, v = hook("k", k), hook("v", v)  # which may edit them at each step, so they are kept as they were
         rotate, positions, rotation = context.positional_encoding.rotate, context.positions, context.rotation
         q = hook("rotated_q", rotate(q, positions.queries, rotation))
         return q, hook("rotated_k", rotate(k, positions.keys[-k.shape[2] :], rotation)), v
+
+    def _keys_and_values(self, x: Float[Tensor, "batch new d_model"], hook: Hook) -> tuple[Tensor, Tensor]:
+        shared_channels = None
+        if compress := self.key_value_compression:
+            x, shared_channels = compress.split(hook("latent", compress(x)))
+        k = split_heads(self.key(x), self.key_value_heads)
+        k = k if shared_channels is None else with_shared_channels(shared_channels, k)
+        return self._limited(self.key_norm(k)), self._limited(split_heads(self.value(x), self.key_value_heads))
 
     def _limited(self, x: Tensor) -> Tensor:
         return x.clamp(-self.qkv_limit, self.qkv_limit) if self.qkv_limit else x
@@ -170,9 +208,11 @@ class Attention(nn.Module):
         Where no hook wants a value in between, torch's fused attention computes it.
         """
         scale, sinks, queries = hook("scale", self.score_scales(q)), self.sink_scores(hook), q.shape[2]
-        scope = max(hook_scope(hook, hook_point) for hook_point in QUERY_KEY_HOOK_POINTS)
         chunks = query_chunks(queries, self.heads * k.shape[2])
-        if len(chunks) <= 1 or scope is HookScope.ALL or self.training:
+        if len(chunks) <= 1 or self.training:
+            return self.weighted_sum(q, k, v, scale, sinks, context, hook)
+        scope = max(hook_scope(hook, hook_point) for hook_point in QUERY_KEY_HOOK_POINTS)
+        if scope is HookScope.ALL:
             return self.weighted_sum(q, k, v, scale, sinks, context, hook)
         changes_scores = context.positional_encoding.adds_to_scores or self.score_soft_cap or sinks is not None
         if scope is HookScope.NONE and self.attention_function.is_fused and not changes_scores:
@@ -217,11 +257,15 @@ class Attention(nn.Module):
         head_slice: slice = ALL_HEADS,
     ) -> Float[Tensor, "batch chosen query value_head_dim"]:
         """The values weighted by attention, for the chosen heads: bias, scores, mask, weights, weighted sum."""
+
+        def chosen(x: Tensor) -> Tensor:
+            return x if head_slice == ALL_HEADS else x[:, head_slice]
+
         repeated_k, scale = repeat_key_values(k, self.group_size), scale[:, :, None, None]
-        allowed = context.allowed.expand(-1, self.heads, -1, -1)[:, head_slice]
-        allowed = hook("mask", allowed)  # first, because edits of scores may need it
+        # The mask first, because edits of scores may need it.
+        allowed = hook("mask", chosen(context.allowed.expand(-1, self.heads, -1, -1)))
         allowed = allowed if allowed.stride(1) else allowed[:, :1]  # equal for all heads: computed once
-        bias = context.positional_encoding.bias(context.positions.queries, context.positions.keys)[None]
+        bias = context.bias
         if context.positional_encoding.has_content_bias:
             bias = (
                 bias
@@ -230,16 +274,16 @@ class Attention(nn.Module):
                 )
                 * scale
             )
-        bias = hook("bias", bias[:, head_slice].to(q.dtype))
-        scores = self.attention_function.score(q[:, head_slice], repeated_k[:, head_slice], scale[:, head_slice], bias)
+        bias = hook("bias", chosen(bias).to(q.dtype))
+        scores = self.attention_function.score(chosen(q), chosen(repeated_k), chosen(scale), bias)
         masked = hook(
             "masked_scores",
             self.attention_function.mask(hook("scores", soft_cap(scores, self.score_soft_cap)), allowed),
         )
-        chosen_sinks = None if sinks is None else sinks[:, head_slice]
+        chosen_sinks = None if sinks is None else chosen(sinks)
         weights = hook("weights", self.attention_function.normalize_with_sink(masked, allowed, chosen_sinks))
-        dropped = functional.dropout(weights, self.dropout, self.training)
-        return dropped @ repeat_key_values(v, self.group_size)[:, head_slice]
+        dropped = functional.dropout(weights, self.dropout) if self.training else weights
+        return dropped @ chosen(repeat_key_values(v, self.group_size))
 
 
 def query_chunks(queries: int, cells_per_query: int) -> list[slice]:
@@ -262,15 +306,19 @@ def repeat_key_values(
     x: Float[Tensor, "batch key_value_head key head_dim"], times: int
 ) -> Float[Tensor, "batch head key head_dim"]:
     """Each key/value head once for every query head of its group."""
-    return x[:, :, None].expand(-1, -1, times, -1, -1).flatten(1, 2)
+    return x if times == 1 else x[:, :, None].expand(-1, -1, times, -1, -1).flatten(1, 2)
 
 
 KeyValues = Mapping[str, tuple[Tensor, Tensor]]
+CROSS = ".cross"  # ends the path of cross-attention
 
 
 @dataclass
 class KVCache:
-    """Keys and values of the first `length` tokens, by the path of their attention (`decoder.3`)."""
+    """Keys and values of the first `length` tokens, by the path of their attention (`decoder.3`).
+
+    Those of a source are at paths of their own (`decoder.3.cross`), and are the same for every token.
+    """
 
     length: int = 0
     key_values: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
@@ -288,6 +336,16 @@ class KVCache:
 
         return update
 
+    def keeper_of_source(self, path: str) -> KeepOfSource:
+        """The function that computes the keys and values of a source once, for one attention."""
+
+        def keep(compute: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+            if path + CROSS not in self.key_values:
+                self.key_values[path + CROSS] = compute()
+            return self.key_values[path + CROSS]
+
+        return keep
+
 
 def common_prefix_length(one: Sequence[int], other: Sequence[int]) -> int:
     """The length of the longest common beginning of two texts, in tokens."""
@@ -296,5 +354,8 @@ def common_prefix_length(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 def truncate_key_values(key_values: KeyValues, length: int) -> dict[str, tuple[Tensor, Tensor]]:
-    """The keys and values of the first `length` tokens, where no token attends to a later one."""
-    return {path: (k[:, :, :length], v[:, :, :length]) for path, (k, v) in key_values.items()}
+    """The keys and values of the first `length` tokens, where no token attends to a later one, and of the source."""
+    return {
+        path: (k, v) if path.endswith(CROSS) else (k[:, :, :length], v[:, :, :length])
+        for path, (k, v) in key_values.items()
+    }

@@ -9,14 +9,15 @@ from torch.nn import functional
 from headlight.array_types import Float
 from headlight.config import Config
 from headlight.errors import ConfigError
-from headlight.nn.hooks import Hook
+from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.layers import FEED_FORWARDS
 
 
 class MixtureOfExperts(nn.Module):
     """Each token's `per_token` best experts, weighted by the router (Shazeer et al. 2017; Jiang et al. 2024, eq. 2).
 
-    An expert is a gated feed-forward network; the weights of all are stacked on a first axis.
+    An expert is a gated feed-forward network; the weights of all are stacked on a first axis. Groups of experts, and
+    one that reads every token: DeepSeek-AI 2024 (DeepSeek-V3), section 2.1.2.
     """
 
     def __init__(self, config: Config) -> None:
@@ -25,19 +26,25 @@ class MixtureOfExperts(nn.Module):
         if activation is None:
             raise ConfigError(f"Experts have a gate; the feed-forward {config.feed_forward!r} has none.")
         self.activation, self.experts = activation, config.experts
-        count, d_model, d_ff = config.experts.count, config.d_model, config.d_ff
+        count, d_model, d_ff = config.experts.count, config.d_model, config.experts.d_ff or config.d_ff
         self.router = nn.Linear(d_model, count, bias=config.experts.bias)
         self.gate, self.up = (nn.Parameter(torch.empty(count, d_ff, d_model)) for _ in range(2))
         self.down = nn.Parameter(torch.empty(count, d_model, d_ff))
         self.gate_bias, self.up_bias, self.down_bias = (
             nn.Parameter(torch.zeros(count, size)) if config.experts.bias else None for size in (d_ff, d_ff, d_model)
         )
+        self.choice_bias = nn.Parameter(torch.zeros(count)) if config.experts.choice_bias else None
+        shared = config.replace(d_ff=config.experts.shared_d_ff or 1)
+        self.shared = FEED_FORWARDS[config.feed_forward].make(shared) if config.experts.shared_d_ff else None
 
     def forward(self, x: Float[Tensor, "batch pos d_model"], hook: Hook) -> Float[Tensor, "batch pos d_model"]:
-        """The sum over experts of the router's weight times the expert's output; a weight of 0 skips the expert."""
+        """The sum over experts of the router's weight times the expert's output; a weight of 0 skips the expert.
+
+        That of the expert for every token is added.
+        """
         x = hook("input", x)
         weights = hook("router_weights", self.choose(hook("router_scores", self.router(x))))
-        output = torch.zeros_like(x)
+        output = torch.zeros_like(x) if self.shared is None else hook("shared_output", self.shared(x, no_hook))
         for number in weights.flatten(0, -2).any(dim=0).nonzero().flatten().tolist():
             chosen = weights[..., number] != 0
             output[chosen] += weights[..., number][chosen][:, None] * self.expert(number, x[chosen])
@@ -45,11 +52,23 @@ class MixtureOfExperts(nn.Module):
 
     def choose(self, scores: Float[Tensor, "batch pos expert"]) -> Float[Tensor, "batch pos expert"]:
         """Each expert's share of a token: 0 except for the best ones, whose shares sum to 1 where `normalized`."""
-        shares = scores.float().softmax(dim=-1)
-        best, places = shares.topk(self.experts.per_token, dim=-1)
+        shares = scores.float().sigmoid() if self.experts.scoring == "sigmoid" else scores.float().softmax(dim=-1)
+        wanted = shares if self.choice_bias is None else shares + self.choice_bias.float()
+        places = self._within_groups(wanted).topk(self.experts.per_token, dim=-1).indices
+        best = shares.gather(-1, places)
         if self.experts.normalized:
             best = best / best.sum(dim=-1, keepdim=True)
-        return torch.zeros_like(shares).scatter(-1, places, best).to(scores.dtype)
+        return torch.zeros_like(shares).scatter(-1, places, best * self.experts.share_scale).to(scores.dtype)
+
+    def _within_groups(self, wanted: Float[Tensor, "batch pos expert"]) -> Float[Tensor, "batch pos expert"]:
+        """The same, minus infinity outside the groups that a token is sent to."""
+        if self.experts.groups == 1:
+            return wanted
+        grouped = wanted.view(*wanted.shape[:-1], self.experts.groups, -1)
+        together = grouped.topk(self.experts.group_best, dim=-1).values.sum(dim=-1)
+        chosen = together.topk(self.experts.chosen_groups, dim=-1).indices
+        allowed = torch.zeros_like(together, dtype=torch.bool).scatter(-1, chosen, True)
+        return grouped.masked_fill(~allowed[..., None], -torch.inf).flatten(-2)
 
     def expert(self, number: int, x: Float[Tensor, "token d_model"]) -> Float[Tensor, "token d_model"]:
         """The output of one expert: down(activation(gate(x)) * (up(x) + offset)), both halves within the limit."""
@@ -63,6 +82,7 @@ class MixtureOfExperts(nn.Module):
         return linear(self.activation(gate) * (up + self.experts.up_offset), self.down, self.down_bias)
 
 
-def make_feed_forward(config: Config) -> nn.Module | None:
-    """The feed-forward network of a block, or its experts; None for blocks without one."""
-    return MixtureOfExperts(config) if config.experts.count else FEED_FORWARDS[config.feed_forward].make(config)
+def make_feed_forward(config: Config, layer: int) -> nn.Module | None:
+    """The feed-forward network of a layer, or its experts; None for blocks without one."""
+    has_experts = config.experts.count and layer >= config.experts.dense_layers
+    return MixtureOfExperts(config) if has_experts else FEED_FORWARDS[config.feed_forward].make(config)

@@ -14,6 +14,7 @@ from typing import Literal
 from torch import Tensor
 
 from headlight.config import Config
+from headlight.config_groups import MAX_SAMPLES
 from headlight.registry import Registry
 
 Hook = Callable[[str, Tensor], Tensor]
@@ -131,6 +132,7 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
     "hook point",
     {
         "pixels": HookPoint(("color_channel", "pixel_row", "pixel_column"), "Pixels as the model reads them"),
+        "sound": HookPoint(("sound_channel", "sound_step"), "Sound as the model reads it"),
         "embedding": HookPoint(_RESIDUAL_AXES, "Token embeddings", edited_in=("stack",)),
         "position_ids": HookPoint(("pos",), "Position ids", edit_sentences=_POSITION_SENTENCES),
         "position_embedding": HookPoint(_RESIDUAL_AXES, "Position embeddings", edited_in=("stack",)),
@@ -140,6 +142,7 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
         "final_residual": HookPoint(_RESIDUAL_AXES, "Residual stream after the final norm", edited_in=("stack",)),
         "logits": HookPoint(("pos", "token"), "Logits"),
         "input": HookPoint(_RESIDUAL_AXES, "Normalised input"),
+        "latent": HookPoint(("pos", "latent"), "Compressed keys and values"),
         "q": HookPoint(("head", "query", "head_dim"), "Queries", edited_in=("attention",)),
         "k": HookPoint(("key_value_head", "pos", "head_dim"), "Keys", edited_in=("attention",)),
         "v": HookPoint(("key_value_head", "pos", "value_head_dim"), "Values", edited_in=("attention",)),
@@ -176,6 +179,7 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
         ),
         "router_scores": HookPoint(("pos", "expert"), "Router's score of each expert"),
         "router_weights": HookPoint(("pos", "expert"), "Each expert's share of a token"),
+        "shared_output": HookPoint(_RESIDUAL_AXES, "Output of the expert that reads every token"),
         "output": HookPoint(
             _RESIDUAL_AXES, "Output, added to the residual stream", edited_in=("attention", "feed_forward")
         ),
@@ -188,10 +192,13 @@ AXIS_SIZES: Mapping[str, Callable[[Config], int]] = {
     "color_channel": lambda config: config.image.channels,
     "pixel_row": lambda config: config.image.height,
     "pixel_column": lambda config: config.image.width,
+    "sound_channel": lambda config: config.sound.mel_bins or 1,
+    "sound_step": lambda config: (config.sound.sample_count or MAX_SAMPLES) // config.sound.hop,
     "head": lambda config: config.heads,
     "key_value_head": lambda config: config.key_value_heads,
     "head_dim": lambda config: config.head_dim,
     "value_head_dim": lambda config: config.value_head_dim,
+    "latent": lambda config: config.latent.key_value_channels + config.latent.shared_key_channels,
     "d_model": lambda config: config.d_model,
     "d_ff": lambda config: config.d_ff,
     "expert": lambda config: config.experts.count,

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from headlight.array_types import Bool, Float
 from headlight.config import Config
 from headlight.errors import ConfigError
-from headlight.nn.layers import ACTIVATIONS, make_norm, soft_cap
+from headlight.nn.layers import ACTIVATIONS, Linear, make_norm, soft_cap
 from headlight.registry import Registry
 
 PaddingMask = Bool[Tensor, "batch pos"] | None
@@ -50,7 +50,7 @@ class LanguageModelHead(PredictionHead):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.projection = nn.Linear(
+        self.projection = Linear(
             config.embedding_dim, config.vocabulary_size, bias=bool(config.output_head_config.bias)
         )
         self.logit_scale, self.logit_soft_cap = (
@@ -72,7 +72,7 @@ class HeadTransform(nn.Module):
         has_dense = transform.startswith("dense")
         self.activation = ACTIVATIONS[config.output_head_config.activation if has_dense else "linear"]
         bias = config.has_bias("transform")
-        self.dense = nn.Linear(config.d_model, config.d_model, bias=bias) if has_dense else nn.Identity()
+        self.dense = Linear(config.d_model, config.d_model, bias=bias) if has_dense else nn.Identity()
         self.norm = make_norm(config, config.d_model) if transform.endswith("norm") else nn.Identity()
 
     def forward(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
@@ -89,9 +89,9 @@ class MaskedLanguageModelHead(PredictionHead):
         has_transform = config.output_head_config.transform != "none"
         self.activation = ACTIVATIONS[config.output_head_config.activation if has_transform else "linear"]
         dim, bias = config.embedding_dim, config.has_bias("transform")
-        self.transform = nn.Linear(config.d_model, dim, bias=bias) if has_transform else nn.Identity()
+        self.transform = Linear(config.d_model, dim, bias=bias) if has_transform else nn.Identity()
         self.norm = make_norm(config, dim) if has_transform else nn.Identity()
-        self.projection = nn.Linear(dim, config.vocabulary_size, bias=config.output_head_config.bias is not False)
+        self.projection = Linear(dim, config.vocabulary_size, bias=config.output_head_config.bias is not False)
 
     def transformed(self, hidden_states: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape embedding_dim"]:
         """norm(activation(hidden W)), or hidden where there is no transform."""
@@ -145,7 +145,7 @@ POOLINGS: Registry[Pooling] = Registry(
 def _label_projection(config: Config) -> nn.Linear:
     if not config.labels:
         raise ConfigError(f"The output head {config.output_head!r} needs labels.")
-    return nn.Linear(config.d_model, len(config.labels), bias=config.output_head_config.bias is not False)
+    return Linear(config.d_model, len(config.labels), bias=config.output_head_config.bias is not False)
 
 
 class LabelHead(PredictionHead):
@@ -188,6 +188,7 @@ OUTPUT_HEADS: Registry[Callable[[Config], nn.Module]] = Registry(
         "none": NoHead,
         "language-model": LanguageModelHead,
         "masked-language-model": MaskedLanguageModelHead,
+        "ctc": LanguageModelHead,  # the same map, of each frame (Graves et al. 2006)
         "sequence-classifier": SequenceClassifier,
         "token-classifier": TokenClassifier,
     },

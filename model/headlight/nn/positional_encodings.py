@@ -29,7 +29,7 @@ SINUSOIDAL_BASE = 10_000.0  # of the wavelengths (Vaswani et al. 2017)
 MAX_POSITION = 1 << 24  # float32 represents every integer up to here
 Positions = Shaped[Tensor, " pos"]
 HeadVectors = Float[Tensor, "batch head pos head_dim"]
-Rotation = tuple[Float[Tensor, "pos pair"], Float[Tensor, "pos pair"]]  # cosine and sine
+Rotation = tuple[Float[Tensor, "pos channel"], Float[Tensor, "pos channel"]]  # cosine and sine
 _IN_ATTENTION = ("rotate", "bias", "content_bias")
 
 
@@ -238,27 +238,33 @@ class Rope(PositionalEncoding):
 
     def same_for_lengths(self, length: int, other_length: int) -> bool:
         """Whether both lengths have the same frequencies: not where the scaling is dynamic or LongRoPE's."""
-        return torch.equal(self._frequencies(lambda: length), self._frequencies(lambda: other_length))
+        return length == other_length or torch.equal(
+            self._frequencies(lambda: length), self._frequencies(lambda: other_length)
+        )
 
     def _frequencies(self, get_length: GetLength) -> Float[Tensor, " pair"]:
         return ROPE_SCALINGS[self.rope_config.scaling](self.rope_config, self.rotary_dim, get_length)
 
     def rotation(self, position_ids: Positions) -> Rotation:
-        """Cosine and sine of the angles, times the attention factor."""
+        """Cosine and sine for each channel, times the attention factor; the sine of a pair's first is negative."""
         angles, factor = self.angles(position_ids), self.rope_config.attention_factor
-        return angles.cos() * factor, angles.sin() * factor
+        cos, sin = angles.cos() * factor, angles.sin() * factor
+        pairs = (cos, cos), (-sin, sin)
+        if self.rope_config.interleaved:
+            return torch.stack(pairs[0], dim=-1).flatten(-2), torch.stack(pairs[1], dim=-1).flatten(-2)
+        return torch.cat(pairs[0], dim=-1), torch.cat(pairs[1], dim=-1)
 
     def rotate(self, x: HeadVectors, position_ids: Positions, rotation: Rotation | None = None) -> HeadVectors:
         """(a, b) -> (a cos - b sin, b cos + a sin) for each pair; channels beyond `rotary_dim` stay."""
         cos, sin = (wave.to(x.dtype) for wave in rotation or self.rotation(position_ids))
-        rotary_channels, rest = x[..., : 2 * cos.shape[1]], x[..., 2 * cos.shape[1] :]
-        if self.rope_config.interleaved:
-            a, b = rotary_channels[..., ::2], rotary_channels[..., 1::2]
-            rotated = torch.stack((a * cos - b * sin, b * cos + a * sin), dim=-1).flatten(-2)
-        else:
-            a, b = rotary_channels.chunk(2, dim=-1)
-            rotated = torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
-        return torch.cat((rotated, rest), dim=-1) if rest.shape[-1] else rotated
+        channels = cos.shape[1]
+        if channels < x.shape[-1]:
+            rotated = self.rotate(x[..., :channels], position_ids, (cos, sin))
+            return torch.cat((rotated, x[..., channels:]), dim=-1)
+        interleaved = self.rope_config.interleaved
+        pairs = x.reshape(*x.shape[:-1], channels // 2, 2) if interleaved else None
+        other = x.roll(channels // 2, -1) if pairs is None else pairs.flip(-1).flatten(-2)
+        return x * cos + other * sin
 
 
 class PatchRope(Rope):

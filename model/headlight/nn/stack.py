@@ -12,10 +12,18 @@ from torch import Tensor, nn
 from headlight.array_types import Bool, Float, Int, Shaped
 from headlight.config import Config
 from headlight.errors import ConfigError, EditError
-from headlight.nn.attention import Attention, AttentionContext, KVCache, UpdateCache, no_cache
+from headlight.nn.attention import (
+    Attention,
+    AttentionContext,
+    KeepOfSource,
+    KVCache,
+    UpdateCache,
+    keep_nothing,
+    no_cache,
+)
 from headlight.nn.experts import make_feed_forward
 from headlight.nn.hooks import Hook, HookScope, hook_scope, with_prefix
-from headlight.nn.layers import make_norm
+from headlight.nn.layers import Linear, make_norm
 from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
 from headlight.registry import Registry
@@ -114,7 +122,8 @@ class ResidualConnection(nn.Module):
     ) -> Float[Tensor, "batch pos d_model"]:
         """The residual stream (x where `residual` is None) plus the output of the sublayer, which reads x."""
         residual = x if residual is None else residual
-        return self.placement.apply(x, residual, self.norm, lambda h: self.dropout(sublayer(h)), self.output_norm)
+        with_dropout = (lambda h: self.dropout(sublayer(h))) if self.training else sublayer
+        return self.placement.apply(x, residual, self.norm, with_dropout, self.output_norm)
 
 
 class Block(nn.Module):
@@ -132,7 +141,7 @@ class Block(nn.Module):
         # Source and text have no distance, so cross-attention has no positional encoding.
         self.cross_attention = Attention(config.replace(positional_encoding="none"), layer) if cross else None
         self.feed_forward_residual = ResidualConnection(config) if config.has_feed_forward else None
-        self.feed_forward = make_feed_forward(config)
+        self.feed_forward = make_feed_forward(config, layer)
 
     def forward(
         self,
@@ -142,6 +151,7 @@ class Block(nn.Module):
         cross_context: AttentionContext | None,
         hook: Hook,
         update_cache: UpdateCache = no_cache,
+        keep_of_source: KeepOfSource = keep_nothing,
     ) -> Float[Tensor, "batch pos d_model"]:
         """The residual stream after this block."""
         block_input = x = hook("residual", x)
@@ -150,8 +160,10 @@ class Block(nn.Module):
         )
         x = hook("residual_after_self", x)
         if self.cross_attention_residual is not None and self.cross_attention is not None and cross_context is not None:
-            attend = self.cross_attention
-            x = self.cross_attention_residual(x, lambda h: attend(h, memory, cross_context, with_prefix(hook, "cross")))
+            attend, cross_hook = self.cross_attention, with_prefix(hook, "cross")
+            x = self.cross_attention_residual(
+                x, lambda h: attend(h, memory, cross_context, cross_hook, keep_of_source=keep_of_source)
+            )
             x = hook("residual_after_cross", x)
         if self.feed_forward_residual is not None and self.feed_forward is not None:
             feed_forward, feed_forward_input = self.feed_forward, block_input if self.parallel_residual else x
@@ -176,13 +188,13 @@ class Stack(nn.Module):
         self.no_position = PositionalEncoding(config)
         projects_tokens, projects_sum = (config.embedding.projection == kind for kind in ("tokens", "all"))
         embedding_dim, d_model = config.embedding_dim, config.d_model
-        self.token_project_in = nn.Linear(embedding_dim, d_model, bias=False) if projects_tokens else nn.Identity()
+        self.token_project_in = Linear(embedding_dim, d_model, bias=False) if projects_tokens else nn.Identity()
         self.embedding_norm = make_norm(config, config.embedding_sum_dim) if config.embedding_norm else nn.Identity()
-        self.project_in = nn.Linear(embedding_dim, d_model) if projects_sum else nn.Identity()
+        self.project_in = Linear(embedding_dim, d_model) if projects_sum else nn.Identity()
         self.blocks = nn.ModuleList(Block(config, has_cross_attention, layer) for layer in range(config.layers))
         has_final_norm = config.final_norm and not NORM_PLACEMENTS[config.norm_placement].output_is_normed
         self.final_norm = make_norm(config, d_model) if has_final_norm else nn.Identity()
-        self.project_out = nn.Linear(d_model, embedding_dim, bias=False) if projects_tokens else nn.Identity()
+        self.project_out = Linear(d_model, embedding_dim, bias=False) if projects_tokens else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
 
     def _make_layer_positional_encodings(self, config: Config) -> tuple[PositionalEncoding, ...]:
@@ -255,16 +267,18 @@ class Stack(nn.Module):
         rotations = {
             encoding: encoding.rotation(encoded.queries) for encoding in dict.fromkeys(self.layer_positional_encodings)
         }
-        return [
-            AttentionContext(
+        layers = list(zip(self.layer_positional_encodings, layer_masks, strict=True))
+        contexts = {
+            (encoding, mask): AttentionContext(
                 encoding,
                 encoded,
                 allowed[mask] if extra_mask is None else allowed[mask] & extra_mask,
                 is_causal=full_text and (*self.config.masks, *parse_masks(mask)) == ("causal",),
                 rotation=rotations[encoding],
             )
-            for encoding, mask in zip(self.layer_positional_encodings, layer_masks, strict=True)
-        ]
+            for encoding, mask in dict.fromkeys(layers)
+        }
+        return [contexts[layer] for layer in layers]
 
     def cross_attention_context(self, positions: QueryKeyPositions) -> AttentionContext:
         """The context of cross-attention: every token of the source is allowed, without positional encoding."""
@@ -294,11 +308,17 @@ class Stack(nn.Module):
             cross_context = self.cross_attention_context(
                 QueryKeyPositions(queries, torch.arange(memory.shape[1], device=device), memory_padding_mask)
             )
+        x = self.begin(embedded, position_ids, hook)
+        return self.forward_from(x, 0, contexts, memory, cross_context, hook, cache)
+
+    def begin(
+        self, embedded: Float[Tensor, "batch pos embedding_dim"], position_ids: Shaped[Tensor, " pos"], hook: Hook
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """The residual stream before the first block."""
         x = hook("embedding", self.token_project_in(embedded))
         x = x + hook("position_embedding", self.positional_encoding.embed(position_ids)[None].to(embedded.dtype))
-        return self.forward_from(
-            self.dropout(self.project_in(self.embedding_norm(x))), 0, contexts, memory, cross_context, hook, cache
-        )
+        begun: Tensor = self.dropout(self.project_in(self.embedding_norm(x)))
+        return begun
 
     def forward_from(
         self,
@@ -312,8 +332,7 @@ class Stack(nn.Module):
     ) -> Float[Tensor, "batch pos embedding_dim"]:
         """Run the blocks from `first_layer` on; `x` is the residual stream before it, `contexts` are those of all."""
         for layer in range(first_layer, len(self.blocks)):
-            update_cache = cache.updater(f"{self.name}.{layer}") if cache else no_cache
-            x = self.blocks[layer](
-                x, contexts[layer], memory, cross_context, with_prefix(hook, str(layer)), update_cache
-            )
+            path, block_hook = f"{self.name}.{layer}", with_prefix(hook, str(layer))
+            caches = (cache.updater(path), cache.keeper_of_source(path)) if cache else (no_cache, keep_nothing)
+            x = self.blocks[layer](x, contexts[layer], memory, cross_context, block_hook, *caches)
         return hook("final_residual", self.project_out(self.final_norm(hook("residual", x))))

@@ -16,7 +16,7 @@ from headlight.config_groups import DROPPED_SHARE
 from headlight.errors import EditError, ImageError, TextError
 from headlight.nn.attention import Attention, KVCache
 from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, no_hook, with_prefix
-from headlight.nn.layers import PatchEmbedding
+from headlight.nn.layers import Linear, PackedWeight, PatchEmbedding
 from headlight.nn.masks import check_mask, parse_masks
 from headlight.nn.output_heads import (
     OUTPUT_HEADS,
@@ -26,10 +26,13 @@ from headlight.nn.output_heads import (
     SequenceClassifier,
 )
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
+from headlight.nn.sound import SoundEmbedding
 from headlight.nn.stack import Stack
 from headlight.origin import Origin
 
 ALL_POSITIONS = slice(None)
+Signal = Float[Tensor, "batch channel *place"]  # pixels of images, or spectrograms or samples of sounds
+MAX_PACKED = 1 << 27  # numbers of weights, which then take 256 MB
 RANDOM_INITIALIZERS = ("normal_", "uniform_", "kaiming_uniform_")  # of torch.nn.init and of tensors
 
 
@@ -49,11 +52,14 @@ class Transformer(nn.Module):
             nn.Embedding(config.embedding.segments, config.embedding_dim) if config.embedding.segments else None
         )
         self.patch_embedding = PatchEmbedding(config) if config.reads_image else None
+        self.sound_embedding = SoundEmbedding(config) if config.reads_sound else None
         separate_encoder = config.embedding.separate_encoder and config.has_cross_attention
         self.source_embedding = nn.Embedding(config.vocabulary_size, config.embedding_dim) if separate_encoder else None
         for name in config.stacks:
             self.add_module(name, Stack(config, name))
         self.output_head = OUTPUT_HEADS[config.output_head](config)
+        has_contact_head = config.contact_end_id is not None
+        self.contact_head = nn.Linear(config.layers * config.heads, 1) if has_contact_head else None
         self.tie_embeddings()
         self._initialize_weights()
 
@@ -74,6 +80,36 @@ class Transformer(nn.Module):
             elif name.endswith(".bias"):
                 nn.init.zeros_(parameter)
 
+    def pack_weights(self) -> None:
+        """Pack the weights of linear maps besides, for products without gradients (`PackedWeight`).
+
+        Not those of a large model: it takes ten seconds for a billion numbers.
+        """
+        linear_maps = self._linear_maps().values()
+        if sum(linear.weight.numel() for linear in linear_maps) <= MAX_PACKED:
+            for linear in linear_maps:
+                linear.packed = PackedWeight.of(linear.weight, linear.bias)
+
+    def unpack_weights(self) -> None:
+        """Give up the packed weights, where there is no memory for them."""
+        for linear in self._linear_maps().values():
+            linear.packed = None
+
+    @property
+    def packed_bytes(self) -> int:
+        """What packed weights take of the memory."""
+        return sum(2 * linear.weight.numel() for linear in self._linear_maps().values() if linear.packed)
+
+    def _linear_maps(self) -> dict[str, Linear]:
+        return {name: module for name, module in self.named_modules() if isinstance(module, Linear)}
+
+    def share_packed_weights(self, other: Transformer) -> None:
+        """Take over what another model with the same weights has packed."""
+        theirs = other._linear_maps()
+        for name, linear in self._linear_maps().items():
+            packed = theirs[name].packed if name in theirs else None
+            linear.packed = packed and packed.shared_by(linear.weight, linear.bias)
+
     @property
     def device(self) -> torch.device:
         """The device of the weights."""
@@ -85,15 +121,20 @@ class Transformer(nn.Module):
         assert isinstance(found, Stack)
         return found
 
+    @property
+    def signal_embedding(self) -> PatchEmbedding | SoundEmbedding | None:
+        """What embeds the patches of an image or the frames of a sound."""
+        return self.patch_embedding or self.sound_embedding
+
     def embed(
         self,
         ids: Int[Tensor, "batch token_pos"],
-        pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"] | None = None,
+        signal: Signal | None = None,
         *,
         source: bool = False,
         padding_mask: Bool[Tensor, "batch pos"] | None = None,
     ) -> Float[Tensor, "batch pos embedding_dim"]:
-        """Token embeddings, followed by those of an image's patches; `source` takes the encoder's own table, if any.
+        """Token embeddings, followed by those of patches or frames; `source` takes the encoder's own table, if any.
 
         Where there are segment embeddings, the text is of the first segment.
         """
@@ -103,9 +144,9 @@ class Transformer(nn.Module):
             embedded = embedded * self._kept_tokens(ids, padding_mask)[..., None]
         if self.segment_embedding is not None:
             embedded = embedded + self.segment_embedding.weight[0]
-        if self.patch_embedding is None or pixels is None:
+        if self.signal_embedding is None or signal is None:
             return embedded
-        return torch.cat((embedded, self.patch_embedding(pixels)), dim=1)
+        return torch.cat((embedded, self.signal_embedding(signal)), dim=1)
 
     def _kept_tokens(
         self, ids: Int[Tensor, "batch pos"], padding_mask: Bool[Tensor, "batch pos"] | None
@@ -122,14 +163,14 @@ class Transformer(nn.Module):
         padding_mask: Bool[Tensor, "batch source"] | None = None,
         hook: Hook = no_hook,
         *,
-        pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"] | None = None,
+        signal: Signal | None = None,
     ) -> Float[Tensor, "batch key d_model"]:
         """The encoder's output, which the decoder attends to (its memory).
 
-        Of an image it is that of the tokens in `source`, usually none, and of the patches.
+        Of an image or a sound it is that of the tokens in `source`, usually none, and of the patches or frames.
         """
-        embedded = self.embed(source, self._read_pixels(pixels, hook), source=True)
-        self._check_length("source", embedded.shape[1])
+        embedded = self.embed(source, self._read_signal(signal, hook), source=True)
+        self._check_length("source", embedded.shape[1], self.config.for_stack("encoder").context_length)
         memory: Tensor = self.stack("encoder")(
             embedded, padding_mask, None, None, None, with_prefix(hook, "encoder"), None
         )
@@ -139,7 +180,7 @@ class Transformer(nn.Module):
         self,
         ids: Int[Tensor, "batch token_pos"],
         *,
-        pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"] | None = None,
+        signal: Signal | None = None,
         source: Int[Tensor, "batch source"] | None = None,
         memory: Float[Tensor, "batch source d_model"] | None = None,
         padding_mask: Bool[Tensor, "batch key"] | None = None,
@@ -150,17 +191,17 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch pos d_model"]:
         """The residual stream after the final norm; an encoder-decoder needs `source`, or its `memory`.
 
-        `pixels` are the image of a model that reads images; its patches follow the tokens, in an encoder-decoder those
-        of `source`, which may be left out. `padding_mask` is True at tokens, `mask` forbids cells besides those of the
-        config, `cache` holds the tokens before `ids`. Raises TextError where the text is longer than the context,
-        ImageError where an image is missing or not read.
+        `signal` is the image or the sound of a model that reads one; its patches or frames follow the tokens, in an
+        encoder-decoder those of `source`, which may be left out. `padding_mask` is True at tokens, `mask` forbids cells
+        besides those of the config, `cache` holds the tokens before `ids`. Raises TextError where the text is longer
+        than the context, ImageError where an image or a sound is missing or not read.
         """
-        pixels_read = self._read_pixels(pixels, hook) if self.config.predicts_from_image else None
-        embedded = self.embed(ids, pixels_read, padding_mask=padding_mask)
+        signal_read = None if self.config.has_cross_attention else self._read_signal(signal, hook)
+        embedded = self.embed(ids, signal_read, padding_mask=padding_mask)
         length = embedded.shape[1] + (cache.length if cache else 0)
-        self._check_length("text", length)
+        self._check_length("text", length, self.config.context_length)
         if self.config.has_cross_attention and memory is None:
-            memory = self._encode_source(ids, source, pixels, source_padding_mask, hook)
+            memory = self._encode_source(ids, source, signal, source_padding_mask, hook)
         name = self.config.stacks[-1]
         final: Tensor = self.stack(name)(
             embedded, padding_mask, mask, memory, source_padding_mask, with_prefix(hook, name), cache
@@ -170,19 +211,19 @@ class Transformer(nn.Module):
         return final
 
     def _encode_source(
-        self, ids: Tensor, source: Tensor | None, pixels: Tensor | None, padding_mask: Tensor | None, hook: Hook
+        self, ids: Tensor, source: Tensor | None, signal: Tensor | None, padding_mask: Tensor | None, hook: Hook
     ) -> Tensor:
-        if source is None and pixels is None:
-            kind = "an image" if self.config.reads_image else "a source text"
+        if source is None and signal is None:
+            kinds = {"image": "an image", "sound": "a sound"}
+            kind = kinds.get(self.config.modalities[-1], "a source text")
             raise TextError(f"This model is an encoder-decoder; give it {kind}.")
-        return self.encode(ids[:, :0] if source is None else source, padding_mask, hook, pixels=pixels)
+        return self.encode(ids[:, :0] if source is None else source, padding_mask, hook, signal=signal)
 
-    def _read_pixels(self, pixels: Tensor | None, hook: Hook) -> Tensor | None:
-        if (self.patch_embedding is None) != (pixels is None):
-            raise ImageError(
-                "This model reads texts, not images." if self.patch_embedding is None else "This model reads an image."
-            )
-        return None if pixels is None else hook("pixels", pixels)
+    def _read_signal(self, signal: Tensor | None, hook: Hook) -> Tensor | None:
+        if (self.signal_embedding is None) != (signal is None):
+            wanted = {"image": "This model reads an image.", "sound": "This model hears a sound."}
+            raise ImageError(wanted.get(self.config.modalities[-1], "This model reads texts, not images."))
+        return None if signal is None else hook("pixels" if self.config.reads_image else "sound", signal)
 
     def answerable(
         self, ids: Int[Tensor, "batch pos"], padding_mask: Bool[Tensor, "batch pos"] | None = None
@@ -193,17 +234,15 @@ class Transformer(nn.Module):
             return padding_mask
         return ids != pad_token_id if padding_mask is None else padding_mask & (ids != pad_token_id)
 
-    def _check_length(self, what: str, length: int) -> None:
-        if length > self.config.context_length:
-            raise TextError(
-                f"The {what} has {length} tokens; this model reads at most {self.config.context_length}. Shorten it."
-            )
+    def _check_length(self, what: str, length: int, limit: int) -> None:
+        if length > limit:
+            raise TextError(f"The {what} has {length} tokens; this model reads at most {limit}. Shorten it.")
 
     def forward(
         self,
         ids: Int[Tensor, "batch token_pos"],
         *,
-        pixels: Float[Tensor, "batch color_channel pixel_row pixel_column"] | None = None,
+        signal: Signal | None = None,
         source: Int[Tensor, "batch source"] | None = None,
         padding_mask: Bool[Tensor, "batch key"] | None = None,
         source_padding_mask: Bool[Tensor, "batch source"] | None = None,
@@ -214,7 +253,7 @@ class Transformer(nn.Module):
         """The output head's logits; None without an output head."""
         final = self.encode_hidden(
             ids,
-            pixels=pixels,
+            signal=signal,
             source=source,
             padding_mask=padding_mask,
             source_padding_mask=source_padding_mask,
@@ -350,6 +389,7 @@ def _with_config(model: Transformer, config: Config) -> Transformer:
     }
     rewired.load_state_dict({**weights, **zeros}, assign=True)
     rewired.tie_embeddings()
+    rewired.share_packed_weights(model)
     rewired.origin = model.origin
     rewired.new_parameters = missing + tuple(name for name in model.new_parameters if name in weights)
     return rewired.requires_grad_(False).train(model.training)

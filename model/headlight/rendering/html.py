@@ -34,19 +34,23 @@ from headlight.file_writing import replacing
 from headlight.nn.hooks import HOOK_POINTS
 from headlight.rendering.plots import head_orders_json, plots_json
 from headlight.rendering.provenance import Provenance, provenance, provenance_json
+from headlight.sound.frames import EncodedSound
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.interventions import EDIT_OPERATIONS, Intervention
+from headlight.tracing.live_edits import is_patch
 from headlight.tracing.recompute import max_pool
 from headlight.tracing.trace import Trace
 from headlight.vision.patches import EncodedImage
 
+MAX_SPECTROGRAM_SIDE = 640  # bins and steps; more than a spectrogram has pixels to show
 MAX_THUMBNAIL_SIDE = 80  # cells; more than a thumbnail has pixels to show
 
 
 def quantize_weights(weights: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Weights as one byte each: 0 where attending is forbidden, else 1 to 255 for the square root of 0 to 1."""
-    roots = np.sqrt(np.fmin(np.fmax(weights, 0.0), 1.0))  # of a NaN fmax takes the 0
-    codes: np.ndarray = (1 + np.rint(254 * roots)).astype(np.uint8) * allowed
+    shares = np.clip(weights, 0.0, 1.0)
+    shares[np.isnan(shares)] = 0.0
+    codes: np.ndarray = (1 + np.rint(254 * np.sqrt(shares))).astype(np.uint8) * allowed
     return codes
 
 
@@ -106,7 +110,8 @@ class HtmlView:
             start_call,
         )
         script = "\n".join(lines)
-        fallback = f"<p>{escape(self.title)}: this view needs JavaScript.</p>"
+        title = f"{escape(self.title)}. This view needs JavaScript: trust this notebook, or run its cell again."
+        fallback = f"<p>{title}</p>"
         return f'<div id="{name}" class="headlight">{fallback}</div>\n<script>(() => {{\n{script}\n}})();</script>'
 
     def document(self) -> str:
@@ -151,6 +156,7 @@ def show_trace(trace: Trace, layer: int | None = None, head: int | None = None) 
         edits=trace.interventions,
         modalities=trace.config.modalities,
         patches=patches_json(trace, with_image=True),
+        sound=sound_json(trace),
         state=state,
     )
 
@@ -164,6 +170,7 @@ def show_attentions(
     edits: Sequence[str] = (),
     modalities: Sequence[str] = ("text",),
     patches: Mapping[str, Any] | None = None,
+    sound: Mapping[str, Any] | None = None,
     state: Mapping[str, Any] = MappingProxyType({}),
     arrays: Mapping[str, np.ndarray] = MappingProxyType({}),
 ) -> HtmlView:
@@ -184,6 +191,7 @@ def show_attentions(
         "quantities": [WEIGHTS_QUANTITY],
         **choices_json(modalities),
         "patches": patches,
+        "sound": sound,
         "predictions": [],
         "changed": False,
         "no_prediction_reason": "",
@@ -258,11 +266,34 @@ def patches_json(trace: Trace, *, with_image: bool = False) -> dict[str, Any] | 
     }
 
 
+def sound_json(trace: Trace) -> dict[str, Any] | None:
+    """When the frames of a sound begin, and its spectrogram; None without one.
+
+    `frames_read` hold some of the recording of `seconds`; those after them hold silence. The spectrogram has `bins` of
+    frequency, from the lowest on, and `steps` of time over `frames_read`, as one byte each.
+    """
+    side, text = ("source", trace.source) if trace.source else ("text", trace.text)
+    if not isinstance(text, EncodedSound):
+        return None
+    shades = max_pool(text.spectrogram(), MAX_SPECTROGRAM_SIDE)
+    lowest, highest = float(shades.min()), float(shades.max())
+    codes = np.round(255 * (shades - lowest) / max(highest - lowest, 1e-9)).astype(np.uint8)
+    return {
+        "side": side,
+        "frames_read": text.read_count,
+        "frame_seconds": text.frame_seconds,
+        "seconds": text.sound.seconds,
+        "bins": codes.shape[0],
+        "steps": codes.shape[1],
+        "bytes": base64.b64encode(zlib.compress(codes.tobytes(), 6)).decode("ascii"),
+    }
+
+
 def choices_json(modalities: Sequence[str] = ("text",)) -> dict[str, Any]:
-    """The choices for a text, an image or both: plots, orders of heads, and the tables that put edits into words."""
+    """The choices for what a model reads: plots, orders of heads, and the tables that put edits into words."""
     metrics = [
         {"reads": kind, "name": name, "title": metric.title, "description": metric.description, "unit": metric.unit}
-        for kind in modalities
+        for kind in dict.fromkeys("image" if kind == "image" else "text" for kind in modalities)
         for name, metric in head_metrics_for(kind == "image").items()
     ]
     operations = [
@@ -282,7 +313,7 @@ def choices_json(modalities: Sequence[str] = ("text",)) -> dict[str, Any]:
 
 def ablations_json(edits: Sequence[str], group: AttentionGroup) -> dict[str, list[tuple[int, int]]]:
     """The heads (layer, head) that each edit switches off: those all of whose weights it sets to zero."""
-    return {edit: _ablated_heads(Intervention.parse(edit), group) for edit in edits}
+    return {edit: _ablated_heads(Intervention.parse(edit), group) for edit in edits if not is_patch(edit)}
 
 
 def _ablated_heads(edit: Intervention, group: AttentionGroup) -> list[tuple[int, int]]:
@@ -308,8 +339,10 @@ def _group_json(each: AttentionData, block: np.ndarray) -> dict[str, Any]:
 
 def metric_values_json(metrics: Mapping[str, Float[np.ndarray, "layer head"]]) -> dict[str, list[float | None]]:
     """The metrics of all heads for the browser, layer after layer; None in place of NaN."""
-    rounded = {name: heads.ravel().astype(np.float64).round(4).tolist() for name, heads in metrics.items()}
-    return {name: [None if math.isnan(number) else number for number in row] for name, row in rounded.items()}
+    rounded = np.stack([heads.ravel() for heads in metrics.values()]).astype(np.float64).round(4)
+    rows = rounded.astype(object)
+    rows[np.isnan(rounded)] = None
+    return dict(zip(metrics, rows.tolist(), strict=True))
 
 
 def _tokens_json(text: Encoded) -> list[dict[str, Any]]:

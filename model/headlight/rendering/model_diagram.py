@@ -102,13 +102,18 @@ def _stack(config: Config, name: str, length: int, source_length: int, layer: in
 
 
 def _inputs(config: Config, name: str, length: int) -> tuple[Part, ...]:
-    """The parts that turn each token of a stack's input, or each patch, into a vector."""
+    """The parts that turn each token of a stack's input, or each patch or frame, into a vector."""
     embedded, image = (length, config.embedding_dim), config.image
     if config.predicts_from_image or (config.reads_image and name == "encoder"):
         patches = f"{image.patch_rows} × {image.patch_columns} of {image.patch_height} × {image.patch_width} pixels"
         place = ("after a class token",) if config.predicts_from_image else ()
         pixels = Part("input", "Pixels", ("as the model reads them",), (image.channels, image.height, image.width))
         return pixels, Part("embedding", "Patch embedding", (patches, *place), embedded)
+    if config.predicts_from_sound or (config.reads_sound and name == "encoder"):
+        sound, kernels = config.sound, " · ".join(map(str, config.sound.kernels))
+        read = ("samples", f"{sound.rate:,} a second") if not sound.mel_bins else (f"{sound.mel_bins} mel bins", "log")
+        heard = Part("input", "Sound", read)
+        return heard, Part("embedding", "Convolutions over time", (f"kernels {kernels}",), embedded)
     details = [f"a row for each of {config.vocabulary_size:,} tokens"]
     details += [f"times {config.embedding.scale:.4g}"] if config.embedding.scale != 1 else []
     details += ["plus the segment's"] if config.embedding.segments else []

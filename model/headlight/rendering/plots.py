@@ -10,11 +10,11 @@ from headlight.registry import Registry
 
 @dataclass(frozen=True)
 class Plot:
-    """One plot: its title, what the title leaves open, and whether the model must read a text or an image for it."""
+    """One plot: its title, what the title leaves open, and what the model must read for it, if anything."""
 
     title: str
     description: str = ""
-    reads: Literal["", "text", "image"] = ""
+    reads: Literal["", "text", "image", "sound"] = ""
 
 
 # The first one for what a model reads is its default.
@@ -22,6 +22,7 @@ PLOTS: Registry[Plot] = Registry(
     "plot",
     {
         "overlay": Plot("Image", reads="image"),
+        "sound": Plot("Sound", "The spectrogram, and how much each moment is looked at", reads="sound"),
         "heatmap": Plot("Map"),
         "lines": Plot("Lines"),
         "text": Plot("Text", reads="text"),

@@ -30,11 +30,12 @@ _EMPTY: Mapping[str, np.ndarray] = {"masked_positions": np.zeros(0, np.int64), "
 def provenance(trace: Trace, **more: Any) -> Provenance:
     """The fields of a file with numbers of a trace; `more` are those that the trace does not know.
 
-    `edits` are in force; `heads` are pairs of layer and head, empty for all heads.
+    `edits` are in force, live ones last by their names; `heads` are pairs of layer and head, empty for all heads.
     """
     source = trace.source.text if trace.source else ""
     masked = masked_positions(trace.text)
-    known = {"text": trace.text.text, "source": source, "masked_positions": masked, "edits": list(trace.interventions)}
+    edits = [*trace.interventions, *(edit.name for edit in trace.live_edits)]
+    known = {"text": trace.text.text, "source": source, "masked_positions": masked, "edits": edits}
     return model_provenance(trace.config, trace.origin, **known | more)
 
 
@@ -46,6 +47,7 @@ def model_provenance(config: Config, origin: Origin | None, **more: Any) -> Prov
         "text": "",
         "source": "",
         "image": "",
+        "audio": "",
         "masked_positions": [],
         "mask": "+".join(config.masks) or "none",
         "layer_masks": list(config.per_layer.masks),
@@ -54,6 +56,7 @@ def model_provenance(config: Config, origin: Origin | None, **more: Any) -> Prov
         "scale": "on" if config.scale else "off",
         "pooling": config.pooling if task_of(config).whole_text else "",
         "edits": [],
+        "patch_from": "",
         "attention_group": "",
         "heads": [],
         "shown": "",
@@ -98,6 +101,7 @@ def describe_provenance(fields: Provenance) -> list[str]:
         f"{fields['model'] or 'a model without a name'}{_short_hash(fields['model_sha256'])}",
         *(f"{name} {_quoted(fields[key])}" for name, key in (("source", "source"), ("", "text")) if fields[key]),
         f"image {fields['image']}" if fields["image"] else "",
+        f"B is {_quoted(fields['patch_from'])}" if fields["patch_from"] else "",
         f"masked: token {masked}" if masked else "",
         *_wiring(fields),
         made,

@@ -7,20 +7,24 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tokenizers
 
+from headlight.array_types import Float
 from headlight.errors import CheckpointError, TextError, wrap_errors
 from headlight.file_writing import write_files
 from headlight.paths import MAX_JSON_BYTES, read_regular
+from headlight.text.languages import language_tokens, split_language
 from headlight.text.tokenizer_limits import TextLimit, check_growth, check_tokenizer, component_steps, step_state
 
 TOKENIZER_FILE = "tokenizer.json"
 END_OF_TEXT = "<|endoftext|>"  # in front of every text: it ends one and begins the next
 MASK_TOKENS = ("[MASK]", "<mask>")  # the names of the mask token in models
+KNOWN_TOKENS = 8_192  # whose texts a tokenizer remembers
 REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -39,6 +43,21 @@ class Encoded:
     token_texts: tuple[str, ...]
     offsets: tuple[tuple[int, int], ...]
     special_mask: tuple[bool, ...]
+
+    @property
+    def input_ids(self) -> tuple[int, ...]:
+        """The token ids that a model is given: all of a text, and of an image those before its patches."""
+        return self.ids
+
+    @property
+    def read_count(self) -> int:
+        """How many tokens stand for something that was given, from the first on; of a sound silence may follow."""
+        return len(self.ids)
+
+    @property
+    def signal(self) -> Float[np.ndarray, channel * place] | None:
+        """The pixels or the sound that a model is given in addition; None for a text."""
+        return None
 
 
 class Tokenizer:
@@ -60,9 +79,11 @@ class Tokenizer:
         self.end_id = self._first_known_id("[SEP]", "</s>", "<eos>", END_OF_TEXT, "<|end_of_text|>", "[EOS]")
         self.pad_id = self._first_known_id("[PAD]", "<pad>", "<|padding|>")
         self.unknown_id = self._first_known_id("[UNK]", "<unk>")
+        self.languages = language_tokens(backend)
         self._decoder_steps = component_steps("decoder", step_state(backend.decoder) if backend.decoder else None)
         check_growth("decoder", self._decoder_steps)
         self._limit = TextLimit(backend.normalizer, backend.pre_tokenizer)
+        self._text_and_bytes = lru_cache(maxsize=KNOWN_TOKENS)(self._read_token)  # most texts have the same few
         self.target_tokenizer: Tokenizer = self  # of the decoder's text; another one in Marian models
 
     @classmethod
@@ -88,21 +109,33 @@ class Tokenizer:
     def encode(self, text: str, add_special_tokens: bool = True) -> Encoded:
         """The text's tokens, with the tokenizer's special tokens around them unless told otherwise.
 
-        Lone surrogates are read as U+FFFD. Raises TextError if the tokenizer fails.
+        A language token that the text begins with takes the place of the one that the tokenizer adds. Lone surrogates
+        are read as U+FFFD. Raises TextError if the tokenizer fails.
         """
         text = sanitize_surrogates(text)
+        language, behind = split_language(text, self.languages) if add_special_tokens else ("", text)
+        start = len(text) - len(behind)
         with wrap_errors(TextError, "This model's tokenizer fails at this text"):
             self._limit.check(text)
-            encoding = self.backend.encode(text, add_special_tokens=add_special_tokens)
-        special_mask = tuple(flag == 1 for flag in encoding.special_tokens_mask)
+            encoding = self.backend.encode(behind, add_special_tokens=add_special_tokens)
+        ids, special_mask = list(encoding.ids), tuple(flag == 1 for flag in encoding.special_tokens_mask)
+        if language:
+            added = set(self.languages.values())
+            ids = [
+                self.languages[language] if is_special and number in added else number
+                for number, is_special in zip(ids, special_mask, strict=True)
+            ]
         offsets = tuple(
-            (0, 0) if is_special else span for is_special, span in zip(special_mask, encoding.offsets, strict=True)
+            (0, 0) if is_special else (span[0] + start, span[1] + start)
+            for is_special, span in zip(special_mask, encoding.offsets, strict=True)
         )
         return Encoded(
             text=text,
-            ids=tuple(encoding.ids),
-            tokens=tuple(encoding.tokens),
-            token_texts=_token_names([self._text_and_bytes(token_id) for token_id in encoding.ids], offsets, text),
+            ids=tuple(ids),
+            tokens=tuple(str(self.backend.id_to_token(number)) for number in ids)
+            if language
+            else tuple(encoding.tokens),
+            token_texts=_token_names([self._text_and_bytes(token_id) for token_id in ids], offsets, text),
             offsets=offsets,
             special_mask=special_mask,
         )
@@ -151,7 +184,7 @@ class Tokenizer:
         """The text of tokens in a row, special ones as they are written; bytes that make no character are U+FFFD."""
         return _to_bytes("".join(map(self._text_and_bytes, ids))).decode("utf-8", errors="replace")
 
-    def _text_and_bytes(self, token_id: int) -> str:
+    def _read_token(self, token_id: int) -> str:
         """The text of one token; bytes that are part of a character stay what they are, each as a lone surrogate."""
         token_id = int(token_id)
         token = self.backend.id_to_token(token_id) if 0 <= token_id < self.vocabulary_size else None

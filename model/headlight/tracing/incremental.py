@@ -7,9 +7,9 @@ trace are reused, and only the tokens after it are read. Where a token may depen
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 from weakref import ReferenceType, ref
 
@@ -29,7 +29,7 @@ from headlight.tracing.run import RecordingHook, RunRequest, to_numpy
 from headlight.tracing.trace import Trace
 
 # These hold a number for each later key, too; mask and weights of a causal model are 0 there.
-_WITH_LATER_KEYS = tuple(name for name in QUERY_KEY_HOOK_POINTS if name not in ("mask", "weights"))
+_WITH_LATER_KEYS = tuple(f".{name}" for name in QUERY_KEY_HOOK_POINTS if name not in ("mask", "weights"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,8 @@ class FinishedRun:
         """How many tokens at the beginning another run can skip: at most all but its last.
 
         0 where anything but the text differs, or where a token may depend on later ones: a mask that is not causal, an
-        edit, rotary frequencies that depend on the length, the label of a whole text, an image, scores whose attention
-        input is not recorded.
+        edit, rotary frequencies that depend on the length, the label of a whole text, an image or a sound, scores whose
+        attention input is not recorded.
         """
         config, length = model.config, len(request.text.ids)
         can_continue = (
@@ -68,7 +68,7 @@ class FinishedRun:
             and not looks_ahead(config, request.edits)
             and not request.live
             and not (task_of(config).whole_text and request.wants_logits)
-            and not config.predicts_from_image
+            and config.reads_text
             and all(f"{_attention_of(path)}.input" in self.trace.values for path in self._paths_with_later_keys())
             and encodes_alike(model, len(self.trace.text.ids), length)
         )
@@ -87,14 +87,15 @@ class FinishedRun:
         for attention in dict.fromkeys(map(_attention_of, recomputed)):
             rows = recompute_attention(model, trace, attention).compute(slice(0, start))
             for name in _WITH_LATER_KEYS:
-                if (path := f"{attention}.{name}") in recomputed:
-                    values[path] = np.concatenate((to_numpy(rows[name]), new[path]), axis=1)
+                if (path := attention + name) in recomputed:
+                    values[path] = np.concatenate((to_numpy(rows[name[1:]]), new[path]), axis=1)
         return request.trace(model, values) if recomputed else trace
 
     def _paths_with_later_keys(self) -> list[str]:
         """The recorded values that have numbers for the keys after each query."""
-        attentions = f"{self.trace.config.stacks[-1]}.*.self."
-        return [path for name in _WITH_LATER_KEYS for path in fnmatch.filter(self.trace.values, attentions + name)]
+        stack = self.trace.config.stacks[-1]
+        paths = (path for path in self.trace.values if path.endswith(_WITH_LATER_KEYS))
+        return [path for path in paths if path.startswith(f"{stack}.") and ".self." in path]
 
 
 @torch.inference_mode()
@@ -124,9 +125,8 @@ def encodes_alike(model: Transformer, length: int, other_length: int) -> bool:
 
 def _extended(path: str, earlier: np.ndarray, new: np.ndarray, start: int) -> np.ndarray:
     """A value of the whole text: its rows of the first `start` tokens from an earlier run, and those after them."""
-    hook_point = hook_point_of(path)
-    token_axis = next((axis - 1 for axis in token_axes(hook_point)), None)
-    if token_axis is None or is_source_axis(path, hook_point, hook_point.axes[token_axis]):
+    token_axis, has_own_keys = _token_axis(path)
+    if token_axis is None:
         return new
     repeats = token_axis > 0 and new.strides[0] == earlier.strides[0] == 0  # one mask for all heads
     first, last = (value[:1] if repeats else value for value in (earlier, new))
@@ -134,10 +134,19 @@ def _extended(path: str, earlier: np.ndarray, new: np.ndarray, start: int) -> np
     shape = (*last.shape[:token_axis], start + last.shape[token_axis], *last.shape[token_axis + 1 :])
     whole = np.zeros(shape, last.dtype)  # at the keys after a query, mask and weights are 0
     known = first[(*rows, slice(start))]
-    known = known[..., :start] if hook_point.axes[-1] == "key" and ".self." in path else known
+    known = known[..., :start] if has_own_keys else known
     whole[tuple(slice(size) for size in known.shape)] = known
     whole[(*rows, slice(start, None))] = last
     return np.broadcast_to(whole, (new.shape[0], *shape[1:])) if repeats else whole
+
+
+@lru_cache(maxsize=4_096)  # of each letter every path is looked at
+def _token_axis(path: str) -> tuple[int | None, bool]:
+    """The axis of a value that counts the text's tokens, None without one; and whether its last one does, as keys."""
+    hook_point = hook_point_of(path)
+    axis = next((axis - 1 for axis in token_axes(hook_point)), None)
+    is_of_source = axis is not None and is_source_axis(path, hook_point, hook_point.axes[axis])
+    return None if is_of_source else axis, hook_point.axes[-1] == "key" and ".self." in path
 
 
 def _attention_of(path: str) -> str:

@@ -181,6 +181,8 @@ class Intervention:
 
     def matches(self, path: str) -> bool:
         """Whether this edit applies to the value at `path`."""
+        if self.path.rpartition(".")[2] != path.rpartition(".")[2]:
+            return False  # as most are, of the hundred values of a forward pass
         own_parts, other_parts = self.path.split("."), path.split(".")
         return len(own_parts) == len(other_parts) and all(
             part in ("*", other) for part, other in zip(own_parts, other_parts, strict=True)
@@ -266,6 +268,8 @@ class InterventionHook:
     def __call__(self, path: str, value: Tensor) -> Tensor:
         """The value with the edits that match its path. Raises Cancelled once its answer is no longer needed."""
         check_cancelled()
+        if not (self.interventions or self.live):
+            return value
         part, _, hook_point = path.rpartition(".")
         self.seen_paths.add(path)
         for intervention in self.interventions:
@@ -278,11 +282,7 @@ class InterventionHook:
                 self.live_paths.add(path)
         if hook_point == "mask":
             self._allowed[part] = value
-        if (
-            (self.interventions or self.live)
-            and is_on_residual_stream(path)
-            and not value.float().square().sum(-1).isfinite().all()
-        ):
+        if is_on_residual_stream(path) and not value.float().square().sum(-1).isfinite().all():
             raise EditError(
                 f"With these edits the numbers grow past what a model can compute with, first at {path}; "
                 "use smaller ones."
@@ -323,8 +323,8 @@ def is_edited(trace: Trace, *paths: str) -> bool:
 
 
 def token_axes(hook_point: HookPoint) -> tuple[int, ...]:
-    """The axes of a value with its batch that count tokens (queries, not keys) or pixels."""
-    token_axis_names = ("pos", "query", "pixel_row", "pixel_column")
+    """The axes of a value with its batch that count tokens (queries, not keys), pixels or steps of a sound."""
+    token_axis_names = ("pos", "query", "pixel_row", "pixel_column", "sound_step")
     return tuple(axis for axis, name in enumerate(hook_point.axes, 1) if name in token_axis_names)
 
 

@@ -9,7 +9,7 @@ They are kept with the trace, so that whatever is computed again from it applies
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +52,12 @@ class LiveEdit:
 def is_patch(edit: object) -> bool:
     """Whether an edit takes its values from another run."""
     return isinstance(edit, str) and "=from:" in edit
+
+
+def patched_paths(edits: Sequence[object]) -> tuple[str, ...]:
+    """The paths whose values some edits take from another run: what that run has to keep."""
+    matches = [_PATCH_PATTERN.fullmatch(str(edit).strip()) for edit in edits if is_patch(edit)]
+    return tuple(sorted({match[1] for match in matches if match}))
 
 
 def parse_patch(text: str, runs: Mapping[str, Mapping[str, np.ndarray]]) -> LiveEdit:

@@ -6,9 +6,8 @@ Scores and weights grow with the square of the text. Past a budget `run` keeps o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -154,17 +153,33 @@ def max_pooled_value(
     attention_path, _, hook_point = path.rpartition(".")
     attention = recompute_attention(model, trace, attention_path)
     queries, keys = queries or range(attention.q.shape[2]), keys or range(attention.k.shape[2])
-    starts = block_starts(len(queries), side)
-    rows, allowed_rows = [], []
-    for first, end in pairwise(starts):
-        largest, allowed = [], []
-        for chunk in attention.chunks(queries[first:end]):
-            values = attention.compute(chunk, heads)
-            largest.append(values[hook_point][:, :, keys.start : keys.stop].amax(1))
-            allowed.append(values["mask"][:, :, keys.start : keys.stop].any(1))
-        rows.append(max_pool_axis(to_numpy(torch.stack(largest).amax(0)), side, -1))
-        allowed_rows.append(max_pool_axis(to_numpy(torch.stack(allowed).any(0)), side, -1))
-    return np.stack(rows, axis=1), np.stack(allowed_rows, axis=1)
+    starts = queries.start + np.array(block_starts(len(queries), side))
+    blocks = [RowBlocks(starts), RowBlocks(starts)]
+    for chunk in attention.chunks(queries):
+        values = attention.compute(chunk, heads)
+        for pooled, name in zip(blocks, (hook_point, "mask"), strict=True):
+            columns = to_numpy(values[name][:, :, keys.start : keys.stop])
+            pooled.add(max_pool_axis(columns if name == hook_point else columns > 0, side, -1), chunk.start)
+    return blocks[0].largest(), blocks[1].largest()
+
+
+class RowBlocks:
+    """The largest number of each block of rows, of rows that come some at a time, [head row column]."""
+
+    def __init__(self, starts: np.ndarray) -> None:
+        self.starts = starts
+        self.parts: list[list[np.ndarray]] = [[] for _ in starts[1:]]
+
+    def add(self, rows: np.ndarray, first: int) -> None:
+        """Some rows, the first of which has this number."""
+        last = first + rows.shape[1]
+        for block in range(np.searchsorted(self.starts, first, "right") - 1, np.searchsorted(self.starts[:-1], last)):
+            part = slice(max(self.starts[block] - first, 0), self.starts[block + 1] - first)
+            self.parts[block].append(rows[:, part].max(1))
+
+    def largest(self) -> np.ndarray:
+        """Of each block, [head block column]."""
+        return np.stack([np.maximum.reduce(parts) for parts in self.parts], axis=1)
 
 
 @torch.inference_mode()
@@ -189,6 +204,20 @@ def logits_at(model: Transformer, trace: Trace, position: int) -> Float[np.ndarr
     index = position % len(trace.text.ids)
     logits = trace_logits(model, trace, slice(index, index + 1))
     return to_numpy(logits if logits.dim() == 1 else logits[0])
+
+
+@torch.inference_mode()
+def logits_of_rows(model: Transformer, rows: Sequence[tuple[Trace, int]]) -> Float[np.ndarray, "row token"]:
+    """The logits at positions of several traces of a model whose head answers each token, as `logits_at`.
+
+    In one product, which reads the largest of all weights once; edits of logits are not applied.
+    """
+    path = f"{model.config.stacks[-1]}.final_residual"
+    final = torch.tensor(np.stack([trace[path][position] for trace, position in rows]), device=model.device)
+    logits = model.logits(final.to(model.embedding.weight.dtype)[None])
+    if logits is None:
+        raise EditError("This model ends without a head, so it has no logits.")
+    return to_numpy(logits[0])
 
 
 def traced_tensor(model: Transformer, trace: Trace, path: str) -> Tensor:

@@ -1,9 +1,9 @@
-"""run(): one forward pass over a text or an image, recorded as a Trace."""
+"""run(): one forward pass over a text, an image or a sound, recorded as a Trace."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import lru_cache, partial
@@ -14,17 +14,19 @@ import torch
 from torch import Tensor
 
 from headlight.config import Config
-from headlight.errors import EditError, ImageError, TextError, shortened
+from headlight.errors import EditError, ImageError, SoundError, TextError, shortened
 from headlight.nn.attention import KVCache
 from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_for_rows, hook_scope, no_hook
 from headlight.nn.transformer import Transformer
+from headlight.sound.frames import ProcessedSound, encode_sound
 from headlight.tasks import label_text, task_of
 from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.tracing.interventions import Intervention, InterventionHook
 from headlight.tracing.live_edits import LiveEdit, LiveHook, is_patch, parse_patch
 from headlight.tracing.trace import Trace
+from headlight.tracing.transformer_lens import native_edit
 from headlight.vision.image import ProcessedImage
-from headlight.vision.patches import EncodedImage, encode_image, input_ids, pixel_values
+from headlight.vision.patches import encode_image
 
 MAX_CHARACTERS = 200_000  # longer texts take the tokenizer too long
 # Of a longer text the beginning is tokenized first: at least so many characters, and so many for each token that fits.
@@ -33,8 +35,14 @@ WORD_CHARACTERS = 100  # at the end of a beginning; a word that is cut may have 
 ATTENTION_BYTES_BUDGET = 512 << 20  # for the query x key values of a trace, unless they are asked for by name
 # What is kept of a long text: enough to recompute everything else (model/headlight/tracing/recompute.py).
 RECOMPUTE_FROM = ("*.self.input", "*.cross.input", "*.residual", "*.final_residual")
-_IMAGE_WANTED = "This model reads images, not texts; give it one (on the command line: --image FILE)."
+# What is asked for where a model that reads another kind of input is given a text.
+_WANTED = {
+    "image": "This model reads images, not texts; give it one (on the command line: --image FILE).",
+    "sound": "This model hears sounds, it reads no text; give it a recording (on the command line: --audio FILE).",
+}
 InterventionLike = Intervention | str
+SIGNALS = (ProcessedImage, ProcessedSound)
+ModelInput = str | ProcessedImage | ProcessedSound
 
 
 class RecordingHook:
@@ -44,36 +52,38 @@ class RecordingHook:
     """
 
     def __init__(self, hook: Hook, keep: Sequence[str] | None) -> None:
-        self.hook, self.keep = hook, None if keep is None else _compile_patterns(tuple(keep))
+        self.hook, self.keeps = hook, _keeps_all if keep is None else _pattern_matcher(tuple(keep))
         self.values: dict[str, Tensor] = {}
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
         """The value as the inner hook leaves it, recorded where it is to be kept."""
         value = self.hook(path, value)
-        if self._keeps(path):
+        if self.keeps(path):
             self.values[path] = value
         return value
 
     def scope(self, path: str) -> HookScope:
         """All of a recorded value; of any other value as much as the inner hook needs."""
-        return HookScope.ALL if self._keeps(path) else hook_scope(self.hook, path)
+        return HookScope.ALL if self.keeps(path) else hook_scope(self.hook, path)
 
     def for_rows(self, start: int, total: int) -> Hook:
         """The inner hook alone: a value that comes some rows at a time is not recorded."""
         return hook_for_rows(self.hook, start, total)
-
-    def _keeps(self, path: str) -> bool:
-        return self.keep is None or self.keep.match(path) is not None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The recorded values without their batch axis, by path."""
         return {path: to_numpy(value.detach()[0]) for path, value in self.values.items()}
 
 
+def _keeps_all(path: str) -> bool:
+    return True
+
+
 @lru_cache(maxsize=256)
-def _compile_patterns(keep: tuple[str, ...]) -> re.Pattern[str]:
-    """One expression for all patterns, since every value of every forward pass is matched against it."""
-    return re.compile("|".join(map(translate, keep)) or r"(?!)")
+def _pattern_matcher(keep: tuple[str, ...]) -> Callable[[str], bool]:
+    """Whether a path matches a pattern, remembered: every forward pass asks it of every value."""
+    matches = re.compile("|".join(map(translate, keep)) or r"(?!)").match
+    return lru_cache(maxsize=4_096)(lambda path: matches(path) is not None)
 
 
 @dataclass(frozen=True)
@@ -100,9 +110,9 @@ class RunRequest:
         cls,
         model: Transformer,
         tokenizer: Tokenizer,
-        text: str | ProcessedImage,
+        text: ModelInput,
         interventions: Sequence[InterventionLike] = (),
-        source: str | ProcessedImage | None = None,
+        source: ModelInput | None = None,
         masked_positions: Sequence[int] = (),
         keep: Sequence[str] | None = None,
         hook: LiveHook | None = None,
@@ -115,7 +125,8 @@ class RunRequest:
         source_encoded = encode_source(model, tokenizer, source)
         if keep is None and attention_bytes(model.config, encoded, source_encoded) > ATTENTION_BYTES_BUDGET:
             keep = RECOMPUTE_FROM
-        edits = parse_interventions([edit for edit in _edit_list(interventions) if not is_patch(edit)])
+        interventions = native_edits(model.config, interventions)
+        edits = parse_interventions([edit for edit in interventions if not is_patch(edit)])
         values = {name: other.values for name, other in runs.items()}
         live = [parse_patch(str(edit), values) for edit in interventions if is_patch(edit)]
         live += [] if hook is None else [LiveEdit(getattr(hook, "__name__", "The hook"), hook)]
@@ -136,8 +147,8 @@ class RunRequest:
         """One forward pass over the tokens that the cache does not hold; gives the encoder's output (`memory`)."""
         memory = encode_memory(model, self.source, record) if memory is None else memory
         ids, start = token_tensor(self.text, model), cache.length if cache else 0
-        pixels = pixel_tensor(self.text, model)
-        final = model.encode_hidden(ids[:, start:], pixels=pixels, memory=memory, hook=record, cache=cache)
+        signal = signal_tensor(self.text, model)
+        final = model.encode_hidden(ids[:, start:], signal=signal, memory=memory, hook=record, cache=cache)
         # The logits of a long text are larger than all other values: they are computed only where they are recorded.
         if self.wants_logits:
             model.logits(final, model.answerable(ids), record)
@@ -162,25 +173,26 @@ class RunRequest:
 def run(
     model: Transformer,
     tokenizer: Tokenizer,
-    text: str | ProcessedImage,
+    text: ModelInput,
     interventions: Sequence[InterventionLike] = (),
     *,
-    source: str | ProcessedImage | None = None,
+    source: ModelInput | None = None,
     masked_positions: Sequence[int] = (),
     keep: Sequence[str] | None = None,
     hook: LiveHook | None = None,
     runs: Mapping[str, Trace] = MappingProxyType({}),
 ) -> Trace:
-    """One forward pass over a text or a processed image, with edits, as a trace of its intermediate values.
+    """One forward pass over a text, an image or a sound (both processed), with edits, as a trace of what it computes.
 
-    An encoder-decoder reads `source`, a text or an image, with its encoder and `text` (which may be empty) with its
-    decoder; one that labels whole texts reads the source with both where there is no text. `masked_positions` get the
-    mask token. `keep` lists patterns of paths to record; without any, everything is recorded, or for a text whose query
+    An encoder-decoder reads `source`, one of these, with its encoder and `text` (which may be empty) with its decoder;
+    one that labels whole texts reads the source with both where there is no text. `masked_positions` get the mask
+    token. `keep` lists patterns of paths to record; without any, everything is recorded, or for a text whose query
     x key values would exceed ATTENTION_BYTES_BUDGET what they can be recomputed from (RECOMPUTE_FROM).
 
     `hook` is called with the path of every value and the value itself, without its batch axis; what it returns, or does
-    in place, goes on. An edit `decoder.2.residual[5]=from:B[3]` takes the value from the trace B of `runs`. Raises
-    TextError for a text, ImageError for an image, EditError for an edit that cannot be.
+    in place, goes on. An edit `decoder.2.residual[5]=from:B[3]` takes the value from the trace B of `runs`. Edits may
+    use the names of TransformerLens, `blocks.1.attn.hook_pattern[3]=set:0`, with the order of axes there. Raises
+    TextError for a text, ImageError for an image, SoundError for a sound, EditError for an edit that cannot be.
     """
     request = RunRequest.encode(model, tokenizer, text, interventions, source, masked_positions, keep, hook, runs)
     return request.run(model)[0]
@@ -196,19 +208,14 @@ def attention_bytes(
     return 4 * arrays * (cells + encoder_cells)
 
 
-def encode_input(model: Transformer, tokenizer: Tokenizer, text: str | ProcessedImage) -> Encoded:
+def encode_input(model: Transformer, tokenizer: Tokenizer, text: ModelInput) -> Encoded:
     """The text, or the patches of an image, as the stack reads it that makes the prediction.
 
-    Raises TextError where a text is empty or too long or the model reads images, ImageError where it reads texts.
+    Raises TextError where a text is empty or too long or the model reads none, ImageError or SoundError where it reads
+    no image or no sound.
     """
-    if isinstance(text, ProcessedImage):
-        _require_image_reader(model)
-        if not model.config.predicts_from_image:
-            raise ImageError("This model's decoder reads a text; give its encoder the image, as the source.")
-        image = model.config.image
-        return encode_image(text, image, tokenizer.from_ids(tuple(range(image.first_tokens)), ""))
-    if model.config.predicts_from_image:
-        raise TextError(_IMAGE_WANTED)
+    if isinstance(text, SIGNALS) or not model.config.reads_text:
+        return _encode_signal(model, tokenizer, text, of_source=False)
     _check_text("text", text, may_be_empty=model.config.has_cross_attention)
     _check_beginning("text", text, model, tokenizer.target_tokenizer)
     if not model.config.has_cross_attention:
@@ -216,7 +223,14 @@ def encode_input(model: Transformer, tokenizer: Tokenizer, text: str | Processed
     start = tokenizer.from_ids((model.config.start_token_id,), "")
     if task_of(model.config).whole_text:  # its decoder reads a text as the encoder does, shifted by one position
         return _concatenate(start, _without_last_token(tokenizer.encode(text)))
-    return _concatenate(start, tokenizer.target_tokenizer.encode(text, add_special_tokens=False))
+    target = tokenizer.target_tokenizer.encode(text, add_special_tokens=False)
+    if {*start.ids, *target.ids[:1]} <= set(
+        tokenizer.languages.values()
+    ) and target.ids:  # mBART starts with a language
+        return target
+    if model.config.prompt_token_ids and not set(target.ids[:1]) & tokenizer.special_ids:
+        start = _concatenate(start, tokenizer.from_ids(model.config.prompt_token_ids, ""))
+    return _concatenate(start, target)
 
 
 def candidates(trace: Trace, tokenizer: Tokenizer, position: int = -1, count: int = 5) -> tuple[Candidate, ...]:
@@ -231,6 +245,11 @@ def candidates(trace: Trace, tokenizer: Tokenizer, position: int = -1, count: in
 def prediction_positions(model: Transformer, tokenizer: Tokenizer, encoded: Encoded) -> tuple[int, ...]:
     """The positions whose prediction is shown (`Task.prediction_positions`)."""
     return task_of(model.config).prediction_positions(encoded.ids, tokenizer.mask_id)
+
+
+def native_edits(config: Config, edits: Sequence[InterventionLike]) -> tuple[InterventionLike, ...]:
+    """Edits as they were given, with the names of TransformerLens as paths. Raises EditError for an unknown name."""
+    return tuple(native_edit(config, edit) if isinstance(edit, str) else edit for edit in _edit_list(edits))
 
 
 def parse_interventions(edits: Sequence[InterventionLike]) -> tuple[Intervention, ...]:
@@ -248,6 +267,8 @@ def _edit_list(edits: Sequence[InterventionLike]) -> Sequence[InterventionLike]:
 def _parse_intervention(edit: object) -> Intervention:
     if isinstance(edit, Intervention):
         return edit
+    if is_patch(edit):
+        raise EditError(f"{edit!r} is a patch of one whole run; a text that is still written takes none.")
     if isinstance(edit, str):
         return Intervention.parse(edit)
     raise EditError(
@@ -256,9 +277,25 @@ def _parse_intervention(edit: object) -> Intervention:
     )
 
 
-def _require_image_reader(model: Transformer) -> None:
-    if not model.config.reads_image:
-        raise ImageError("This model reads texts, not images.")
+def _encode_signal(model: Transformer, tokenizer: Tokenizer, given: ModelInput, of_source: bool) -> Encoded:
+    """The patches of an image behind the tokens of the only stack, or the frames of a sound.
+
+    Raises TextError, ImageError or SoundError where the model reads another kind of input there.
+    """
+    config = model.config
+    if not isinstance(given, SIGNALS):
+        raise TextError(_WANTED[config.modalities[-1]])
+    is_image = isinstance(given, ProcessedImage)
+    kind, error = ("image", ImageError) if is_image else ("sound", SoundError)
+    if kind not in config.modalities:
+        read = " and ".join(f"{each}s" for each in config.modalities)
+        raise error(f"This model reads {read}, not {kind}s.")
+    if config.has_cross_attention != of_source:
+        raise error(f"This model's decoder reads a text; give its encoder the {kind}, as the source.")
+    if isinstance(given, ProcessedSound):
+        return encode_sound(given, config.sound)
+    first = () if of_source else tuple(range(config.image.first_tokens))
+    return encode_image(given, config.image, tokenizer.from_ids(first, ""))
 
 
 def _check_text(what: str, text: object, may_be_empty: bool = False) -> None:
@@ -287,20 +324,18 @@ def _check_beginning(what: str, text: str, model: Transformer, tokenizer: Tokeni
         size *= 2
 
 
-def encode_source(model: Transformer, tokenizer: Tokenizer, source: str | ProcessedImage | None) -> Encoded | None:
-    """The source as the encoder reads it, of an image its patches alone.
+def encode_source(model: Transformer, tokenizer: Tokenizer, source: ModelInput | None) -> Encoded | None:
+    """The source as the encoder reads it: a text, the patches of an image or the frames of a sound.
 
-    None for a model of one stack, for which `source` must be None. Raises TextError or ImageError for another source.
+    None for a model of one stack, for which `source` must be None. Raises TextError, ImageError or SoundError for
+    another source.
     """
     if not model.config.has_cross_attention:
         if source is not None:
             raise TextError("This model has one stack and reads one text; it takes no source.")
         return None
-    if isinstance(source, ProcessedImage):
-        _require_image_reader(model)
-        return encode_image(source, model.config.image, tokenizer.from_ids((), ""))
-    if model.config.reads_image:
-        raise TextError(_IMAGE_WANTED)
+    if isinstance(source, SIGNALS) or not model.config.reads_source_text:
+        return _encode_signal(model, tokenizer, source or "", of_source=True)
     source = "" if source is None else source
     _check_text("source", source)
     _check_beginning("source", source, model, tokenizer)
@@ -317,8 +352,8 @@ def apply_mask_tokens(encoded: Encoded, positions: Sequence[int], tokenizer: Tok
     """The text with mask tokens at some positions. Raises TextError, ImageError or EditError where none can be."""
     if not positions:
         return encoded
-    if isinstance(encoded, EncodedImage):
-        raise ImageError("Patches of an image cannot be masked: there is no mask token for them.")
+    if encoded.signal is not None:
+        raise ImageError("Patches and frames cannot be masked: there is no mask token for them.")
     if tokenizer.mask_id is None:
         raise TextError("This model has no mask token, so no word of the text can be masked.")
     ids = list(encoded.ids)
@@ -349,8 +384,8 @@ def _concatenate(first: Encoded, second: Encoded) -> Encoded:
 
 def token_tensor(encoded: Encoded, model: Transformer) -> Tensor:
     """The token ids as a batch of one on the model's device. Raises TextError for ids outside its vocabulary."""
-    ids, size = input_ids(encoded), model.config.vocabulary_size
-    if not ids and not isinstance(encoded, EncodedImage):
+    ids, size = encoded.input_ids, model.config.vocabulary_size
+    if not ids and encoded.signal is None:
         raise TextError(
             "No token is left of this text: the model's tokenizer knows nothing of it. Type a text such as "
             "the model was trained on."
@@ -364,13 +399,12 @@ def encode_memory(model: Transformer, source: Encoded | None, hook: Hook = no_ho
     """The encoder's output for a source, [1 key d_model]; None without a source."""
     if source is None:
         return None
-    return model.encode(token_tensor(source, model), hook=hook, pixels=pixel_tensor(source, model))
+    return model.encode(token_tensor(source, model), hook=hook, signal=signal_tensor(source, model))
 
 
-def pixel_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:
-    """The pixels of an image as a batch of one on the model's device; None for a text."""
-    array = pixel_values(encoded)
-    return None if array is None else torch.tensor(array, device=model.device)[None]
+def signal_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:
+    """The pixels of an image or what is heard of a sound, as a batch of one on the model's device; None for a text."""
+    return None if encoded.signal is None else torch.tensor(encoded.signal, device=model.device)[None]
 
 
 def to_numpy(value: Tensor) -> np.ndarray:

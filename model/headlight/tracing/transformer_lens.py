@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from difflib import get_close_matches
 
 import numpy as np
 
 from headlight.config import Config
+from headlight.errors import EditError, shortened
 
 _OF_BLOCKS = {
     "hook_resid_pre": "residual",
@@ -26,7 +28,7 @@ _OF_BLOCKS = {
 }
 _HEAD_AFTER_POSITION = ("q", "k", "v", "rotated_q", "rotated_k", "weighted_values")  # there, and before it here
 _OF_STACK = {"hook_embed": "embedding", "hook_pos_embed": "position_embedding"}
-_BLOCK_PATTERN = re.compile(r"blocks\.(\d{1,6})\.(.+)")
+_BLOCK_PATTERN = re.compile(r"blocks\.(\d{1,6}|\*)\.(.+)")
 
 
 def transformer_lens_value(values: Mapping[str, np.ndarray], config: Config, name: str) -> np.ndarray | None:
@@ -37,11 +39,54 @@ def transformer_lens_value(values: Mapping[str, np.ndarray], config: Config, nam
     return np.swapaxes(values[path], 0, 1) if path.rpartition(".")[2] in _HEAD_AFTER_POSITION else values[path]
 
 
+def native_path(config: Config, text: str) -> str:
+    """A path and its index as a trace has them, for those of TransformerLens; any other text as it is."""
+    name, bracket, index = text.strip().partition("[")
+    path = _path(config, name)
+    if path.endswith("."):
+        return text
+    places = index.rstrip("]").split(",") if bracket else []
+    if places and path.rpartition(".")[2] in _HEAD_AFTER_POSITION:
+        position, head = [*places, ":"][:2]
+        places = [head, position, *places[2:]]
+    return f"{path}[{','.join(places)}]" if places else path
+
+
+def native_edit(config: Config, text: str) -> str:
+    """An edit whose value has a name of TransformerLens, indexed as there, in this project's form; any other as it is.
+
+    Raises EditError for a name that looks like one of TransformerLens' and is none.
+    """
+    place, equals, operation = text.strip().partition("=")
+    name = place.partition("[")[0].strip()
+    if "hook_" not in name and not name.startswith("blocks."):
+        return text
+    if _path(config, name).endswith("."):
+        raise EditError(f"No value is called {shortened(name)!r}; the nearest names: {_nearest_names(name)}.")
+    run, bracket, source_index = operation.partition("[")
+    if bracket and run.startswith("from:"):  # of the same value, so it counts along the same axes
+        operation = f"{run}[{native_path(config, f'{name}[{source_index}').partition('[')[2]}"
+    return f"{native_path(config, place)}{equals}{operation}"
+
+
+def _nearest_names(name: str) -> str:
+    block = _BLOCK_PATTERN.fullmatch(name)
+    if block is None:
+        known = [*_OF_STACK, *(f"blocks.0.{kind}" for kind in _OF_BLOCKS)]
+    else:
+        kinds = [*_OF_BLOCKS, *([] if block[1] == "*" else ["hook_resid_post"])]
+        known = [f"blocks.{block[1]}.{kind}" for kind in kinds]
+    return ", ".join(get_close_matches(shortened(name), known, n=3, cutoff=0.0))
+
+
 def _path(config: Config, name: str) -> str:
     stack, block = config.stacks[-1], _BLOCK_PATTERN.fullmatch(name)
     if block is None:
         return f"{stack}.{_OF_STACK.get(name, '')}"
-    layer, kind = int(block[1]), block[2]
+    kind = block[2]
+    if block[1] == "*":
+        return f"{stack}.*.{_OF_BLOCKS.get(kind, '')}"
+    layer = int(block[1])
     if kind == "hook_resid_post":
         return f"{stack}.{layer + 1}.residual" if layer + 1 < config.layers else f"{stack}.residual"
     return f"{stack}.{layer}.{_OF_BLOCKS.get(kind, '')}"

@@ -36,6 +36,16 @@ class EncodedImage(Encoded):
         """The index of the patch at the top left: how many tokens stand before the patches."""
         return len(self.ids) - self.patch_rows * self.patch_columns
 
+    @property
+    def input_ids(self) -> tuple[int, ...]:
+        """The tokens in front of the patches."""
+        return self.ids[: self.first_patch]
+
+    @property
+    def signal(self) -> Float[np.ndarray, "color_channel height width"]:
+        """The pixel values."""
+        return self.image.pixel_values
+
     def patch_boxes(self) -> tuple[Box, ...]:
         """Where each patch lies, in pixels of the original image."""
         left, top, right, bottom = self.covered_region
@@ -75,16 +85,6 @@ def encode_image(image: ProcessedImage, config: ImageConfig, start: Encoded) -> 
         image=image,
         patch_size=(config.patch_height, config.patch_width),
     )
-
-
-def input_ids(text: Encoded) -> tuple[int, ...]:
-    """The token ids that a model is given: all of a text, and of an image those before its patches."""
-    return text.ids[: text.first_patch] if isinstance(text, EncodedImage) else text.ids
-
-
-def pixel_values(text: Encoded) -> Float[np.ndarray, "color_channel height d_model"] | None:
-    """The pixel values that a model is given in addition; None for a text."""
-    return text.image.pixel_values if isinstance(text, EncodedImage) else None
 
 
 def class_token_tokenizer(extra_tokens: Sequence[str] = ()) -> Tokenizer:

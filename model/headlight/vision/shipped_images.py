@@ -1,4 +1,4 @@
-"""The shipped images by their names: scenes to look at, and drawings to write captions for."""
+"""The shipped images and recordings by their names: scenes, drawings to write captions for, and sounds."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from headlight.config import Config
 from headlight.errors import ImageError
 from headlight.paths import assets_dir
 
-SCENES, DRAWINGS = "inputs", "drawings"  # folders
+SCENES, DRAWINGS, SOUNDS = "pictures/inputs/*.png", "pictures/drawings/*.png", "recordings/*.wav"
 
 
-@lru_cache(maxsize=2)
-def _names_in(folder: str) -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in (assets_dir() / "pictures" / folder).glob("*.png")))
+@lru_cache(maxsize=3)
+def _names_in(files: str) -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in assets_dir().glob(files)))
 
 
 def all_shipped_image_names() -> tuple[str, ...]:
@@ -23,15 +23,17 @@ def all_shipped_image_names() -> tuple[str, ...]:
 
 
 def shipped_image_names(config: Config | None = None) -> tuple[str, ...]:
-    """The names of the shipped images for a model (None: one that reads images alone), its first image first."""
+    """The names of the shipped images or recordings for a model (None: one of images alone), its first one first."""
+    if config and config.reads_sound:
+        return _names_in(SOUNDS)
     return _names_in(DRAWINGS if config and config.has_cross_attention else SCENES)
 
 
 def shipped_image_path(name: str) -> str:
-    """The path of a shipped image inside the assets. Raises ImageError for an unknown name."""
-    for folder in (SCENES, DRAWINGS):
-        if name in _names_in(folder):
-            return f"pictures/{folder}/{name}.png"
+    """The path of a shipped image or recording inside the assets. Raises ImageError for an unknown name."""
+    for files in (SCENES, DRAWINGS, SOUNDS):
+        if name in _names_in(files):
+            return files.replace("*", name)
     known = ", ".join((*_names_in(SCENES), *_names_in(DRAWINGS)))
     raise ImageError(f"There is no picture {name[:40]!r}. Known: {known}, and your own.")
 
@@ -44,5 +46,5 @@ def find_image(path_or_name: str | Path) -> Path:
 
 
 def shipped_image(name: str) -> bytes:
-    """The file of a shipped image; the empty name is the first scene. Raises ImageError for an unknown name."""
+    """The file of a shipped image or recording; the empty name is the first scene. Raises ImageError for others."""
     return (assets_dir() / shipped_image_path(name or shipped_image_names()[0])).read_bytes()

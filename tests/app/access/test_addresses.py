@@ -1,5 +1,6 @@
 """Where browsers find the page."""
 
+import json
 import socket
 from collections import namedtuple
 from types import SimpleNamespace
@@ -101,7 +102,9 @@ def test_the_sidebar_of_a_shared_server_invites_the_room(monkeypatch: pytest.Mon
     (invite,) = [button for button in at.sidebar.button if button.label == "Invite the room"]
     invite.click().run()
     assert not at.exception
-    (address,) = [each.proto.body for each in at.get("html") if 'class="invitation"' in each.proto.body]
-    assert "http://192.168.1.20:" in address and "model=next" in address
+    (room,) = [each for each in at.main.get("bidi_component") if each.proto.component_name == "headlight_room"]
+    [data] = json.loads(room.proto.json)
+    assert "http://192.168.1.20:" in data["invitation"]["address"] and "model=next" in data["invitation"]["address"]
+    assert data["invitation"]["picture"].startswith("<svg")
     monkeypatch.setenv(SHARED_VARIABLE, "0")
     assert "Invite the room" not in [button.label for button in open_app(model="next").sidebar.button]

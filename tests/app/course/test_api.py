@@ -9,8 +9,8 @@ from starlette.testclient import TestClient
 
 from headlight.course.chapters import CHAPTERS
 from headlight.course.pictures import plain
-from headlight.course.question_kinds import KINDS
-from headlight.course.questions import GIVE_UP
+from headlight.questions.kinds import KINDS, Goal
+from headlight.questions.marking import GIVE_UP
 from headlight_app.course.answers.screens import answer_screen
 from headlight_app.course.contract import RunRequest, ScreenRequest
 from headlight_app.engine.job import EngineRequest
@@ -28,7 +28,7 @@ from tests.app.asking import ask_route
 from tests.app.pages import alone, component_data
 
 FREE = {
-    f"{chapter}/{name}": screen.compute(**screen.parse({}))
+    f"{chapter}/{name}": screen.rows(**screen.parse({}))
     for chapter, row in CHAPTERS.items()
     for name, screen in row.screens.items()
     if not (screen.model_controls or screen.is_long)
@@ -65,7 +65,7 @@ def test_numbers_on_the_page_are_those_of_the_backend(client: TestClient) -> Non
     inputs = {"sharpness": "3", "keys": "1,2;3,4"} | {"values": "1;2"}
     screen = CHAPTERS["attention"].screens["look-up"]
     answer = ask(client, "course_screen", chapter="attention", screen="look-up", inputs=inputs)
-    rows = plain(screen.compute(**screen.parse(inputs)))
+    rows = plain(screen.rows(**screen.parse(inputs)))
     assert answer["rows"] == [row | {"question": None} for row in rows]
     assert answer["can_ask"] and answer["question"] is None, "who is not asked sees everything"
 
@@ -78,22 +78,23 @@ def test_nothing_that_tells_the_answer_is_sent_before_it_is_given(client: TestCl
     question = rows[place].question
     assert question
 
-    def tried(*tries: str) -> dict[str, Any]:
-        fields = {"chapter": chapter, "screen": name, "inputs": {}, "asks": True, "tries": tries}
+    def tried(*tries: str, **inputs: str) -> dict[str, Any]:
+        fields = {"chapter": chapter, "screen": name, "inputs": inputs, "asks": True, "tries": tries}
         return ask(client, "course_screen", **fields)
 
     answer = tried()
-    assert answer["rows"] == [row | {"question": None} for row in plain(rows[:place])]
+    assert answer["rows"] == [row | {"question": None} for row in plain(rows[: place + question.shows_row])]
     sent = answer["question"]
     assert set(sent) == {"place", "kind", "text", "options", "rows", "columns", "ruled_out", "hints", "more_hints",
-                         "said", "is_settled", "is_right"}  # fmt: skip
+                         "given", "said", "is_settled", "is_right"}  # fmt: skip
     assert (sent["said"], sent["hints"], sent["is_settled"]) == ("", [], False)
-    answer = tried(question.right)
-    assert answer["question"]["is_right"] and len(answer["rows"]) == len(rows)
+    answer = tried(question.right, **(question.solution if isinstance(question, Goal) else {}))
+    assert [*answer["answered"], answer["question"]][0]["is_right"]
     assert KINDS[sent["kind"]] is type(question)
-    wrong = next((answer for answer, _ in question.mistakes), "987654")
+    wrong = question.right if isinstance(question, Goal) else next((each for each, _ in question.mistakes), "987654")
     assert not tried(wrong)["question"]["is_right"]
-    assert len(tried(GIVE_UP)["rows"]) == len(rows)
+    given_up = [GIVE_UP] * sum(row.question is not None for row in rows)
+    assert len(tried(*given_up)["rows"]) == len(rows) and not tried(*given_up[1:])["question"]["is_settled"]
 
 
 def test_a_try_does_not_run_long_work_again_and_a_new_run_does(client: TestClient) -> None:

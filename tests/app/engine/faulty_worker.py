@@ -68,9 +68,9 @@ def _fill() -> bytes:
         kept.append(b"x" * (64 << 20))
 
 
-def request(handler: str, body: str = "{}") -> EngineRequest:
+def request(handler: str, body: str = "{}", alike: str = "") -> EngineRequest:
     """A request to this worker."""
-    return EngineRequest(handler, body.encode())
+    return EngineRequest(handler, body.encode(), alike=alike)
 
 
 def put(
@@ -80,9 +80,10 @@ def put(
     visitor: str = "anna",
     seconds: float = 60.0,
     stream: Stream | None = None,
+    alike: str = "",
 ) -> Job:
     """A request to this worker that waits in a lane."""
-    job = Job(visitor, request(handler, body), seconds, stream)
+    job = Job(visitor, request(handler, body, alike), seconds, stream)
     lane.queue.put(job)
     return job
 

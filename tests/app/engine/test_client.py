@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import pytest
 
@@ -15,6 +17,7 @@ from headlight_app.contract.reply import Reply
 from headlight_app.contract.request import LONG_TEXT, Lane, OpenedRequest, PageRequest, QuestionRequest, Request
 from headlight_app.contract.state import HeadChoice
 from headlight_app.engine import client as subject
+from headlight_app.engine import fair_queue
 from headlight_app.engine.client import REFRESH_SECONDS, ask, ask_shared, check_image, submit
 from headlight_app.engine.contract import Done, OwnModelsRequest
 from headlight_app.engine.fair_queue import FairQueue
@@ -268,3 +271,43 @@ def test_a_page_hears_that_the_server_stops(engine: Asked, monkeypatch: pytest.M
     monkeypatch.setattr(engine, "submit", wait)
     with pytest.raises(EngineError):
         ask(Echo(question=OTHER))
+
+
+@pytest.fixture
+def queues(monkeypatch: pytest.MonkeyPatch) -> dict[Lane, FairQueue]:
+    """The queues of an engine whose workers take nothing."""
+    found = {lane: FairQueue() for lane in Lane}
+    lanes = {lane: SimpleNamespace(queue=queue) for lane, queue in found.items()}
+    monkeypatch.setattr(subject, "engine", lambda: SimpleNamespace(lanes=lanes))
+    return found
+
+
+@pytest.mark.parametrize("lane", [Lane.SHORT, Lane.LONG])
+def test_whoever_waits_is_told_how_many_ask_and_when_theirs_comes(queues: dict[Lane, FairQueue], lane: Lane) -> None:
+    queue = queues[lane]
+    assert subject.waiting_sentence() == "", "nobody waits"
+    for number in range(40):
+        queue.put(Job(f"visitor {number}", EngineRequest("echo", b""), 1.0))
+    assert subject.waiting_sentence() == "", "others wait"
+    queue.put(Job(ANNA, EngineRequest("echo", b""), 1.0))
+    assert subject.waiting_sentence() == "41 people are asking; yours is answered in its turn."
+    with patch.object(queue, "_per_busy_second", return_value=20.0):
+        assert subject.waiting_sentence() == "41 people are asking; yours in about 3 s."
+
+
+def test_a_class_that_asks_at_once_after_a_quiet_minute_is_not_frightened(
+    queues: dict[Lane, FairQueue], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(fair_queue, "monotonic", lambda: now)
+    queue = queues[Lane.SHORT]
+    for _ in range(3):  # their teacher's letters, of 20 ms each
+        now += 3.0
+        queue.put(Job("teacher", EngineRequest("echo", b""), 1.0))
+        letter = queue.take()
+        assert letter
+        now += 0.02
+        queue.done(letter)
+    for visitor in (*(f"visitor {number}" for number in range(40)), ANNA):
+        queue.put(Job(visitor, EngineRequest("echo", b""), 1.0))
+    assert subject.waiting_sentence() == "41 people are asking; yours in about 1 s."

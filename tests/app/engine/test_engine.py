@@ -119,6 +119,25 @@ def test_what_does_not_let_go_is_ended(lane: WorkerPool) -> None:
     assert ask(lane, "echo", '{"text": "again"}') == "again"
 
 
+def test_what_waits_and_is_alike_is_answered_along_with_each_other_and_stays_apart(lane: WorkerPool) -> None:
+    held = put_to_work(lane, "sleep", '{"seconds": 0.3}')
+    handlers = ("echo", "refuse", "fail", "echo", "sleep", "crash", "echo")
+    jobs = [
+        put(lane, handler, json.dumps({"text": str(number), "seconds": 1_000}), f"visitor {number}", alike="same")
+        for number, handler in enumerate(handlers)
+    ]
+    while "visitor 4" not in lane.queue.running:
+        sleep(POLL_SECONDS)
+    assert {f"visitor {number}" for number in range(4, 7)} <= set(lane.queue.running), "all are at work together"
+    jobs[4].cancel()
+    told = {number: job.future.exception(timeout=PATIENCE) for number, job in enumerate(jobs)}
+    assert {number for number, error in told.items() if not error} == {0, 3, 6}
+    assert [jobs[number].future.result() for number in (0, 3, 6)] == [b"0", b"3", b"6"]
+    assert isinstance(told[4], Superseded)
+    assert "cannot be read" in str(told[1]) and "ZeroDivisionError" in str(told[2]) and "try once more" in str(told[5])
+    assert held.future.result(timeout=PATIENCE) == b"slept"
+
+
 def test_weights_cut_off_under_an_open_model_cost_one_answer(
     toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

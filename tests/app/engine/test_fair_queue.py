@@ -1,15 +1,18 @@
 """Whose question comes next."""
 
+from unittest.mock import patch
+
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest import raises
+from pytest import approx, raises
 
-from headlight_app.engine.fair_queue import MAX_WAITING, FairQueue, Superseded
+from headlight_app.engine import fair_queue as subject
+from headlight_app.engine.fair_queue import MAX_WAITING, FairQueue, QueueFigures, Superseded
 from headlight_app.engine.job import EngineError, EngineRequest, Job, Stream
 
 
-def job(visitor: str, stream: Stream | None = None) -> Job:
-    return Job(visitor, EngineRequest("trace", b"{}"), 1.0, stream)
+def job(visitor: str, stream: Stream | None = None, alike: str = "") -> Job:
+    return Job(visitor, EngineRequest("trace", b"{}", alike=alike), 1.0, stream)
 
 
 def taken(queue: FairQueue) -> Job:
@@ -115,3 +118,87 @@ def test_everybody_is_served_within_one_round(visitors: list[str]) -> None:
             assert current.visitor == expected
             left.remove(expected)
             queue.done(current)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from(["", "one model", "another"])), max_size=40),
+    st.integers(1, 4),
+    st.integers(1, 5),
+)
+def test_whoever_waits_alike_is_taken_along_in_turn_and_nobody_starves(
+    asked: list[tuple[str, str]], workers: int, limit: int
+) -> None:
+    queue = FairQueue()
+    jobs = [job(visitor, alike=alike) for visitor, alike in asked]
+    for each in jobs:
+        queue.put(each)
+    served: list[Job] = []
+    firsts: list[Job] = []  # those whose turn it was; the others cost nobody a turn
+    while len(served) < len(jobs):
+        at_work: list[Job] = []
+        for _ in range(workers):
+            if not any(visitor not in queue.running for visitor in queue.waiting):
+                break
+            first = taken(queue)
+            firsts.append(first)
+            waiting_longest = list(queue.waiting)
+            along = queue.take_alike(first, limit - 1)
+            assert len(along) < limit and all(each.request.alike == first.request.alike != "" for each in along)
+            places = [waiting_longest.index(each.visitor) for each in along]
+            assert places == sorted(places), "in the order in which they wait"
+            at_work += [first, *along]
+        assert len({each.visitor for each in at_work}) == len(at_work), "of one visitor one job runs at a time"
+        for each in at_work:
+            queue.done(each)
+        served += at_work
+    for visitor in "abcdefgh":
+        assert [each for each in served if each.visitor == visitor] == [
+            each for each in jobs if each.visitor == visitor
+        ]
+        before_first = served[: next((i for i, each in enumerate(served) if each.visitor == visitor), 0)]
+        turns = [sum(each.visitor == other for each in before_first if each in firsts) for other in "abcdefgh"]
+        assert max(turns) <= 1, "nobody has two turns before everybody had one"
+
+
+def test_the_queue_tells_how_busy_it_is_and_whose_turn_comes_when() -> None:
+    queue = FairQueue()
+    assert queue.figures() == QueueFigures(0, 0, 0, 0, 0.0, 0.0)
+    for visitor in "abbc":
+        queue.put(job(visitor))
+    first = taken(queue)
+    assert queue.figures() == QueueFigures(3, 1, people=3, answered=0, per_second=0.0, per_busy_second=0.0)
+    assert [queue.turn(visitor) for visitor in "abcd"] == [0, 1, 2, 0], "a letter at work waits for nobody"
+    queue.done(first)
+    queue.done(taken(queue))
+    figures = queue.figures()
+    assert (figures.waiting, figures.people, figures.answered) == (2, 2, 2) and figures.per_second > 0
+    assert [queue.turn(visitor) for visitor in "bc"] == [1, 0], "the visitor who was just served waits behind others"
+
+
+def test_one_who_waits_for_their_own_question_alone_waits_for_nobody() -> None:
+    queue = FairQueue()
+    for _ in range(2):
+        queue.put(job("a"))
+    taken(queue)
+    assert queue.turn("a") == 0
+    queue.put(job("b"))
+    assert queue.turn("b") == 2, "the question at work, and the one that waits longer"
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 60.0), st.floats(0.01, 1.0), st.integers(1, 4)), min_size=2, max_size=30))
+def test_what_can_be_answered_does_not_depend_on_how_seldom_people_ask(rounds: list[tuple[float, float, int]]) -> None:
+    now = 0.0
+    with patch.object(subject, "monotonic", lambda: now):
+        queue = FairQueue()
+        for pause, seconds, people in rounds:
+            now += pause
+            for number in range(people):
+                queue.put(job(f"visitor {number}", alike="one model"))
+            first = taken(queue)
+            jobs = [first, *queue.take_alike(first, people)]
+            now += seconds
+            for each in jobs:
+                queue.done(each)
+        worked = sum(seconds for _, seconds, _ in rounds[1:])  # since the first answers
+        answered = sum(people for _, _, people in rounds) - 1
+        assert queue.figures().per_busy_second == approx(answered / worked)

@@ -30,9 +30,9 @@ def test_edits_of_every_kind_are_documented() -> None:
     }
 
 
-@pytest.mark.parametrize("edit", [edit for edit in DOCUMENTED if "=from:" not in edit])  # a patch needs a run beside it
+@pytest.mark.parametrize("edit", DOCUMENTED)
 def test_a_documented_edit_is_compared_with_the_model_as_trained(edit: str) -> None:
-    meta, _ = ask_worker("trace", model="stories-causal", text=TEXT, edits=[edit])
+    meta, _ = ask_worker("trace", model="stories-causal", text=TEXT, edits=[edit], patch_from="a dog ran in the garden")
     plain, _ = ask_worker("trace", model="stories-causal", text=TEXT)
     assert meta["changed"] and not plain["changed"]
     trained = {item["id"]: item["after"] for item in plain["predictions"][0]["candidates"]}
@@ -50,6 +50,8 @@ def test_a_documented_edit_is_compared_with_the_model_as_trained(edit: str) -> N
         ("decoder.position_ids[3]=set:1e30", "cannot be at position"),
         ("decoder.0.self.heat=set:1", "no hook point 'heat'. Known: .*scale"),
         ("decoder.7.self.scale=set:1", "Its scale are at"),
+        ("decoder.1.residual[2]=from:B", "type that text beside it"),
+        ("decoder.1.residual[2]=from:C", "type that text beside it"),
     ],
 )
 def test_an_edit_that_cannot_be_gets_a_sentence(edit: str, sentence: str) -> None:

@@ -1,5 +1,6 @@
 """A program that reproduces the view is run as it stands, and must find the numbers of the view."""
 
+import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,11 @@ from headlight_app.explore.answers.quantities import QUANTITIES
 from headlight_app.export.answers.programs import MODEL_PLACEHOLDER, MODELS_PLACEHOLDER
 from headlight_app.inference.context import answering
 from headlight_app.inference.resolved_question import resolve
-from tests.app.asking import make_question
+from tests.app.asking import ask_worker, make_question
 
 TEXT = "the cat sat on the mat"
 OFF = "decoder.0.self.weights[2]=set:0"
+STACKS = {"next": "decoder", "masked": "encoder"}
 HOSTILE = (
     'say "hi"; $(rm -rf /) `x` \\ $HOME',
     "it's\n'''quoted'''\t",
@@ -39,13 +41,11 @@ def assert_equal_but_for_rounding(found: np.ndarray, expected: np.ndarray) -> No
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
-def executed(program: str, toys: Path) -> np.ndarray:
-    """What `numbers` is once a program has run, in a place where its model is found."""
+def executed(program: str, toys: Path, name: str = "numbers") -> Any:
+    """What a name stands for once a program has run, in a place where its model is found."""
     here: dict[str, Any] = {}
     exec(compile(program.replace(MODELS_PLACEHOLDER, str(toys)), "program", "exec"), here)
-    numbers = here["numbers"]
-    assert isinstance(numbers, np.ndarray)
-    return numbers
+    return here[name]
 
 
 def agree(question: Question, state: State, toys: Path) -> None:
@@ -64,6 +64,7 @@ CHOICES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {},
     ),
     "edited": ({"edits": (OFF, "decoder.0.residual[1]=scale:0.5")}, {}),
+    "patched": ({"edits": (OFF, "decoder.1.residual[2]=from:B[1]"), "patch_from": "the dog ran"}, {}),
     "several heads": ({}, {"heads": ("0.1", "1.3", "1.0")}),
     "the largest of several": ({}, {"heads": ("0.1", "1.3"), "head_reduction": "max"}),
 }
@@ -85,7 +86,12 @@ def test_python_leaves_forbidden_scores_out_of_several_heads(reduction: str, toy
 
 @pytest.mark.parametrize("kind", QUANTITIES)
 def test_python_makes_the_numbers_of_every_kind_of_view(kind: str, toys: Path) -> None:
-    question = make_question("next", TEXT, edits=(OFF,))
+    exists = QUANTITIES[kind].exists
+    question = next(
+        asked
+        for model in ("next", "masked")
+        if exists(resolve(asked := make_question(model, TEXT, edits=(OFF.replace("decoder", STACKS[model]),))).config)
+    )
     agree(
         question,
         State(layer=1, head=1, quantity=kind, other_head="0.3", other_text="the dog sat on the rug", query=4),
@@ -113,9 +119,19 @@ def test_odd_text_stays_text_in_python_and_in_the_shell(text: str, toys: Path, t
     question = make_question("next", text)
     numbers = run_shell(shell_code(resolve(question), State()), toys, tmp_path)
     made = head_view(resolve(question), State())
-    np.testing.assert_allclose(
-        numbers["attention"][0, 0][made.cell_states == SHOWN], made.values[made.cell_states == SHOWN]
-    )
+    # The page computes letter by letter, the shell at once: the last bit of a weight may differ.
+    shown = made.cell_states == SHOWN
+    np.testing.assert_allclose(numbers["attention"][0, 0][shown], made.values[shown], rtol=1e-6)
+
+
+def test_the_shell_patches_from_the_same_text(toys: Path, tmp_path: Path) -> None:
+    patches = {"edits": ("decoder.0.residual[1]=from:B",), "patch_from": "a dog"}
+    question = make_question("next", TEXT, **patches)
+    numbers = run_shell(shell_code(resolve(question), State()), toys, tmp_path)
+    assert str(numbers["patch_from"]) == "a dog"
+    made = head_view(resolve(question), State(layer=1))
+    shown = made.cell_states == SHOWN
+    np.testing.assert_allclose(numbers["attention"][1, 0][shown], made.values[shown], rtol=1e-6)
 
 
 def run_shell(program: str, toys: Path, folder: Path) -> dict[str, np.ndarray]:
@@ -127,6 +143,44 @@ def run_shell(program: str, toys: Path, folder: Path) -> dict[str, np.ndarray]:
     assert main([given.get(word, word) for word in words[1:]]) == 0
     with np.load(folder / "trace.npz") as file:
         return dict(file)
+
+
+def test_programs_make_the_map_of_patches_again(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other, patch = "the dog sat on a mat", "decoder.0.residual[1]=from:B"
+    state = State(tab="layers", analysis="patching", patch="direct_heads", patch_from=other, target_token=7)
+    question = make_question("next", TEXT, edits=("decoder.0.self.scale=set:1", patch), patch_from=other)
+    made = [
+        ask_worker("patching", model="next", text=TEXT, edits=question.edits[:1], other_text=other, token=7, **more)
+        for more in ({"patch": state.patch, "layer": layer} for layer in range(2))
+    ]
+    wanted = np.stack([np.frombuffer(numbers, "<f4") for _, numbers in made])
+    np.testing.assert_allclose(
+        executed(python_code(resolve(question), state), toys, "patching").direct_heads, wanted, atol=1e-5
+    )
+    capsys.readouterr()
+    command = shlex.split(shell_code(resolve(question), state).splitlines()[-1])
+    assert patch not in command[-1] and f"--edit={question.edits[0]}" in command
+    asked = [str(toys) if word == MODELS_PLACEHOLDER else word for word in (*command[1:-2], "--json", *command[-2:])]
+    assert main(asked) == 0
+    np.testing.assert_allclose(json.loads(capsys.readouterr().out)["direct_heads"], wanted, atol=1e-5)
+
+
+def test_programs_compare_the_two_sentences_again(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other, state = "the dog lay on the rug", State(task="similar", other_text="the dog lay on the rug")
+    meta, _ = ask_worker("sentence_similarity", model="masked", text=TEXT, other_text=other)
+    question = make_question("masked", TEXT)
+    found = executed(python_code(resolve(question), state), toys, "similarity")
+    assert found.cosine == pytest.approx(meta["cosine"], abs=1e-5)
+    capsys.readouterr()
+    command = shlex.split(shell_code(resolve(question), state).splitlines()[-1])
+    at = command.index("--")
+    assert (
+        main([str(toys) if word == MODELS_PLACEHOLDER else word for word in (*command[1:at], "--json", *command[at:])])
+        == 0
+    )
+    assert json.loads(capsys.readouterr().out)["cosine"] == pytest.approx(meta["cosine"], abs=1e-5)
+    edited = make_question("masked", TEXT, edits=("encoder.0.self.weights[1]=set:0",))
+    assert "headlight similarity" not in shell_code(resolve(edited), state)
 
 
 @pytest.mark.parametrize("reduction", ["mean", "max"])

@@ -21,7 +21,7 @@ from headlight_app.explore.answers.head_view import head_view
 from headlight_app.export.answers.number_files import FILE_FORMATS, LabelledArray
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 from tests.app.asking import make_question
-from tests.app.inference.test_image_models import save_seers
+from tests.app.inference.signal_models import save_seers
 
 TEXT = "the cat sat on the mat"
 QUESTION = make_question("next", TEXT)
@@ -120,6 +120,21 @@ def test_any_value_can_be_had_by_its_path(path: str, axes: tuple[str, ...]) -> N
     places = tuple(slice(*map(int, part.split(":"))) if part[1:] else int(part) if part != ":" else slice(None)
                    for part in index.rstrip("]").split(",")) if index else ()  # fmt: skip
     np.testing.assert_array_equal(found.values, np.reshape(whole[places], found.values.shape))
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("blocks.1.attn.hook_pattern[2]", "decoder.1.self.weights[2]"),
+        ("blocks.0.attn.hook_q[3,1]", "decoder.0.self.q[1,3]"),
+        ("blocks.0.attn.hook_z[3]", "decoder.0.self.weighted_values[:,3]"),
+        ("blocks.1.hook_resid_post", "decoder.residual"),
+    ],
+)
+def test_a_value_can_be_had_by_its_name_in_transformer_lens(name: str, path: str) -> None:
+    found, wanted = (value_array(resolve(QUESTION), each, MOST) for each in (name, path))
+    assert found.axes == wanted.axes
+    np.testing.assert_array_equal(found.values, wanted.values)
 
 
 def test_tokens_name_the_places_of_either_text() -> None:

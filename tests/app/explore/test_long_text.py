@@ -113,4 +113,4 @@ def test_a_window_that_makes_no_sense_is_no_window(window: str) -> None:
 def _everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resolved_question, "MAX_WEIGHTS_BYTES", 0)
     trace_cache.cache_clear()
-    resolved_question._position_logits.cache_clear()
+    resolved_question._kept_logits.cache_clear()

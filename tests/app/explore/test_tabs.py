@@ -154,6 +154,19 @@ def test_a_click_masks_a_token_whose_truth_is_still_known() -> None:
     assert surprise[2] == pytest.approx(numbers.reshape(meta["depths"], -1, 12)[-1, 2, -1])
 
 
+def test_each_token_goes_to_the_experts_with_the_largest_shares() -> None:
+    meta, numbers = ask("experts", "tags")
+    found = numbers.reshape(len(meta["layers"]), -1, 2, meta["chosen"])
+    traced = resolve(make_question("tags", TEXT)).trace_of("*.router_weights")
+    for layer, rows in zip(meta["layers"], found, strict=True):
+        shares = traced[f"encoder.{layer}.feed_forward.router_weights"]
+        chosen = rows[:, 0].astype(int)
+        assert np.take_along_axis(shares, chosen, 1) == pytest.approx(rows[:, 1])
+        assert rows[:, 1].sum(1) == pytest.approx(1) and (np.diff(rows[:, 1]) <= 0).all()
+    with pytest.raises(HeadlightError, match="has no experts"):
+        ask("experts")
+
+
 def test_the_stream_has_a_length_at_each_depth() -> None:
     meta, numbers = ask("residual_norms")
     rows = numbers.reshape(meta["depths"], meta["tokens"])
@@ -296,6 +309,20 @@ def test_heads_taken_away_change_what_the_edit_changes(model: str) -> None:
         assert numbers[head] == pytest.approx(share - meta["before"], abs=1e-4)
 
 
+@pytest.mark.parametrize("model", ["next", "mood"])
+def test_a_patched_head_restores_what_the_edit_restores(model: str) -> None:
+    stack, other = "decoder" if model == "next" else "encoder", "the dog sat on a mat"
+    token = {"next": 7, "mood": 1}[model]  # another than that of the other text
+    body: dict[str, Any] = {"other_text": other, "token": token, "query": 3}
+    for patch, path in (("heads", "self.weighted_values"), ("residual", "residual")):
+        meta, numbers = ask("patching", model, **body, patch=patch, layer=1)
+        assert (meta["answer"]["id"], len(numbers)) == (token, meta["patches"])
+        edit = f"{stack}.1.{path}[2]=from:B"
+        row = resolve(make_question(model, TEXT, edits=(edit,), patch_from=other)).logits(3).astype(float)
+        difference = row[meta["other_answer"]["id"]] - row[token]
+        assert numbers[2] == pytest.approx((difference - meta["before"]) / (meta["after"] - meta["before"]), abs=1e-3)
+
+
 def search(model: str = "next", **body: Any) -> dict[str, Any]:
     """A search that is taken to its end, an answer after the other."""
     meta: dict[str, Any] = {"search": {}}
@@ -362,6 +389,10 @@ def test_a_search_hands_back_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch
             "first is -1; expected a whole",
         ),
         ("head_ablation", "next", {"attention": 3}, "attention is 3; expected a path"),
+        ("patching", "next", {"other_text": " "}, "another text of equally many tokens"),
+        ("patching", "next", {"other_text": "a", "token": 7}, "have 7 and 2 tokens"),
+        ("patching", "next", {"other_text": "the dog sat on a mat", "token": 7, "layer": 2}, "no layer 2"),
+        ("patching", "next", {"other_text": "the dog sat on a mat", "token": 7, "first": 9}, "nothing to patch at 9"),
         ("head_search", "next", {"search": {"tested": "many"}}, "search.tested is 'many'"),
         ("head_search", "next", {"search": {"heads": [{"path": "", "head": 1, "margin": 0}]}}, "weights"),
     ],

@@ -1,6 +1,8 @@
 """The steps of Generate: each answer is what the model says, wherever one comes from."""
 
 import re
+import shutil
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,16 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight import SamplingConfig, TextGenerator, fill_mask, generate, run
+from headlight.checkpoints import save
 from headlight.errors import HeadlightError
+from headlight.sound.frames import EncodedSound
 from headlight_app.contract.question import Question
 from headlight_app.contract.reply import Reply
 from headlight_app.contract.sampling import MAX_SEED, Sampling
+from headlight_app.generate.answers.step import MAX_SPANS
 from headlight_app.generate.contract import GenerateAnswer, ReadTokens, StepAnswer
 from headlight_app.inference.open_models import open_checkpoint
 from headlight_app.inference.prefix_cache import PrefixCache, prefix_cache
+from headlight_app.inference.resolved_question import resolve
 from headlight_app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
 from tests.app.asking import ask_worker
 from tests.app.conftest import CONTEXT
+from tests.model import toys as model_toys
 
 TEXT = "the cat sat"
 GREEDY = {"temperature": 0}
@@ -276,3 +283,23 @@ def test_a_link_restores_the_steps_of_its_own_text_only(text: str, pairs: list[t
 def test_any_word_is_a_rule_and_steps(word: str) -> None:
     decode_sampling(word)
     assert isinstance(decode_generated(Question(model="next", text="cat"), word), tuple)
+
+
+def test_the_frames_of_a_recording_are_summed_in_spans_of_time(toys: Path) -> None:
+    folder, model = toys / "hears", model_toys.both(sound=model_toys.longer(100), context_length=40)
+    save(folder, model, model_toys.masked())
+    try:
+        step, numbers = ask(model="hears", image="chords")
+        source = read_tokens(model="hears", image="chords").source
+        trace = resolve(Question(model="hears", image="chords")).trace
+    finally:
+        shutil.rmtree(folder)
+    assert source is not None and isinstance(trace.source, EncodedSound)
+    assert len(source) <= MAX_SPANS + 1 and source[0].text == "0.00–0.04 s" and source[-1].text.endswith("silence")
+    (cross,) = (group for group in step.attention_groups if group.keys == "source")
+    rows = numbers[cross.offset : cross.offset + cross.layers * cross.heads * cross.columns]
+    rows = rows.reshape(cross.layers, cross.heads, cross.columns)
+    whole = trace["decoder.1.cross.weights"][2, -1]
+    ends = [*(token.id for token in source[1:]), len(whole)]
+    wanted = [whole[token.id : end].sum() for token, end in zip(source, ends, strict=True)]
+    np.testing.assert_allclose(rows[1, 2], wanted, atol=1e-6)

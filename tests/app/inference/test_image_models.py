@@ -1,29 +1,17 @@
 """A model of pictures as the page asks it, and pictures that come and go as files."""
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from msgspec.structs import replace
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import HTMLResponse
-from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from headlight.checkpoints import save
-from headlight.config import Config
-from headlight.config_groups import ImageConfig
 from headlight.errors import ImageError
-from headlight.nn.transformer import Transformer
 from headlight.tracing.run import run
 from headlight.vision.image import process_image
-from headlight.vision.patches import class_token_tokenizer
 from headlight.vision.shipped_images import shipped_image_names
 from headlight_app.access.images import MAX_FILE_BYTES, image_store
 from headlight_app.contract.question import OWN_IMAGE_PREFIX
@@ -31,80 +19,14 @@ from headlight_app.contract.state import State
 from headlight_app.explore.answers.export.code import python_code, shell_code
 from headlight_app.explore.answers.head_view import head_view as made_view
 from headlight_app.inference.resolved_question import resolve
-from headlight_app.server.middleware import VisitorMiddleware
-from headlight_app.server.routes import routes
-from tests.app.asking import ask_route, make_question, unpack
+from tests.app.asking import make_question
 from tests.app.explore.test_export_code import executed, run_shell
+from tests.app.inference.signal_models import LABELS, READS, ask, bring
 from tests.app.inference.test_images import photo
 from tests.app.pages import component_data, open_app, unfolded
 from tests.model import toys
 
-READS = ImageConfig(channels=3, height=32, width=32, patch_height=8, patch_width=8)
-LABELS = ("cat", "house", "chess board")
-
-
-def save_seers(folder: Path) -> Path:
-    """A folder with models that read pictures: one names what it sees, one is bare, one writes about it."""
-    for name, top, labels in (("seer", "sequence-classifier", LABELS), ("bare", "none", ())):
-        torch.manual_seed(1)
-        config = Config(
-            architecture="encoder",
-            vocabulary_size=1,
-            context_length=17,
-            image=READS,
-            d_model=16,
-            layers=2,
-            heads=4,
-            masks=(),
-            positional_encoding="learned",
-            output_head=top,
-            labels=labels,
-            tied_embeddings=False,
-        )
-        model = Transformer(config)
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.add_(0.3 * torch.randn_like(parameter))
-        save(folder / name, model, class_token_tokenizer(), dtype="float32")
-    save(folder / "captioner", toys.captioner(context_length=40), toys.masked(), dtype="float32")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def seers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_seers(tmp_path_factory.mktemp("seers"))
-
-
-@pytest.fixture(autouse=True)
-def known_too(known: None, seers: Path) -> None:
-    """The page knows these models besides the toys."""
-    os.environ["HEADLIGHT_MODELS"] += os.pathsep + str(seers)
-
-
-def front(request: Request) -> HTMLResponse:
-    return HTMLResponse("the page")
-
-
-@pytest.fixture
-def server() -> Starlette:
-    return Starlette(routes=[Route("/", front), *routes()], middleware=[Middleware(VisitorMiddleware)])
-
-
-@pytest.fixture
-def client(server: Starlette) -> Iterator[TestClient]:
-    with TestClient(server) as client:
-        client.get("/")  # which gives the visitor's cookie
-        yield client
-
-
-def ask(client: TestClient, route: str = "trace", **fields: Any) -> tuple[dict[str, Any], bytes]:
-    return ask_route(client, route, **{"model": "seer", **fields})
-
-
-def bring(client: TestClient, raw: bytes, kind: str = "image/png") -> dict[str, Any]:
-    answer = client.post("/api/image", content=raw, headers={"Content-Type": kind})
-    assert answer.status_code == 200
-    return unpack(answer.content)[0]
+pytestmark = pytest.mark.usefixtures("known_too")
 
 
 def test_a_picture_is_answered_with_its_patches(client: TestClient) -> None:

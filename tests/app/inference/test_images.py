@@ -11,7 +11,7 @@ from PIL import Image
 from headlight.config_groups import ImageConfig
 from headlight.errors import ImageError
 from headlight.paths import assets_dir
-from headlight.vision.image import decode_image
+from headlight.vision.image import ProcessedImage, decode_image
 from headlight.vision.shipped_images import shipped_image, shipped_image_names
 from headlight_app.engine.contract import CheckImageRequest
 from headlight_app.engine.job import EngineRequest
@@ -66,9 +66,10 @@ def test_the_drawings_are_held_out_examples_and_are_what_their_script_draws() ->
 def test_a_picture_is_prepared_once_for_each_way_of_reading() -> None:
     images = PreparedImages()
     grey = ImageConfig(channels=1, height=8, width=8, patch_height=4, patch_width=4)
-    assert images.prepare(photo(), READS).pixel_values.shape == (3, 12, 12)
+    looked, looked_grey = images.prepare(photo(), READS), images.prepare(photo(), grey)
+    assert isinstance(looked, ProcessedImage) and isinstance(looked_grey, ProcessedImage)
+    assert looked.pixel_values.shape == (3, 12, 12) and looked_grey.pixel_values.shape == (1, 8, 8)
     assert images.prepare(photo(), READS) is images.prepare(photo(), READS)
-    assert images.prepare(photo(), grey).pixel_values.shape == (1, 8, 8)
     assert images.prepare(image_bytes(""), READS) is images.prepare(image_bytes(shipped_image_names()[0]), READS)
 
 

@@ -25,7 +25,7 @@ def entry(name: str) -> CatalogEntry:
 
 def test_an_encoder_decoder_begins_with_what_it_would_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
-    monkeypatch.setattr(subject, "MAX_WAIT_SECONDS", 60.0)
+    monkeypatch.setattr(subject, "MAX_PROCESSOR_SECONDS", 60.0)
     save(tmp_path / "writer", tiny.both(context_length=40), tiny.masked())
     listed_models(refresh=True)
     checkpoint = load(tmp_path / "writer")
@@ -46,7 +46,7 @@ def test_an_encoder_decoder_begins_with_what_it_would_write(tmp_path: Path, monk
 
 def test_the_target_is_written_for_the_source_that_was_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
-    monkeypatch.setattr(subject, "MAX_WAIT_SECONDS", 60.0)
+    monkeypatch.setattr(subject, "MAX_PROCESSOR_SECONDS", 60.0)
     save(tmp_path / "writer", tiny.both(seed=3, context_length=40), tiny.masked())
     listed_models(refresh=True)
     first = opening_examples(entry("writer"))[0]
@@ -64,7 +64,7 @@ def test_a_sentence_without_a_source_is_left_alone() -> None:
 
 def test_a_large_model_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     subject.write_target.cache_clear()
-    monkeypatch.setattr(subject, "MAX_WAIT_SECONDS", -1.0)
+    monkeypatch.setattr(subject, "MAX_PROCESSOR_SECONDS", -1.0)
     assert {written.text for written in opening_examples(entry("both"))} == {""}
     subject.write_target.cache_clear()
 

@@ -41,12 +41,16 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "step_code": {"attention": "decoder.1.self"},
     "logit_lens": {},
     "residual_norms": {},
+    "experts": {},
     "negative_log_likelihood": {},
     "logit_attribution": {},
     "logit_difference": {"other": 1},
     "information_flow": {},
     "head_ablation": {"attention": "decoder.1.self"},
+    "patching": {"other_text": "the dog sat on a mat", "token": 7, "query": 3},
     "cell_ledger": {"attention": "decoder.1.self", "head": 1, "query": 3, "key": 2},
+    "head_removal": {"attention": "decoder.1.self", "head": 1},
+    "token_rankings": {},
     "head_search": {},
     "neurons": {},
     "neuron": {},
@@ -61,7 +65,10 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "token_labels": {},
     "label_effects": {},
     "beam_search": {"source": "the dog lay"},
+    "sentence_similarity": {"other_text": "the dog sat"},
+    "similarity_heads": {"other_text": "the dog sat"},
     "generate": {},
+    "copying": {"position": 7, "token": 20},
     "position_profile": {"length": 8},
 }
 SIDES: dict[str, dict[str, Any]] = {
@@ -70,6 +77,7 @@ SIDES: dict[str, dict[str, Any]] = {
     "export_table": {"table": TABLE, "format": "csv"},
     "export_program": {},
 }
+LESSON = {"lesson": "heads-of-your-checkpoint", "seed": 1}
 NAMED: dict[str, dict[str, Any]] = {
     "explore_page": {},
     "tasks_page": {"task": "classify"},
@@ -78,20 +86,23 @@ NAMED: dict[str, dict[str, Any]] = {
     "model_card": {},
     "weight_report": {},
     "open_checkpoint": {},
+    "lesson_step": LESSON | {"step": 0},
+    "lesson_notes": LESSON | {"step": 0},
+    "lesson_hand_in": LESSON | {"answers": [["8"], [], [], []]},
 }
 INPUTS: dict[str, dict[str, Any]] = {
     "course_screen": {"chapter": "training", "screen": "shifted-targets"},
     "course_run": {"chapter": "training", "screen": "shifted-targets"},
 }
 WITHOUT_A_MODEL = (
-    *("link", "position_losses", "course_chapter", "export_pdf", "frame", "models", "own_models", "warm_up"),
+    *("link", "position_losses", "course_chapter", "lessons", "export_pdf", "frame", "models", "own_models", "warm_up"),
     *("check_image", "extract_upload", "download"),
 )
-TOYS = {"token_labels": "tags", "label_effects": "mood", "tasks_page": "mood", "beam_search": "both"}
+TOYS = {"token_labels": "tags", "experts": "tags", "label_effects": "mood", "tasks_page": "mood", "beam_search": "both"}
 # Their answers tell the folder, the date, or how far they came in the time that they have.
 VARY = (
     *("compare", "generate", "head_search", "compare_page", "model_card", "weight_report"),
-    *("export_origin", "export_code", "export_page", "export_program"),
+    *("export_origin", "export_code", "export_page", "export_program", "lesson_step"),
 )
 ROUTES = (*QUESTIONS, *SIDES, *NAMED, *INPUTS)
 

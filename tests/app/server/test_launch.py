@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from headlight_app import command
-from headlight_app.access.settings import Settings, settings
+from headlight_app.access.settings import Settings, default_workers, settings
 from headlight_app.server import launch
 from tests.browser.server import free_port
 
@@ -134,7 +134,14 @@ def test_what_the_operator_decided_reaches_the_page(
     served: list[tuple[str, int, bool]], port: int, options: list[str], expected: Settings
 ) -> None:
     assert launch.main(["--port", str(port), *options]) == 0
-    assert replace(settings(), hosts=()) == expected
+    workers = expected.workers if "--workers" in options else launch.workers_here()
+    assert replace(settings(), hosts=()) == replace(expected, workers=workers)
+
+
+@pytest.mark.parametrize(("cores", "workers"), [(1, 1), (2, 1), (4, 2), (16, 4)])
+def test_the_number_of_workers_follows_from_the_cores_and_a_gpu_has_one(cores: int, workers: int) -> None:
+    assert default_workers(cores, has_gpu=False) == workers
+    assert default_workers(cores, has_gpu=True) == 1
 
 
 def test_the_names_that_browsers_may_use_reach_the_server(served: list[tuple[str, int, bool]], port: int) -> None:

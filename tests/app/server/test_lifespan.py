@@ -1,9 +1,10 @@
 """What a server does beside the page."""
 
 import gc
+import itertools
 import tempfile
 import time
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +13,8 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from headlight_app.access.uploads import FOLDER_PREFIX, GRACE_SECONDS, UploadStore, VisitorCheckpoint
+from headlight_app.room.contract import RoomOpenRequest, View
+from headlight_app.room.rooms import ROOM_SECONDS, Browser, Rooms
 from headlight_app.server import lifespan
 
 
@@ -48,6 +51,19 @@ def test_while_it_runs_it_sweeps_and_when_it_stops_nothing_is_left(
         assert register.owned_by("anna") == ()
     assert not stays.folder.exists()
     assert not list(tmp_path.glob(f"{FOLDER_PREFIX}*"))
+
+
+@pytest.mark.usefixtures("register")
+def test_a_room_whose_time_is_over_is_forgotten_though_nobody_asks() -> None:
+    clock = itertools.chain([0.0, 0.0, 0.0, 0.0], itertools.repeat(ROOM_SECONDS))
+    rooms = Rooms(lambda: next(clock))
+    rooms.open(Browser("teacher", "10.0.0.1", ""), RoomOpenRequest(view=View()))
+    assert rooms.rooms
+    with TestClient(Starlette(lifespan=partial(lifespan.lifespan, rooms=rooms))):
+        until = time.monotonic() + 20
+        while rooms.rooms and time.monotonic() < until:
+            time.sleep(0.01)
+    assert not rooms.rooms
 
 
 def test_the_stores_are_there_before_the_first_visitors_and_the_engine_ends_with_the_server(

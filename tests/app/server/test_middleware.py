@@ -29,13 +29,13 @@ async def text(request: Request) -> Response:
 @pytest.fixture
 def client() -> TestClient:
     routes = [Route("/", page), Route("/parts", in_parts), Route("/text", text)]
-    return TestClient(Starlette(routes=routes, middleware=[Middleware(SkeletonMiddleware, b"<b>wait</b>")]))
+    return TestClient(Starlette(routes=routes, middleware=[Middleware(SkeletonMiddleware, b"<b>wait</b>", b"<i>")]))
 
 
-@pytest.mark.parametrize("path", ["/", "/parts"])
-def test_a_page_holds_the_outline_before_its_root(client: TestClient, path: str) -> None:
+@pytest.mark.parametrize("path, first", [("/", "<i>"), ("/parts", "")])
+def test_a_page_holds_the_outline_before_its_root(client: TestClient, path: str, first: str) -> None:
     answer = client.get(path, headers={"accept": "text/html,*/*"})
-    assert answer.text == '<body><b>wait</b><div id="root"></div></body>'
+    assert answer.text == f'<body><b>wait</b>{first}<div id="root"></div></body>'
     assert int(answer.headers["content-length"]) == len(answer.content)
 
 

@@ -26,6 +26,7 @@ from headlight_app.explore.contract import TraceRequest
 from headlight_app.inference.open_models import open_checkpoint
 from headlight_app.server import routes as subject
 from headlight_app.server.images import ICON
+from headlight_app.server.replies import MAX_BODY_BYTES
 from tests.app.asking import ask_route, unpack
 from tests.app.conftest import CONTEXT
 from tests.app.engine.test_fair_queue import taken
@@ -182,7 +183,7 @@ def test_what_cannot_be_answered_gets_a_sentence(client: TestClient, body: dict[
         (b"[" * 100_000, "application/json", "no JSON"),
         (rb'{"question": {"model": "next", "text": "\ud800"}}', "application/json", "half a character"),
         (b"[]", "application/json", "expected a table of fields"),
-        (b"x" * (subject.MAX_BODY_BYTES + 1), "application/json", "Shorten"),
+        (b"x" * (MAX_BODY_BYTES + 1), "application/json", "Shorten"),
         (b"{}", "text/plain", "application/json"),
     ],
 )

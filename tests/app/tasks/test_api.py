@@ -1,5 +1,8 @@
 """What the views of the Tasks page are told is what the model computes."""
 
+import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -7,7 +10,7 @@ import numpy as np
 import pytest
 
 from headlight import run
-from headlight.errors import ConfigError, TextError
+from headlight.errors import ConfigError, HeadlightError, TextError
 from headlight.generation.generate import beam_search
 from headlight.nn.output_heads import SequenceClassifier
 from headlight.tasks import label_text
@@ -130,3 +133,50 @@ def test_a_search_writes_under_the_edits_and_keeps_to_its_limits() -> None:
 def test_a_model_that_writes_nothing_has_no_beams() -> None:
     with pytest.raises(TextError, match="does not continue a text"):
         ask("beam_search", model="mood", text="the dog", beam_width=2)
+
+
+ONE, OTHER = "the cat sat on the mat", "the dog lay on the rug"
+
+
+@pytest.mark.parametrize("edits", [[], ["encoder.0.self.weights[1]=set:0"]])
+def test_pairs_of_tokens_sum_to_the_cosine_of_the_means(edits: list[str]) -> None:
+    meta, numbers = ask_worker("sentence_similarity", model="masked", text=ONE, other_text=OTHER, edits=edits)
+    one, other = (resolve(make_question("masked", text, edits=tuple(edits))).trace for text in (ONE, OTHER))
+    assert (meta["tokens"], meta["other_tokens"]) == (list(one.text.token_texts), list(other.text.token_texts))
+    means = [trace["encoder.final_residual"].astype(float).mean(0) for trace in (one, other)]
+    assert meta["cosine"] == pytest.approx(means[0] @ means[1] / np.prod([np.linalg.norm(mean) for mean in means]))
+    assert np.frombuffer(numbers, "<f4").sum(dtype=float) == pytest.approx(meta["cosine"], abs=1e-5)
+    assert (meta["pooling"], meta["is_told"]) == ("mean", False)
+
+
+def test_a_heads_effect_on_the_cosine_is_that_of_switching_it_off() -> None:
+    texts = {"model": "masked", "text": ONE, "other_text": OTHER}
+    meta, numbers = ask_worker("similarity_heads", **texts)
+    assert (meta["layers"], meta["heads"]) == (2, 4)
+    for place, without in enumerate(np.frombuffer(numbers, "<f4")):
+        edit = f"encoder.{place // 4}.self.weights[{place % 4}]=set:0"
+        assert without == pytest.approx(ask("sentence_similarity", **texts, edits=[edit])["cosine"], abs=1e-5)
+
+
+def test_pooling_is_that_of_the_models_own_files(toys: Path) -> None:
+    folder = toys / "masked"
+    rows = [{"type": f"sentence_transformers.models.{kind}"} for kind in ("Transformer", "Pooling", "Normalize")]
+    (folder / "1_Pooling").mkdir()
+    try:
+        (folder / "modules.json").write_text(json.dumps(rows))
+        (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
+        meta, numbers = ask_worker("sentence_similarity", model="masked", text=ONE, other_text=OTHER)
+    finally:
+        shutil.rmtree(folder / "1_Pooling")
+        (folder / "modules.json").unlink()
+    assert (meta["pooling"], meta["normalized"], meta["is_told"]) == ("cls", True, True)
+    pairs = np.frombuffer(numbers, "<f4")
+    assert pairs[0] == pytest.approx(meta["cosine"], abs=1e-5) and not pairs[1:].any()
+
+
+@pytest.mark.parametrize(
+    ("model", "other", "said"), [("masked", " ", "Type two sentences"), ("both", OTHER, "reads one text")]
+)
+def test_sentences_that_cannot_be_compared_get_a_sentence(model: str, other: str, said: str) -> None:
+    with pytest.raises(HeadlightError, match=said):
+        ask("sentence_similarity", model=model, text=ONE, source=ONE, other_text=other)

@@ -11,7 +11,14 @@ from tests.app.pages import alone, component_data
 
 @pytest.mark.parametrize(
     ("model", "tasks"),
-    [("sort", ["sort"]), ("dates", ["translate"]), ("mood", ["classify"]), ("tags", ["tag"]), ("next", [])],
+    [
+        ("sort", ["sort"]),
+        ("dates", ["translate"]),
+        ("mood", ["classify"]),
+        ("tags", ["tag"]),
+        ("next", []),
+        ("masked", ["similar"]),
+    ],
 )
 def test_a_model_is_told_by_what_it_does(model: str, tasks: list[str]) -> None:
     (config,) = (entry.config for entry in available_models() if entry.name == model)

@@ -2,9 +2,20 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
+import torch
+
+from headlight_app.contract.reply import Reply
+from headlight_app.engine.contract import Done, WarmUpRequest
+from headlight_app.engine.job import EngineRequest
+from headlight_app.engine.worker_process import SENTENCE
+from headlight_app.worker import loop
+from headlight_app.worker.first_table import FIRST_ANSWERS
+from headlight_app.worker.serve import DEVICE_FULL, outcome
 
 ROOT = Path(__file__).parents[3]
 # Arrays that caches have dropped, between small ones that they keep.
@@ -38,3 +49,21 @@ def test_memory_that_nothing_uses_is_given_back() -> None:
     done = subprocess.run([sys.executable, "-c", HOLES], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) > 0.5
+
+
+def test_a_worker_works_ahead_only_while_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "IDLE_SECONDS", 0.01)
+    inbox = loop.Inbox(Pipe()[0])
+    asked = [(b"1", EngineRequest(WarmUpRequest.route, b"{}"))]
+    ahead: list[Callable[[], object]] = [lambda: inbox.requests.put(asked)]
+    inbox.requests.put([])
+    assert loop.next_requests(inbox, ahead) == [] and ahead
+    assert loop.next_requests(inbox, ahead) == asked and not ahead
+
+
+def test_a_full_gpu_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(request: object) -> Reply[Done]:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB at /secret/place")
+
+    monkeypatch.setitem(FIRST_ANSWERS, WarmUpRequest.route, (WarmUpRequest, fill))
+    assert outcome(EngineRequest(WarmUpRequest.route, b"{}")) == (SENTENCE, DEVICE_FULL.encode())

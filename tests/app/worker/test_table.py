@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -12,16 +12,17 @@ from msgspec import inspect as kinds
 
 import headlight_app
 from headlight_app.contract.reply import answer_type
-from headlight_app.contract.request import Request
+from headlight_app.contract.request import Request, ServerRequest
 from headlight_app.server.routes import http_requests
 from headlight_app.worker.table import ANSWERS
 
 PACKAGE = Path(headlight_app.__file__).parent
 JAVASCRIPT_ASKS = (
-    r"(?:\b(?:post|server\.get|askRoute|fetchFile|saveFileFrom)|\.ask)\("
-    r'\s*(?:[\w.#]+,\s*)?"(\w+)"'
+    r"(?:(?:\b(?:post|server\.get|askRoute|fetchFile|saveFileFrom)|\.ask)\("
+    r'\s*(?:[\w.#]+,\s*)?|\broute: )"(\w+)"'
 )
 KINDS = [kind for kind, _ in ANSWERS.values()]
+SERVED: Sequence[type[Request[Any]]] = ServerRequest.__subclasses__()
 
 
 def requests_of(contract: str) -> Iterator[type[Request[Any]]]:
@@ -33,7 +34,7 @@ def requests_of(contract: str) -> Iterator[type[Request[Any]]]:
 
 def test_every_request_of_every_contract_has_one_row() -> None:
     contracts = [f"headlight_app.{path.parent.name}.contract" for path in PACKAGE.glob("*/contract.py")]
-    defined = {kind for contract in contracts for kind in requests_of(contract)}
+    defined = {kind for contract in contracts for kind in requests_of(contract)} - set(SERVED)
     assert defined == set(KINDS) and len({kind.route for kind in defined}) == len(defined)
 
 
@@ -50,7 +51,7 @@ def test_a_row_answers_its_request_with_the_answer_that_it_names(route: str) -> 
 def test_components_ask_the_routes_and_nothing_else() -> None:
     texts = (path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.js"))
     asked = {name for text in texts for name in re.findall(JAVASCRIPT_ASKS, text)}
-    assert asked == {kind.route for kind in http_requests()}
+    assert asked == {kind.route for kind in (*http_requests(), *SERVED)}
 
 
 BOUNDS: dict[type, Callable[[Any], bool]] = {
@@ -80,6 +81,6 @@ def unbounded(kind: Any, path: str) -> Iterator[str]:
             yield from unbounded(getattr(kind, name), f"{path}[]")
 
 
-@pytest.mark.parametrize("kind", http_requests(), ids=lambda kind: kind.route)
+@pytest.mark.parametrize("kind", (*http_requests(), *SERVED), ids=lambda kind: kind.route)
 def test_whatever_a_stranger_sends_has_a_bound(kind: type[Request[Any]]) -> None:
     assert list(unbounded(kinds.type_info(kind), kind.route)) == []

@@ -9,7 +9,7 @@ import numpy as np
 from headlight.checkpoints import Checkpoint
 from headlight.cli.common import CommandParser
 from headlight.cli.evaluate import add_evaluation_arguments, open_evaluation
-from headlight.cli.progress import log_to_stderr
+from headlight.cli.terminal.progress import log_to_stderr
 from headlight.data.corpus import TextSource, require_files, tokenize_source
 from headlight.evaluation.language_modeling import (
     ClozeAnswer,

@@ -9,34 +9,13 @@ import {
   rankedHeads,
 } from "../../../app/headlight_app/compare/frontend/comparison.js";
 import { weightDifference } from "../../../app/headlight_app/compare/frontend/difference.js";
+import { GROUP, token } from "../explore/page.js";
 
 /** @import { AttentionGroupAnswer, CompareAnswer, Question } from "../../../app/headlight_app/compare/frontend/types.d.ts" */
 
-/** @param {string} text */
-const token = (text) => ({ text, id: 0, special: false, masked: false, end: 0 });
-
 /** @param {number} rows @param {number} offset @returns {AttentionGroupAnswer} */
 function group(rows, offset) {
-  return {
-    name: "decoder.self",
-    title: "Decoder",
-    stack: "decoder",
-    kind: "self",
-    layers: 1,
-    heads: 2,
-    queries: "text",
-    keys: "text",
-    rows,
-    columns: rows,
-    pooled_shape: [rows, rows],
-    offset,
-    ablations: {},
-    metrics: null,
-    has_segments: false,
-    pending: false,
-    faded: [],
-    faded_offset: 0,
-  };
+  return { ...GROUP, layers: 1, heads: 2, rows, columns: rows, pooled_shape: [rows, rows], offset };
 }
 
 const FORBIDDEN = 0;

@@ -9,8 +9,9 @@ import {
   swapDifference,
 } from "../../../app/headlight_app/compare/frontend/questions.js";
 import { CompareState } from "../../../app/headlight_app/compare/frontend/state.js";
+import { GROUP } from "../explore/page.js";
 
-/** @import { AttentionGroupAnswer, Choice, Difference, Settings } from "../../../app/headlight_app/compare/frontend/types.d.ts" */
+/** @import { Choice, Difference, Settings } from "../../../app/headlight_app/compare/frontend/types.d.ts" */
 
 /** @type {Settings} */
 const SETTINGS = {
@@ -18,11 +19,13 @@ const SETTINGS = {
   image: "",
   variant: { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" },
   device: "cpu",
+  measure: "",
 };
 /** @type {Choice} */
 const CHOICE = {
   masked_positions: [2],
   edits: ["embedding=scale:0"],
+  patch_from: "",
   attention: "",
   layer: 1,
   head: 2,
@@ -33,27 +36,6 @@ const CHOICE = {
 const A = questionA(CHOICE, SETTINGS);
 /** @type {Difference} */
 const SAME = { variant: {} };
-/** @type {AttentionGroupAnswer} */
-const GROUP = {
-  name: "decoder.self",
-  title: "Decoder",
-  stack: "decoder",
-  kind: "self",
-  layers: 2,
-  heads: 3,
-  queries: "text",
-  keys: "text",
-  rows: 2,
-  columns: 2,
-  pooled_shape: [2, 2],
-  offset: 0,
-  ablations: {},
-  metrics: null,
-  has_segments: false,
-  pending: false,
-  faded: [],
-  faded_offset: 0,
-};
 
 test("B asks what A asks but for the difference", () => {
   assert.deepEqual(questionB(A, SAME), A);

@@ -2,7 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { largestPairs, writerOf } from "../../../app/headlight_app/explore/frontend/prediction/ledger.js";
+import {
+  largestPairs,
+  largestWriters,
+  writerOf,
+} from "../../../app/headlight_app/explore/frontend/prediction/ledger.js";
 
 test("pairs are listed by their size, whatever their sign", () => {
   const pairs = largestPairs(["a", "b"], ["c", "d", "e"], [0.5, -3, 1, 0.1, 2, -0.2]);
@@ -18,4 +22,16 @@ test("a path names a head, a network, or what belongs to no layer", () => {
   assert.deepEqual(writerOf("decoder.1.bias"), { kind: "bias", layer: 1, head: -1 });
   assert.deepEqual(writerOf("encoder.position_embedding"), { kind: "positions", layer: -1, head: -1 });
   assert.deepEqual(writerOf("decoder.embedding"), { kind: "embedding", layer: -1, head: -1 });
+});
+
+test("the matrix has the largest writers of each side, and what is left in one more line", () => {
+  const names = (/** @type {number} */ count) =>
+    Array.from({ length: count }, (_, place) => `decoder.0.self[${place}]`);
+  const parts = Array.from({ length: 7 * 2 }, (_, place) => (place === 12 ? -9 : place / 10));
+  const meta = /** @type {any} */ ({ query_writers: names(7), key_writers: names(2) });
+  const { rows, columns, values } = largestWriters(meta, parts);
+  assert.deepEqual([rows[0], columns[0], values.length, values[0].length], [6, 0, 6, 2]);
+  const sum = (/** @type {number[]} */ numbers) => numbers.reduce((total, number) => total + number, 0);
+  assert.ok(Math.abs(sum(values.flat()) - sum(parts)) < 1e-9);
+  assert.equal(values[0][0], -9);
 });

@@ -106,7 +106,7 @@ test("the lens names the likeliest token after each layer, and the place of the 
   };
   const numbers = Float32Array.of(5, 0.25, 4, 0, 7, 0.5, 1, 0);
   const { columns } = lensNumbers(
-    /** @type {Found<LogitLensAnswer>} */ ({ meta: { ...meta, explanation: "" }, numbers }),
+    /** @type {Found<LogitLensAnswer>} */ ({ meta: { ...meta, explanation: "", losses: null }, numbers }),
   );
   assert.deepEqual(
     columns.map(({ title, embedding, layers }) => [title, embedding, ...layers]),
@@ -116,7 +116,7 @@ test("the lens names the likeliest token after each layer, and the place of the 
       ["rank of\n“dog”", "4", "1"],
     ],
   );
-  const labels = { ...meta, targets: [-1], predicts_labels: true, explanation: "" };
+  const labels = { ...meta, targets: [-1], predicts_labels: true, explanation: "", losses: null };
   const ofLabels = lensNumbers({ meta: labels, numbers }).columns;
   assert.deepEqual(
     ofLabels.map(({ title }) => title),

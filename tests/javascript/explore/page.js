@@ -18,6 +18,8 @@ const CHOICE = {
   tab: "heads",
   step: "",
   analysis: "",
+  lens: "",
+  patch: "heads",
   neuron: "",
   token_ids: "",
   disabled_edits: [],
@@ -30,17 +32,30 @@ const CHOICE = {
   chapter: "",
   screen: "",
   course_inputs: "",
+  lesson: "",
+  notes: "",
   presenter: "",
   embedded: "",
 };
 /** @type {(keyof Question)[]} */
-const QUESTION_FIELDS = ["image", "variant", "device", "edits", "masked_positions", "model", "text", "source"];
+const QUESTION_FIELDS = [
+  "image",
+  "variant",
+  "device",
+  "edits",
+  "patch_from",
+  "masked_positions",
+  "model",
+  "text",
+  "source",
+];
 
 /** @param {string} text @param {string} operation @param {string[]} indices @param {number | null} number */
 const sentence = (text, operation, indices, number) => ({ text, operation, indices, number });
 const MATRIX = ["head", "query", "key"];
 /** @type {Record<string, [axes: string[], title: string, ...sentences: EditSentenceRow[]]>} */
 const ROWS = {
+  residual: [["pos", "d_model"], "Residual stream"],
   weights: [
     MATRIX,
     "Weights",
@@ -113,6 +128,8 @@ export const GROUP = {
   pending: false,
   faded: [],
   faded_offset: 0,
+  shows: "",
+  aligned: [],
 };
 
 /** @param {Partial<Choice>} [choice] @param {Partial<ExploreAnswer>} [answer] */
@@ -138,8 +155,9 @@ export function createPage(choice = {}, answer = {}) {
     question_fields: QUESTION_FIELDS,
     attention_functions: [],
     images: null,
+    hears: false,
     default_head: /** @type {[number, number]} */ ([0, 0]),
-    link_settings: { model: "", device: "auto" },
+    link_settings: { model: "", device: "auto", measure: "" },
     link_defaults: {},
     longest_link: 1500,
     writes_pdf: true,
@@ -151,10 +169,11 @@ export function createPage(choice = {}, answer = {}) {
     opening: { text: "", source: "", sort: "layer", hint: "", query: "", key: "" },
     has_source: false,
     has_feed_forward: true,
+    has_experts: false,
     writes_target: false,
     takes_focus: false,
   };
-  const state = new ExploreState({ ...CHOICE, ...choice }, catalogue, { model: "tiny", device: "cpu" });
+  const state = new ExploreState({ ...CHOICE, ...choice }, catalogue, { model: "tiny", device: "cpu", measure: "" });
   const tokens = ["The", " dog", " sat"].map(token);
   state.receive(
     /** @type {ExploreAnswer} */ ({
@@ -163,6 +182,7 @@ export function createPage(choice = {}, answer = {}) {
       source_tokens: null,
       attention_groups: [GROUP],
       patches: null,
+      sound: null,
       predictions: [],
       maskable: false,
       ...answer,

@@ -25,6 +25,7 @@ test("a question has the fields that the page names, and nothing of what is look
     variant: VARIANT,
     device: "cpu",
     edits: [],
+    patch_from: "",
     masked_positions: [],
     model: "tiny",
     text: "The dog",

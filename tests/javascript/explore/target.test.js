@@ -14,7 +14,7 @@ const example = (text, source) => ({ text, source, sort: "layer", hint: "", quer
 function stateOf(text, source) {
   const { choice, catalogue } = createPage().state;
   const known = { ...catalogue, opening: example("Das Haus", "The house"), examples: [example("Der Hund", "The dog")] };
-  return new ExploreState({ ...choice, text, source }, known, { model: "writer", device: "cpu" });
+  return new ExploreState({ ...choice, text, source }, known, { model: "writer", device: "cpu", measure: "" });
 }
 
 /** The target in what is asked, and whether the model writes it. @param {ExploreState} state */

@@ -51,10 +51,12 @@ function generating(server) {
       image: "",
       variant: { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" },
       device: "cpu",
+      measure: "",
     },
     choice: {
       masked_positions: [],
       edits: [],
+      patch_from: "",
       attention: "",
       layer: 0,
       head: 0,

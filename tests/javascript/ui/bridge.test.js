@@ -28,14 +28,30 @@ function reporting(context, isBusy) {
 test("several changes in a moment are one report, with the number of the last", (context) => {
   const { page, reported, reporter, tick } = reporting(context);
   reporter.news({ text: "a", head: 0 }, 4);
+  page.text = "b";
   reporter.changed();
   tick(200);
-  page.text = "b";
+  page.text = "bc";
   reporter.changed();
   tick(200);
   assert.deepEqual(reported, []);
   tick(60);
-  assert.deepEqual(reported, [{ name: "settled", text: "b", serial: 6 }]);
+  assert.deepEqual(reported, [{ name: "settled", text: "bc", serial: 6 }]);
+});
+
+test("a change that leaves all as it was is not reported, and counts as heard", (context) => {
+  const { page, reported, reporter, tick } = reporting(context);
+  reporter.news({ text: "a", head: 0 }, 4);
+  reporter.changed();
+  tick(10_000);
+  assert.deepEqual(reported, []);
+  assert.ok(reporter.isHeard);
+  page.head = 1;
+  reporter.changed();
+  page.head = 0; // back within the moment: Streamlit hears of it, since it may have heard of the first
+  reporter.changed();
+  tick(300);
+  assert.deepEqual(reported, [{ name: "settled", head: 0, serial: 6 }]);
 });
 
 test("what Streamlit hands back as it was told is no news", (context) => {
@@ -137,7 +153,7 @@ test("a report that is on its way keeps its number when the page gives the rest 
 
 test("a report waits for an answer that is on its way, but not for ever", (context) => {
   let busy = true;
-  const { reported, reporter, tick } = reporting(context, () => busy);
+  const { page, reported, reporter, tick } = reporting(context, () => busy);
   reporter.changed();
   tick(300);
   assert.equal(reported.length, 0);
@@ -146,6 +162,7 @@ test("a report waits for an answer that is on its way, but not for ever", (conte
   tick(60);
   assert.equal(reported.length, 1);
   busy = true;
+  page.head = 1;
   reporter.changed();
   tick(250);
   tick(740);
@@ -239,7 +256,7 @@ test("what is not reported yet is reported at once for who leaves, and told apar
 test("a page says for itself how long a pause is", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   let count = 0;
-  const patient = new Reporter(() => ({}), undefined, 3000);
+  const patient = new Reporter(() => ({ head: 1 }), undefined, 3000);
   patient.connect(() => count++);
   patient.changed();
   context.mock.timers.tick(2900);

@@ -54,6 +54,16 @@ test("single weights and cells of the mask name their tokens", () => {
   assert.equal(words("decoder.0.self.weights[1]=uniform"), "Head 1 of layer 0: every allowed token alike");
 });
 
+test("a patch says what it takes from the other text", () => {
+  assert.equal(words("decoder.1.residual[2]=from:B"), "Layer 1, token 2 “sat”: residual stream of the other text");
+  assert.equal(
+    words("decoder.1.residual[2]=from:B[0]"),
+    "Layer 1, token 2 “sat”: residual stream of the other text, at 0",
+  );
+  assert.equal(words("decoder.0.self.output=from:B"), "Layer 0, attention: output of the other text");
+  assert.equal(words("decoder.0.unknown=from:B"), "decoder.0.unknown=from:B");
+});
+
 test("scores have a temperature, and their scale", () => {
   assert.equal(words("decoder.0.self.scores[1]=scale:0.5"), `Head 1 of layer 0: softmax temperature ×${NARROW}2`);
   assert.equal(words("decoder.0.self.scale=set:1"), "Layer 0: scores without the scale 1/√d");

@@ -23,7 +23,10 @@ test("what is too long is named", () => {
 
 test("a link that no other machine can open says so", () => {
   for (const host of ["localhost", "127.0.0.1", "127.8.0.1", "[::1]"])
-    assert.match(linkNotes(`http://${host}:8501/`, SAME), /^It works on this machine only: .*--host 0\.0\.0\.0/);
+    assert.match(
+      linkNotes(`http://${host}:8501/`, SAME),
+      /^It works on this machine only: no phone opens it\. .*--host 0\.0\.0\.0/,
+    );
   for (const host of ["localhost.org", "10.0.0.1", "127.example.org"])
     assert.equal(linkNotes(`http://${host}:8501/`, SAME), "");
 });

@@ -115,3 +115,38 @@ test("a question that the network lost is said to be unanswered, and is asked ag
   assert.deepEqual(said.length, 2);
   assert.match(said[0], /does not answer/);
 });
+
+test("a question that others keep waiting is told why after a second, until it is answered", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  const sentence = "40 people are asking; yours in about 2 s.";
+  /** @type {(response: Response) => void} */
+  let answer = fail;
+  const fetched = context.mock.method(globalThis, "fetch", async (/** @type {string} */ address) =>
+    address.endsWith("/waiting")
+      ? packed(JSON.stringify({ sentence }))
+      : new Promise((resolve) => {
+          answer = resolve;
+        }),
+  );
+  /** @type {string[]} */
+  const told = [];
+  const asked = new Questions("/api").ask("trace", TRACE, fail, (said) => told.push(said));
+  await settled();
+  for (const [milliseconds, count] of [
+    [900, 0],
+    [100, 1],
+    [1900, 1],
+    [100, 2],
+  ]) {
+    context.mock.timers.tick(milliseconds);
+    await settled();
+    assert.deepEqual(told, Array(count).fill(sentence));
+  }
+  answer(packed('{"ok":1}'));
+  await asked;
+  context.mock.timers.tick(10_000);
+  await settled();
+  assert.equal(told.length, 2);
+  assert.equal(fetched.mock.callCount(), 3);
+});

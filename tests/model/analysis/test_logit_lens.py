@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headlight import ConfigError, EditError, Transformer, run
-from headlight.analysis.logit_lens import KEEP, lens_at, lens_of_text, logit_lens, residual_norms, target_tokens
+from headlight.analysis.lenses.logit_lens import KEEP, lens_at, lens_of_text, logit_lens, residual_norms, target_tokens
 from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
 from headlight.nn.layers import RMSNorm
 from headlight.nn.output_heads import POOLINGS

@@ -9,6 +9,7 @@ from PIL import Image
 from headlight import Tokenizer, Transformer, save
 from headlight.vision.patches import class_token_tokenizer
 from tests.model import toys
+from tests.model.sound.wav_files import wav
 
 MODELS: dict[str, Callable[[], Transformer]] = {
     "decoder": lambda: toys.decoder(key_value_heads=2, value_head_dim=3),
@@ -17,6 +18,7 @@ MODELS: dict[str, Callable[[], Transformer]] = {
     "encoder": toys.encoder,
     "both": toys.both,
     "captioner": toys.captioner,
+    "listener": toys.listener,
     "bare": lambda: toys.encoder(output_head="none"),
     "judge": lambda: toys.encoder(output_head="sequence-classifier", labels=("good", "bad"), tied_embeddings=False),
     "seer": toys.seer,
@@ -30,9 +32,10 @@ TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {
 
 @pytest.fixture(scope="package")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of these models, and a picture."""
+    """The folder of these models, a picture and a recording."""
     folder = tmp_path_factory.mktemp("models")
     for name, make in MODELS.items():
         save(folder / name, make(), TOKENIZERS.get(name, toys.masked)(), dtype="float32")
     Image.fromarray(toys.photo()).save(folder / "photo.png")
+    (folder / "noise.wav").write_bytes(wav(toys.noise()))
     return folder

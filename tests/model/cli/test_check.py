@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headlight.cli.check import FileResult, run_file
+from headlight.cli.check.command import FileResult, run_file
 from headlight.cli.main import main
 from headlight.code_exercises.diagnoses import Finding
 from tests.model.code_exercises.files import IMPORTS, SCALED, with_slip

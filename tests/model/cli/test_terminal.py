@@ -16,7 +16,7 @@ from headlight import find_checkpoint, load
 from headlight.checkpoints import save
 from headlight.checkpoints.convert import export
 from headlight.cli.main import main
-from headlight.cli.terminal import INTERRUPTED, guarded
+from headlight.cli.terminal.interruptions import INTERRUPTED, guarded
 from headlight.errors import OutputError
 from headlight.file_writing import replacing, write_files
 from headlight.training.run_dir import Progress, write_snapshot

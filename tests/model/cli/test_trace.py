@@ -119,6 +119,27 @@ def test_the_arrays_of_an_image_and_its_caption(traced: Traced, models: Path) ->
     assert file["tokens"].tolist() == ["0,0", "0,1", "0,2", "1,0", "1,1", "1,2"]
 
 
+def test_the_arrays_of_a_recording_and_what_is_written_about_it(traced: Traced, models: Path) -> None:
+    file = traced("listener", "--audio", str(models / "noise.wav"), "--target", "the cat")
+    length = len(file["target_ids"])
+    shapes: dict[str, tuple[int, ...]] = {"tokens": (9,), "input_features": (20, 18), "target_ids": (length,)}
+    shapes |= {"encoder_attention": (3, 4, 9, 9), "cross_attention": (2, 4, length, 9)}
+    shapes |= {"decoder_attention": (2, 4, length, length), "logits": (length, toys.masked().vocabulary_size)}
+    shapes["target_tokens"] = (length,)
+    assert {name: value.shape for name, value in file.items()} == shapes
+    assert file["tokens"].tolist() == [
+        "0.00 s",
+        "0.02 s",
+        "0.04 s",
+        "0.06 s",
+        "0.08 s",
+        "0.10 s",
+        "0.12 s",
+        "0.14 s",
+        "0.16 s",
+    ]
+
+
 def test_options_choose_a_variant(traced: Traced) -> None:
     file = traced(
         "decoder",
@@ -201,8 +222,8 @@ def test_unusual_texts_are_traced(traced: Traced, model: str, text: str) -> None
         (["cat", "--model", "decoder", "--edit", "decoder.7.self.weights=set:0"], "changes nothing"),
         (["cat", "--model", "decoder", "--device", "tpu"], "no device 'tpu'"),
         (["cat", "--model", "decoder", "--target", "dog"], "--target is for encoder-decoder"),
-        (["--model", "decoder"], "Give a TEXT, or an image with --image FILE"),
-        (["cat", "--model", "seer", "--image", "photo.png"], "one of the two"),
+        (["--model", "decoder"], "Give a TEXT, an image with --image FILE"),
+        (["cat", "--model", "seer", "--image", "photo.png"], "one of the three"),
         (["cat", "--model", "seer"], "This model reads images, not texts"),
         (["--model", "decoder", "--image", "photo.png"], "This model reads texts"),
         (["--model", "seer", "--image", "none.png"], "none.png cannot be read"),

@@ -3,7 +3,14 @@
 import pytest
 
 from headlight.checkpoints.load import Checkpoint
+from headlight.course import timing
 from tests.model import toys
+
+
+@pytest.fixture
+def one_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times are measured once, where a test is not about them."""
+    monkeypatch.setattr(timing, "ROUNDS", 1)
 
 
 @pytest.fixture

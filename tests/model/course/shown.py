@@ -3,7 +3,7 @@
 from typing import TypeVar
 
 from headlight.checkpoints.load import Checkpoint
-from headlight.course.pictures import Picture, Verdict
+from headlight.course.pictures import Picture, Row, Verdict, as_rows
 from headlight.course.screen import Answer, Screen
 from tests.model import toys
 
@@ -11,14 +11,14 @@ Kind = TypeVar("Kind", bound=Picture)
 TOY = Checkpoint(toys.decoder(), toys.causal(), "")
 
 
-def compute(screen: Screen, model: Checkpoint = TOY, /, **inputs: str) -> Answer:
-    """The answer for some inputs, the defaults elsewhere; one model stands for all that the screen asks for."""
-    return screen.compute(**screen.parse(inputs) | dict.fromkeys(screen.model_controls, model))
+def compute(screen: Screen, model: Checkpoint = TOY, /, **inputs: str) -> tuple[Row, ...]:
+    """The rows for some inputs, the defaults elsewhere; one model stands for all that the screen asks for."""
+    return screen.rows(**screen.parse(inputs) | dict.fromkeys(screen.model_controls, model))
 
 
 def pictures(answer: Answer, kind: type[Kind]) -> list[Kind]:
     """All pictures of a kind."""
-    return [picture for row in answer for picture in row.pictures if isinstance(picture, kind)]
+    return [picture for row in as_rows(answer) for picture in row.pictures if isinstance(picture, kind)]
 
 
 def verdict(answer: Answer) -> Verdict:

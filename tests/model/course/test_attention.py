@@ -6,12 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
+from headlight.checkpoints import find_checkpoint, load
 from headlight.course.attention import attend
 from headlight.course.attention_by_hand.design import GOALS, TOLERANCE, learn
-from headlight.course.attention_by_hand.look_up import look_up
-from headlight.course.attention_by_hand.moving import MOVING
+from headlight.course.attention_by_hand.projections import MOVING
+from headlight.course.attention_by_hand.steps import look_up
+from headlight.course.attention_by_hand.who_wrote import WHO_WROTE, writer_name
 from headlight.course.chapters import CHAPTERS
-from headlight.course.pictures import BarsPicture, MovingPointsPicture, plain
+from headlight.course.pictures import BarsPicture, HeatMapPicture, MovingPointsPicture, Verdict, as_rows, plain
 from headlight.errors import InputError
 
 
@@ -37,7 +39,7 @@ def test_matrices_that_do_not_fit_are_told_apart() -> None:
 
 def test_a_sharp_look_up_is_a_hard_one() -> None:
     query, keys, values = torch.tensor([[1.0, 0.5]]), torch.tensor([[1.0, 0], [0, 1], [-1, 0]]), torch.eye(3)
-    rows = look_up(query, keys, values, 20.0)
+    rows = as_rows(look_up(query, keys, values, 20.0))
     bars = rows[0].pictures[1]
     assert isinstance(bars, BarsPicture)
     torch.testing.assert_close(
@@ -48,7 +50,7 @@ def test_a_sharp_look_up_is_a_hard_one() -> None:
 def test_points_move_from_the_tokens_to_queries_keys_and_values_and_on_to_the_mean() -> None:
     inputs = MOVING.parse({"query": "1"})
     x, (w_q, w_k, w_v) = inputs["x"], (inputs[name] for name in ("w_q", "w_k", "w_v"))
-    moving, weights = MOVING.compute(**inputs)[0].pictures
+    moving, weights = MOVING.rows(**inputs)[0].pictures
     assert isinstance(moving, MovingPointsPicture) and isinstance(weights, BarsPicture)
     expected = torch.softmax((x[1] @ w_q) @ (x @ w_k).T / 2**0.5, -1)
     torch.testing.assert_close(torch.as_tensor(weights.series[""]), expected)
@@ -58,12 +60,12 @@ def test_points_move_from_the_tokens_to_queries_keys_and_values_and_on_to_the_me
     torch.testing.assert_close(last[-1], expected @ (x @ w_v))
     assert len(moving.names) == len(moving.frames) and len(moving.labels) == len(moving.groups) == len(last)
     with pytest.raises(InputError, match="no token 3"):
-        MOVING.compute(**MOVING.parse({"query": "3"}))
+        MOVING.rows(**MOVING.parse({"query": "3"}))
 
 
 def test_a_seed_drops_the_same_weights_whatever_was_computed_before() -> None:
     screen = CHAPTERS["attention"].screens["dropout"]
-    once, again = (plain(screen.compute(**screen.parse({"rate": "0.15"}))) for _ in range(2))
+    once, again = (plain(screen.rows(**screen.parse({"rate": "0.15"}))) for _ in range(2))
     assert once == again
 
 
@@ -72,3 +74,21 @@ def test_learned_matrices_reach_the_goal_that_a_learner_designs_for(goal: str) -
     found, wanted = learn(goal, 150, 1), torch.tensor(GOALS[goal].weights)
     assert found.missed < TOLERANCE and found.losses[-1] < 0.01 < found.losses[0]
     torch.testing.assert_close(found.values["weights"][0], wanted, atol=TOLERANCE, rtol=0)
+
+
+def test_the_previous_token_head_wrote_the_key_of_the_induction_head() -> None:
+    """The default of the screen: its answer is the head of layer 0 that looks one word back, and all adds up."""
+    model = load(find_checkpoint("induction"))
+    rows = WHO_WROTE.rows(**{**WHO_WROTE.parse({}), "model": model})
+    assert rows[0].question is not None and rows[0].question.right == "layer 0, head 1"
+    pairs, (verdict,) = rows[1].pictures[1], rows[2].pictures
+    assert isinstance(pairs, HeatMapPicture) and isinstance(verdict, Verdict) and verdict.good
+    score = float(verdict.text.partition("the score is ")[2].split()[0].rstrip("."))
+    assert float(pairs.values.sum()) == pytest.approx(score, abs=1e-2)
+    assert pairs.values.shape == (len(pairs.rows), len(pairs.columns))
+
+
+def test_writers_have_names_in_words() -> None:
+    paths = ("decoder.0.self[3]", "encoder.2.feed_forward", "decoder.1.bias", "decoder.embedding", "relative_position")
+    names = ["layer 0, head 3", "layer 2, network", "layer 1, biases", "token embedding", "relative position"]
+    assert [writer_name(path) for path in paths] == names

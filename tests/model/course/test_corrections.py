@@ -7,17 +7,15 @@ import torch
 
 from headlight.checkpoints.load import Checkpoint
 from headlight.course import timing
-from headlight.course.architectures.configurations import CHOICES, well_known_configs
-from headlight.course.architectures.which_task import which_task
-from headlight.course.block.recurrence.path_length import PATH_LENGTH, accuracy, train
-from headlight.course.block.recurrence.recall_models import NETWORKS
+from headlight.course.architectures.model_tables import CHOICES, well_known_configs, which_task
+from headlight.course.block.recurrence.path_length import NETWORKS, PATH_LENGTH, accuracy, train
 from headlight.course.block.residual import residual
 from headlight.course.chapters import CHAPTERS
-from headlight.course.pictures import MatrixPicture, TablePicture, Verdict, plain
-from headlight.course.questions import ask_best
+from headlight.course.pictures import MatrixPicture, TablePicture, Verdict, as_rows, plain
 from headlight.course.tokens.learning_screens import NEXT_WORD
 from headlight.course.variants.functions import temperature_in_model
 from headlight.nn.positional_encodings import Alibi
+from headlight.questions.asking import ask_best
 from headlight.tracing.run import run
 from tests.model import toys
 from tests.model.course.shown import compute, pictures
@@ -31,7 +29,7 @@ ALL = {f"{chapter}/{name}": screen for chapter, row in CHAPTERS.items() for name
 )
 def test_what_the_stream_becomes_is_named_as_the_model_computes_it(placement: str, title: str) -> None:
     model = Checkpoint(toys.decoder(norm_placement=placement), toys.causal(), "")
-    answer = residual(model, toys.SENTENCE, 0, 1)
+    answer = as_rows(residual(model, toys.SENTENCE, 0, 1))
     x, added, after = pictures(answer, MatrixPicture)
     assert answer[0].text == "The first 6 of 16 channels."
     assert after.title == title
@@ -41,10 +39,23 @@ def test_what_the_stream_becomes_is_named_as_the_model_computes_it(placement: st
     assert after.values[0].tolist() == pytest.approx(trace["decoder.0.residual_after_self"][1][:6].tolist())
 
 
-@pytest.mark.parametrize("path", ["architectures/three-shapes", "architectures/changed-word"])
-def test_a_token_of_a_decoder_sees_itself(path: str) -> None:
-    lesson = ALL[path].lesson
-    assert "itself" in lesson or "their own token" in lesson
+@pytest.mark.parametrize(
+    ("path", "said"),
+    {
+        "architectures/three-shapes": "itself and what stands before it",
+        "architectures/changed-word": "their own token and those before it",
+        "block/attention-alone": "convolutional, as ByteNet",
+        "tokens/merges": "characters (Sennrich",
+        "block/averages": "with the same weights",
+    }.items(),
+)
+def test_a_lesson_says_what_holds(path: str, said: str) -> None:
+    assert said in ALL[path].lesson
+
+
+def test_a_state_is_multiplied_by_w_and_a_token_by_u() -> None:
+    for path in ("block/recurrence", "block/path-length"):
+        assert re.search(r"W h_\{t-1\} \+ U x_t", " ".join(ALL[path].formulas))
 
 
 def test_a_letter_of_the_sinusoid_has_one_meaning() -> None:
@@ -104,14 +115,6 @@ def test_how_much_shorter_the_slowest_wave_is_depends_on_the_width(dim: str, tim
     assert f"{times} times shorter" in pictures(compute(ALL["positions/waves"], dim=dim), Verdict)[0].text
 
 
-def test_byte_pairs_begin_with_characters_or_bytes() -> None:
-    assert "characters (Sennrich" in ALL["tokens/merges"].lesson
-
-
-def test_averaging_with_one_matrix_is_said_to_be_so() -> None:
-    assert "with the same weights" in ALL["block/averages"].lesson
-
-
 def test_recurrence_learns_what_is_near_and_loses_what_is_far() -> None:
     distance, steps = (int(PATH_LENGTH.controls[name].default) for name in ("distance", "steps"))
     found = {}
@@ -153,6 +156,6 @@ def test_one_thing_is_not_called_several() -> None:
 def test_the_temperature_of_a_head_is_asked_where_the_answer_is_not_noise() -> None:
     checkpoint = Checkpoint(toys.decoder(), toys.causal(), "")
     for temperature, answer in ((0.05, "lower"), (20.0, "higher"), (1.0, "nearly the same")):
-        rows = temperature_in_model(checkpoint, toys.SENTENCE, 0, 0, temperature)
+        rows = as_rows(temperature_in_model(checkpoint, toys.SENTENCE, 0, 0, temperature))
         question = next(row.question for row in rows if row.question)
         assert question and question.right == answer

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from headlight.checkpoints import Checkpoint
-from headlight.course.heads.counting import join_heads, run_attention, run_two_stacks
+from headlight.course.heads.screens import join_heads, run_attention, run_two_stacks
 from headlight.errors import ConfigError, InputError
 from headlight.nn.transformer import attention_at
 from tests.model import toys

@@ -32,7 +32,7 @@ def answer(opened: dict[str, Checkpoint], chapter: str, screen: str, **inputs: s
     values = row.parse(inputs)
     for name in row.model_controls:
         values[name] = opened[values[name]]
-    return row.compute(**values)
+    return row.rows(**values)
 
 
 @pytest.mark.parametrize(

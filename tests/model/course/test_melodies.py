@@ -17,7 +17,7 @@ from headlight.course.modalities.melody_screen import (
     melody_frames,
     train_writer,
 )
-from headlight.course.modalities.sound import SOUND_SAMPLES, parse_sounds, synthesize
+from headlight.course.modalities.sound_screen import SOUND_SAMPLES, parse_sounds, synthesize
 
 
 @pytest.fixture(autouse=True)

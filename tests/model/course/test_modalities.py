@@ -15,6 +15,7 @@ from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
 from headlight.code_exercises.exercises import CODE_EXERCISES, starter
 from headlight.config_groups import ImageConfig
+from headlight.course.attention import attend_by_similarity
 from headlight.course.code.screens import show_exercise
 from headlight.course.modalities.graph_screens import (
     ACETIC_ACID,
@@ -27,8 +28,7 @@ from headlight.course.modalities.graph_screens import (
 )
 from headlight.course.modalities.patches import IMAGE_SIDE, PICTURE, cut_into_patches, join_patches, read_pixels
 from headlight.course.modalities.protein_screen import AMINO_ACIDS, HEADS, attend_along, embed_protein, parse_protein
-from headlight.course.modalities.similarity import attend_by_similarity
-from headlight.course.modalities.sound import (
+from headlight.course.modalities.sound_screen import (
     FRAME_SAMPLES,
     MOST_SOUNDS,
     SAMPLE_RATE,
@@ -37,10 +37,10 @@ from headlight.course.modalities.sound import (
     parse_tone,
     sound_of_frames,
     spectrogram,
+    sum_by_sound,
     synthesize,
     wav_url,
 )
-from headlight.course.modalities.sound_screen import sum_by_sound
 from headlight.course.modalities.vision_models import CAPTION, VISION_MODEL, embed_by_hand, read_with
 from headlight.course.pictures import FilePicture, ImagePicture, TokensPicture, Verdict
 from headlight.errors import InputError
@@ -121,7 +121,7 @@ def test_the_model_embeds_patches_by_one_matrix(picture: str) -> None:
 
 
 def test_a_caption_is_read_from_the_patches() -> None:
-    rows = CAPTION.compute(model=load(find_checkpoint("caption")), picture=PICTURE.default, layer=0, head=0)
+    rows = CAPTION.rows(model=load(find_checkpoint("caption")), picture=PICTURE.default, layer=0, head=0)
     words, looks = (picture for row in rows[:2] for picture in row.pictures)
     assert isinstance(words, TokensPicture) and " ".join(words.tokens[:8]) == "a yellow square right of a red triangle"
     assert isinstance(looks, ImagePicture) and len(looks.shades) == len(words.tokens)
@@ -132,15 +132,18 @@ def test_a_caption_is_read_from_the_patches() -> None:
 def test_an_opened_vision_transformer_is_shown_like_the_shipped_model(channels: int) -> None:
     reads = ImageConfig(channels=channels, height=13, width=18, patch_height=6, patch_width=9)
     opened = Checkpoint(toys.seer(image=reads, context_length=5), class_token_tokenizer(), "")
-    rows = VISION_MODEL.compute(model=opened, picture="cat", layer=0, patch=3)
+    rows = VISION_MODEL.rows(model=opened, picture="cat", layer=0, patch=3)
     looks = pictures(rows, ImagePicture)[-1]
     assert (looks.rows, looks.columns, looks.marked) == (2, 2, (3,))
     assert len(looks.shades) == opened.model.config.heads
     verdict = next(picture for row in rows for picture in row.pictures if isinstance(picture, Verdict))
     assert verdict.good, "patches times W are the model's own vectors"
-    for wrong, possible in (({"layer": 40, "patch": 0}, "layers 0 to 1"), ({"layer": 0, "patch": 4}, "patches 0 to 3")):
+    for wrong, possible in (
+        ({"layer": 40, "patch": 0}, "layers 0 to 1"),
+        ({"layer": 0, "patch": 4}, "has 4, counted from 0"),
+    ):
         with pytest.raises(InputError, match=possible):
-            VISION_MODEL.compute(model=opened, picture="cat", **wrong)
+            VISION_MODEL.rows(model=opened, picture="cat", **wrong)
 
 
 @settings(deadline=None, max_examples=25)

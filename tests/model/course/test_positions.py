@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.checkpoints import Checkpoint
-from headlight.course.pictures import BarsPicture, TablePicture, Verdict
+from headlight.course.pictures import BarsPicture, TablePicture, Verdict, as_rows
 from headlight.course.positions import measured
 from headlight.course.positions.order_screens import compare_orders, shuffled
 from headlight.course.positions.scheme_screens import turn
@@ -111,10 +111,10 @@ def test_other_words_are_no_other_order() -> None:
 @pytest.mark.parametrize("text", measured.TEXTS)
 def test_the_measured_table_is_that_of_the_page_on_positions(text: str) -> None:
     found = shipped_extrapolations()["decoder"]
-    bars, _ = measured.measured("decoder", text, "rope", "learned")[0].pictures
+    bars, _ = as_rows(measured.measured("decoder", text, "rope", "learned"))[0].pictures
     losses = [measured.columns(model)[list(measured.TEXTS).index(text)] for model in found.models]
     assert isinstance(bars, BarsPicture) and bars.series[""] == [loss.mean for loss in losses if loss]
-    table, *_ = measured.measured("decoder", text, "rope", "learned")[1].pictures
+    table, *_ = as_rows(measured.measured("decoder", text, "rope", "learned"))[1].pictures
     assert isinstance(table, TablePicture)
     assert [cell == "undefined" for cell in _cells(table, text)] == [loss is None for loss in losses]
 
@@ -126,13 +126,13 @@ def _cells(table: TablePicture, text: str) -> list[object]:
 def test_the_spread_of_seeds_is_shown_once_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     found = replace(shipped_extrapolations()["encoder"], repeats=())
     monkeypatch.setattr(measured, "shipped_extrapolations", lambda: {"encoder": found})
-    *_, said = measured.measured("encoder", "trained", "rope", "alibi")
+    *_, said = as_rows(measured.measured("encoder", "trained", "rope", "alibi"))
     assert isinstance(said.pictures[0], Verdict) and "is not measured" in said.pictures[0].text
     rope = next(model for model in found.models if model.positional_encoding == "rope")
     assert rope.losses[0]
     again = replace(rope, losses=(Loss(rope.losses[0].mean + 0.25, 0.01), *rope.losses[1:]))
     found = replace(found, repeats=(again,))
-    *_, said, seeds = measured.measured("encoder", "trained", "rope", "alibi")
+    *_, said, seeds = as_rows(measured.measured("encoder", "trained", "rope", "alibi"))
     assert isinstance(said.pictures[0], Verdict) and "by up to 0.250" in said.pictures[0].text
     assert isinstance(seeds.pictures[0], TablePicture)
     ((title, count, *_, spread),) = seeds.pictures[0].rows

@@ -1,7 +1,6 @@
 """WAV files of every kind, and files that are damaged, lie or are none."""
 
 import io
-import struct
 import wave
 
 import numpy as np
@@ -11,34 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.course.modalities.melody_screen import describe, train_writer
-from headlight.course.modalities.recording import LONGEST, decode_recording, pieces_of
-from headlight.course.modalities.sound import LOUDNESS, SAMPLE_RATE, SOUND_SAMPLES
-from headlight.course.modalities.sound_screen import SOUND, show_sound
-from headlight.errors import InputError
-
-
-def wav(encoding: int, bits: int, channels: int, rate: int, body: bytes, said: int | None = None) -> bytes:
-    """A WAV file; `said` is the length that it claims to have."""
-    form = struct.pack("<HHIIHH", encoding, channels, rate, rate * channels * bits // 8, channels * bits // 8, bits)
-    size = len(body) if said is None else said
-    chunks = b"fmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", size) + body
-    return b"RIFF" + struct.pack("<I", 4 + len(chunks)) + b"WAVE" + chunks
-
-
-def tone(rate: int, hertz: float = 440.0, seconds: float = 1.0) -> np.ndarray:
-    """A sine."""
-    found: np.ndarray = 0.5 * np.sin(2 * np.pi * hertz * np.arange(round(rate * seconds)) / rate)
-    return found
-
-
-def encoded(samples: np.ndarray, encoding: int, bits: int) -> bytes:
-    """Samples as the file has them."""
-    if encoding == 3:
-        return samples.astype("<f4").tobytes()
-    if bits == 8:
-        return (np.round(samples * 127) + 128).astype("u1").tobytes()
-    whole = np.round(samples * (2 ** (bits - 1) - 1)).astype("<i4")
-    return bytes(whole.view("u1").reshape(-1, 4)[:, : bits // 8])
+from headlight.course.modalities.sound_screen import (
+    LONGEST,
+    LOUDNESS,
+    SAMPLE_RATE,
+    SOUND,
+    SOUND_SAMPLES,
+    hear_recording,
+    pieces_of,
+    show_sound,
+)
+from headlight.errors import HeadlightError, InputError
+from tests.model.sound.wav_files import encoded, tone, wav_file
 
 
 @pytest.mark.parametrize(("encoding", "bits"), [(1, 8), (1, 16), (1, 24), (1, 32), (3, 32)])
@@ -47,8 +30,8 @@ def encoded(samples: np.ndarray, encoding: int, bits: int) -> bytes:
 def test_every_encoding_rate_and_count_of_channels_is_the_same_sound(
     encoding: int, bits: int, rate: int, channels: int
 ) -> None:
-    heard = decode_recording(
-        wav(encoding, bits, channels, rate, encoded(np.repeat(tone(rate), channels), encoding, bits))
+    heard = hear_recording(
+        wav_file(encoding, bits, channels, rate, encoded(np.repeat(tone(rate), channels), encoding, bits))
     )
     assert len(heard) % SOUND_SAMPLES == 0
     spectrum = torch.fft.rfft(heard[:SAMPLE_RATE]).abs()
@@ -61,15 +44,15 @@ def test_what_the_standard_library_writes_is_read() -> None:
     with wave.open(file, "wb") as written:
         written.setparams((2, 2, 44_100, 0, "NONE", ""))
         written.writeframes(encoded(np.repeat(tone(44_100), 2), 1, 16))
-    assert len(decode_recording(file.getvalue())) == 4 * SOUND_SAMPLES
+    assert len(hear_recording(file.getvalue())) == 4 * SOUND_SAMPLES
 
 
 @given(said=st.integers(0, 2**32 - 1), cut=st.integers(0, 16_044))
 def test_a_length_that_is_not_true_is_not_believed(said: int, cut: int) -> None:
-    file = wav(1, 16, 1, 8_000, encoded(tone(8_000), 1, 16), said)
+    file = wav_file(1, 16, 1, 8_000, encoded(tone(8_000), 1, 16), said)
     try:
-        heard = decode_recording(file[: len(file) - cut])
-    except InputError:
+        heard = hear_recording(file[: len(file) - cut])
+    except HeadlightError:
         return
     assert len(heard) <= 8_000 + SOUND_SAMPLES and bool(heard.isfinite().all())
 
@@ -77,8 +60,8 @@ def test_a_length_that_is_not_true_is_not_believed(said: int, cut: int) -> None:
 @given(st.binary(max_size=400), st.booleans())
 def test_any_bytes_are_a_sound_or_a_sentence(data: bytes, starts_well: bool) -> None:
     try:
-        decode_recording(b"RIFF\0\0\0\0WAVE" + data if starts_well else data)
-    except InputError as error:
+        hear_recording(b"RIFF\0\0\0\0WAVE" + data if starts_well else data)
+    except HeadlightError as error:
         assert str(error).endswith(".")
 
 
@@ -86,8 +69,8 @@ def test_any_bytes_are_a_sound_or_a_sentence(data: bytes, starts_well: bool) -> 
 def test_any_samples_are_finite_or_a_sentence(kind: tuple[int, int], channels: int, data: st.DataObject) -> None:
     body = data.draw(st.binary(min_size=64, max_size=64)) * 600
     try:
-        heard = decode_recording(wav(*kind, channels, 8_000, body))
-    except InputError:
+        heard = hear_recording(wav_file(*kind, channels, 8_000, body))
+    except HeadlightError:
         return
     assert bool(heard.isfinite().all()) and float(heard.abs().max()) <= LOUDNESS + 1e-6
 
@@ -97,30 +80,30 @@ def test_any_samples_are_finite_or_a_sentence(kind: tuple[int, int], channels: i
     [
         (b"ID3 an mp3", "This is not a WAV file."),
         (b"RIFF\0\0\0\0WAVE", "does not say how its samples are written"),
-        (wav(1, 16, 1, 8_000, b""), "takes 0.00 seconds; from 0.51 to 3.07 are possible. Choose a longer one."),
-        (wav(1, 8, 1, 8_000, b"\x80" * 40_000), "takes 5.00 seconds; from 0.51 to 3.07 are possible. Cut out a part"),
-        (wav(1, 8, 1, 8_000, b"\x80" * 8_000), "This sound is silent."),
-        (wav(1, 16, 6, 8_000, b"\0" * 96_000), "has 6 channels; 1 or 2 are possible."),
-        (wav(1, 16, 1, 1, b"\0" * 4), "has 1 samples a second; from 4,000 to 192,000"),
-        (wav(6, 8, 1, 8_000, b"\0" * 8_000), "8 bits in encoding 6. PCM of 8, 16, 24 or 32 bits"),
-        (wav(3, 32, 1, 8_000, b"\xff" * 32_000), "samples that are not numbers"),
+        (wav_file(1, 16, 1, 8_000, b""), "takes 0.00 seconds; from 0.51 to 3.07 are possible. Choose a longer one."),
+        (wav_file(1, 8, 1, 8_000, b"\x80" * 40_000), "takes 5.00 seconds; from 0.51 to 3.07 are possible. Cut out"),
+        (wav_file(1, 8, 1, 8_000, b"\x80" * 8_000), "This sound is silent."),
+        (wav_file(1, 16, 6, 8_000, b"\0" * 96_000), "has 6 channels; 1 or 2 are possible."),
+        (wav_file(1, 16, 1, 1, b"\0" * 4), "has 1 samples a second; from 4,000 to 192,000"),
+        (wav_file(6, 8, 1, 8_000, b"\0" * 8_000), "8 bits in encoding 6. PCM of 8, 16, 24 or 32 bits"),
+        (wav_file(3, 32, 1, 8_000, b"\xff" * 32_000), "samples that are not numbers"),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_heard_gets_a_sentence(file: bytes, sentence: str) -> None:
-    with pytest.raises(InputError) as raised:
-        decode_recording(file)
+    with pytest.raises(HeadlightError) as raised:
+        hear_recording(file)
     assert sentence in str(raised.value)
 
 
 def test_a_recording_takes_the_place_of_the_tones() -> None:
     body = encoded(tone(8_000, seconds=LONGEST - 0.01), 1, 16)
-    rows = show_sound("C4, E4", 12, 2.0, decode_recording(wav(1, 16, 1, 8_000, body)))
+    rows = show_sound("C4, E4", 12, 2.0, hear_recording(wav_file(1, 16, 1, 8_000, body)))
     assert len(rows) == 4
-    assert show_sound("C4, E4", 9, 2.0, decode_recording(wav(1, 16, 1, 8_000, encoded(tone(8_000), 1, 16))))
+    assert show_sound("C4, E4", 9, 2.0, hear_recording(wav_file(1, 16, 1, 8_000, encoded(tone(8_000), 1, 16))))
 
 
 def test_the_decoder_writes_about_a_recording() -> None:
-    heard = decode_recording(wav(1, 16, 1, 8_000, encoded(tone(8_000), 1, 16)))
+    heard = hear_recording(wav_file(1, 16, 1, 8_000, encoded(tone(8_000), 1, 16)))
     writer, _ = train_writer(1, 1)
     written, weights = describe(writer, heard)
     assert len(written) == len(weights) and bool(weights.isfinite().all())

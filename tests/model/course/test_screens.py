@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
-import torch
 
 from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
@@ -32,28 +31,19 @@ from headlight.course.controls import (
 from headlight.course.moved import MOVED, follow
 from headlight.course.pictures import Equations, Row, plain
 from headlight.course.pictures import row as make_row
-from headlight.course.question_kinds import KINDS, Question
-from headlight.course.questions import (
-    DIRECTIONS,
-    GIVE_UP,
-    HINT,
-    ask_best,
-    ask_cell,
-    ask_direction,
-    ask_largest,
-    ask_mask,
-    ask_nearest,
-    ask_number,
-    ask_order,
-    ask_whether,
-    choose,
-    mark,
-    withhold,
-)
 from headlight.course.requirements import PARTS, REQUIREMENTS, require_part
 from headlight.course.screen import Screen
+from headlight.course.withholding import withhold
 from headlight.errors import HeadlightError, InputError
+from headlight.questions.asking import (
+    ask_design,
+    ask_whether,
+    choose,
+)
+from headlight.questions.kinds import CHECK, KINDS, Goal, Question
+from headlight.questions.marking import GIVE_UP, HINT, mark
 
+pytestmark = pytest.mark.usefixtures("one_round")
 SCREENS = {f"{chapter}/{name}": screen for chapter, row in CHAPTERS.items() for name, screen in row.screens.items()}
 CONTROLS = {
     f"{path}.{name}": (screen, name, control)
@@ -83,7 +73,7 @@ STEADY = {
     "heads/cost",
     "architectures/configurations",
 }
-FORMULAS = Path(__file__).parents[3] / "app/headlight_app/course/frontend/formula.js"
+FORMULAS = Path(__file__).parents[3] / "app/headlight_app/course/frontend/formulas/formula.js"
 COMMAND = re.compile(r"\\([A-Za-z]+)")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -109,14 +99,14 @@ def values(screen: Screen, **inputs: str) -> dict[str, Any]:
 def brief(screen: Screen) -> dict[str, str]:
     """The inputs of the shortest training, where a screen trains for so many steps."""
     steps = screen.controls.get("steps")
-    return {"steps": f"{steps.low:g}"} if screen.is_long and isinstance(steps, NumberControl) else {}
+    return {"steps": f"{steps.low:g}"} if isinstance(steps, NumberControl) else {}
 
 
 @cache
 def first_rows(path: str) -> tuple[Row, ...]:
     """What a screen begins with, computed once for all tests of it."""
     screen = SCREENS[path]
-    return tuple(screen.compute(**values(screen, **brief(screen))))
+    return screen.rows(**values(screen, **(brief(screen) if screen.is_long else {})))
 
 
 @pytest.mark.parametrize("path", SCREENS)
@@ -140,7 +130,8 @@ def test_a_screen_shows_something_to_those_who_only_scroll(path: str) -> None:
 def check_question(question: Question) -> None:
     """The right answer is right; each known mistake is wrong, with a sentence of its own; hints do not tell it."""
     assert len(set(question.options)) == len(question.options)
-    assert question.is_answer(question.right) and mark(question, (question.right,)).is_right
+    assert question.is_answer(question.right)
+    assert mark(question, (question.right,)).is_right is not isinstance(question, Goal), "nothing is reached at first"
     assert KINDS[question.kind] is type(question)
     assert len(dict(question.mistakes)) == len(question.mistakes)
     for answer, says in question.mistakes:
@@ -156,7 +147,13 @@ def test_a_row_says_all_there_is_to_say(path: str) -> None:
     screen = SCREENS[path]
     assert all(NAME.fullmatch(part) for part in path.split("/")), "names stand in addresses"
     assert screen.title and 1 <= len(re.findall(r"[.?!](?:\s|$)", screen.lesson)) <= 3
-    assert list(inspect.signature(screen.compute).parameters) == list(screen.controls)
+    if callable(screen.compute):
+        assert list(inspect.signature(screen.compute).parameters) == list(screen.controls)
+    else:
+        chooser, *others = screen.controls
+        assert all(screen.controls[chooser].parse(way) == way for way in screen.compute), "what is computed is chosen"
+        taken = {name for way in screen.compute.values() for name in inspect.signature(way).parameters}
+        assert taken - {chooser} == set(others)
     for control in screen.controls.values():
         other, _, shown_with = control.when.partition("=")
         for value in shown_with.split(",") if other else ():
@@ -223,8 +220,8 @@ def others(path: str, control: Control) -> list[str]:
             return [re.sub(r"[^,;]+", number, control.default, count=1) for number in ("0", "1")]
         case SeedControl():
             return [str(seed) for seed in range(2, 8)]
-        case NumberControl(title="Steps"):
-            return [f"{control.low + 1:g}"]
+        case NumberControl() if control.title.startswith("Steps"):
+            return [f"{control.low + 1:g}", f"{control.low + 4 * control.step:g}"]
         case NumberControl():
             return [f"{float(control.default) + sign * control.step:g}" for sign in (1, -1)]
         case ChoiceControl():
@@ -248,11 +245,18 @@ def fits(control: ModelControl, name: str) -> bool:
 
 @cache
 def shown(path: str, *changed: tuple[str, str]) -> tuple[str, tuple[str, ...]]:
-    """A digest of what a screen shows once these inputs are changed, and its right answers. Raises HeadlightError."""
+    """A digest of what a screen shows once these inputs are changed, and its right answers. Raises HeadlightError.
+
+    Of a goal it is what is said to be missing.
+    """
     screen = SCREENS[path]
-    rows = screen.compute(**values(screen, **(brief(screen) | dict(changed)))) if changed else first_rows(path)
+    inputs = brief(screen) | dict(changed)
+    rows = (
+        first_rows(path) if not changed and (screen.is_long or not inputs) else screen.rows(**values(screen, **inputs))
+    )
     digest = md5(json.dumps(plain(rows), allow_nan=False).encode(), usedforsecurity=False).hexdigest()
-    return digest, tuple(row.question.right for row in rows if row.question)
+    questions = (row.question for row in rows if row.question)
+    return digest, tuple(each.told if isinstance(each, Goal) else each.right for each in questions)
 
 
 def before(path: str) -> tuple[tuple[str, str], ...]:
@@ -305,56 +309,16 @@ def right_answers_elsewhere(path: str) -> Iterator[tuple[str, ...]]:
                 yield shown(path, *before(f"{path}.{name}"), (name, text))[1]
 
 
-def test_questions_are_answered_by_what_was_computed() -> None:
-    assert ask_whether("?", True).right == "yes" and ask_whether("?", False).options == ("yes", "no")
-    largest, least = (ask_largest("?", {"a": 1.0, "b": 3.0, "c": 2.0}, least=least) for least in (False, True))
-    assert (largest.right, least.right) == ("b", "a")
-    assert mark(largest, ("c",)).said == "“c” comes to 2; another is larger. Try once more."
-    assert mark(least, ("c",)).said == "“c” comes to 2; another is smaller. Try once more."
-    assert ask_number("?", 1.0, (1, "One."), (2, "Two."), (2.0, "Two as well.")).mistakes == (("2.0", "Two."),)
-    losses = {"a": 1.0, "b": 1.01, "c": 3.0}
-    assert [ask_best("?", losses, noise).right[:8] for noise in (0.001, 0.1)] == ["a", "the best"]
-    assert ask_nearest("?", {"1": 1, "√64": 8, "64": 64}, 61.3).right == "64"
-    assert tuple(ask_direction("?", change, 0.1).right for change in (-1.0, 1.0, 0.05)) == DIRECTIONS
-
-
-def test_a_wrong_answer_is_understood_and_there_is_a_second_try() -> None:
-    question = ask_number("How much?", 0.5, (0.25, "You took the root twice."), hints=("Look.", "Look at row 1."))
-    assert mark(question, ()).said == "" and not mark(question, ()).is_settled
-    first = mark(question, ("0.25",))
-    assert (first.is_settled, first.said) == (False, "You took the root twice. Try once more.")
-    assert mark(question, ("0.25", "0.502")).is_right
-    last = mark(question, ("7", "0.25"))
-    assert last.is_settled and not last.is_right and last.said.endswith("It is 0.5.")
-    hinted = mark(question, (HINT,) * 3)
-    assert hinted.hints == (*question.hints, "It lies between 0.375 and 0.75.") and not hinted.more_hints
-    assert mark(question, (HINT, HINT)).hints == question.hints
-    assert ask_whether("?", True).last_hints == ()
-    assert ask_largest("?", {"a": 1, "b": 2, "c": 0}).last_hints == ("It is not “c”.",)
-    assert "not a number" in mark(question, ("a half",)).said and not mark(question, ("a half", "b")).is_settled
-    assert mark(question, (GIVE_UP,)).said == "It is 0.5."
-
-
-def test_a_cell_a_mask_and_an_order_are_marked_and_their_mistakes_understood() -> None:
-    names = ("a", "b", "c")
-    point = ask_cell("?", names, names, (1, 2), ((2, 1), "Exchanged."), ((9, 9), "No such cell."))
-    assert point.mistakes == (("2,1", "Exchanged."),) and mark(point, ("1,2",)).is_right
-    wrong = mark(point, ("1,0",))
-    assert (wrong.said, wrong.ruled_out) == ("The row is right, the column is not. Try once more.", ("1,0",))
-    assert mark(point, ("3,0",)).said.endswith("Choose one of those that are shown.")
-    assert mark(point, (GIVE_UP,)).said == "It is the cell in row “b”, column “c”."
-    lower = torch.ones(3, 3).tril().bool()
-    draw = ask_mask("?", names, names, lower, (lower.T, "Exchanged."), (lower, "None."))
-    assert mark(draw, ("1,0,0;1,1,0;1,1,1",)).is_right and len(draw.mistakes) == 1
-    assert mark(draw, ("1,1,1;0,1,1;0,0,1",)).said == "Exchanged. Try once more."
-    assert "2 of the cells are wrong, the first in row “b”" in mark(draw, ("1,0,0;0,1,0;1,1,0",)).said
-    assert not draw.is_answer("1,0;1,1") and not draw.is_answer("1,0,2;1,1,0;1,1,1")
-    assert mark(draw, (GIVE_UP,)).said == "It is a: a; b: a, b; c: a, b, c."
-    order = ask_order("?", ("score", "scale", "softmax"), (("score", "softmax", "scale"), "Too late."))
-    assert order.options == ("scale", "score", "softmax") and mark(order, ("1,0,2",)).is_right
-    assert mark(order, ("1,2,0",)).said == "Too late. Try once more."
-    assert mark(order, ("0,1,2",)).said.startswith("The first is not right.") and not order.is_answer("0,0,1")
-    assert ask_order("?", ("a", "b")).options == ("b", "a"), "it is not shown as it is to be"
+@pytest.mark.parametrize("path", SCREENS)
+def test_a_goal_is_reached_by_its_solution_and_not_before(path: str) -> None:
+    screen = SCREENS[path]
+    for place, goal in enumerate(row.question for row in first_rows(path)):
+        if isinstance(goal, Goal):
+            missed = mark(goal, (CHECK,))
+            assert not missed.is_settled and missed.ruled_out and goal.told in missed.said
+            assert mark(goal, (GIVE_UP,)).said == goal.because, "there is one way to it"
+            reached = screen.rows(**values(screen, **goal.solution))[place].question
+            assert isinstance(reached, Goal) and mark(reached, (CHECK,)).is_right and not mark(reached, ()).is_settled
 
 
 def test_each_kind_of_question_is_asked_by_two_screens_and_more() -> None:
@@ -362,23 +326,26 @@ def test_each_kind_of_question_is_asked_by_two_screens_and_more() -> None:
     assert {kind for kind in KINDS if asked.count(kind) >= 2} == set(KINDS)
 
 
-@pytest.mark.parametrize("options", [("yes", "no"), ("a", "b", "c")])
-def test_a_second_try_is_given_where_it_is_no_certainty(options: tuple[str, ...]) -> None:
-    question = choose("?", options, 0, because="So it is.")
-    wrong = mark(question, (options[1],))
-    assert wrong.is_settled == (len(options) == 2) and wrong.ruled_out == (options[1],)
-    assert mark(question, options[1:]).is_settled
-    assert mark(question, (options[0],)).said == "Right. So it is."
-
-
 def test_rows_that_tell_the_answer_are_withheld() -> None:
     asked = choose("?", ("a", "b"), 1)
     rows = (make_row(title="before"), make_row(title="asked", question=asked), make_row(title="after"))
-    shown, place, _, found = withhold(rows, ())
-    assert [each.title for each in shown] == ["before"] and place == 1 and found
-    shown, *_ = withhold(rows, ("b",))
+    shown, (found,) = withhold(rows, ())
+    assert [each.title for each in shown] == ["before"] and found.place == 1 and not found.mark.is_settled
+    shown, _ = withhold(rows, ("b",))
     assert [each.title for each in shown] == ["before", "asked", "after"] and not any(each.question for each in shown)
-    assert withhold(rows[:1], ())[2] is None
+    assert withhold(rows[:1], ())[1] == ()
+
+
+def test_questions_come_one_after_another_and_a_design_is_seen_while_it_is_made() -> None:
+    design = ask_design("?", False, "Not yet.", solution={})
+    rows = tuple(
+        make_row(title=str(at), question=each) for at, each in enumerate((ask_whether("?", True), design, None))
+    )
+    assert [len(withhold(rows, tries)[0]) for tries in ((), ("no",), ("yes",), (GIVE_UP,), (HINT, "yes", CHECK))] == [
+        0, 2, 2, 2, 2,
+    ]  # fmt: skip
+    shown, asked = withhold(rows, ("yes", CHECK, GIVE_UP))
+    assert len(shown) == 3 and [each.mark.is_right for each in asked] == [True, False]
 
 
 def test_the_core_path_is_of_screens_that_ask() -> None:
@@ -433,7 +400,7 @@ def test_a_model_that_is_listed_answers_the_screen_as_it_opens(path: str, model:
     parts = {name: control for name, control in screen.controls.items() if isinstance(control, PartControl)}
     last = {name: PARTS[control.part](config) - 1 for name, control in parts.items()}
     fitted = {name: str(min(int(parts[name].default), most)) for name, most in last.items()}
-    assert screen.compute(**values(screen, model=model, **fitted))
+    assert screen.rows(**values(screen, model=model, **fitted))
 
 
 def test_layers_and_heads_are_those_of_the_control_named_model() -> None:

@@ -22,8 +22,7 @@ from headlight.course.tokens.model_vectors import (
     word_ids,
     word_in_context,
 )
-from headlight.course.tokens.split_screens import learned_merges, merge_steps, small_text, split_all, train_on
-from headlight.course.tokens.table_screens import look_up
+from headlight.course.tokens.split_screens import learned_merges, look_up, merge_steps, small_text, split_all, train_on
 from headlight.course.tokens.word_vectors import (
     METHODS,
     UNKNOWN,
@@ -91,7 +90,7 @@ def test_the_case_of_the_notes() -> None:
 @pytest.mark.parametrize(
     ("ids", "sentence"),
     [
-        ("1, 100", "no row 100: the table has rows 0 to 99"),
+        ("1, 100", "no row 100: the table has 100, counted from 0"),
         ("-1", "no row -1"),
         ("1, two", "'two' is not an id"),
         ("1.5", "'1.5' is not an id"),

@@ -20,11 +20,11 @@ from headlight import (
     generate,
     variant,
 )
-from headlight.config_groups import ExpertsConfig, RopeConfig
+from headlight.config_groups import ExpertsConfig, LatentConfig, RopeConfig
 from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.output_heads import LanguageModelHead
 from headlight.tracing.interventions import Intervention, InterventionHook
-from headlight.tracing.run import pixel_tensor, token_tensor
+from headlight.tracing.run import signal_tensor, token_tensor
 from tests.model import toys
 
 TEXT, SOURCE = "the cat", "a small bird sang"
@@ -80,8 +80,8 @@ def full_forward(model: Transformer, step: GenerationStep, *edits: str) -> torch
     """The logits of the step's text, read whole at once, with the edits; those past the text's end wait."""
     hook: Hook = InterventionHook([Intervention.parse(edit) for edit in edits], start=0) if edits else no_hook
     source = token_tensor(step.source, model) if step.source else None
-    pixels = pixel_tensor(step.source, model) if step.source else None
-    logits = model(torch.tensor([step.text.ids]), source=source, pixels=pixels, hook=hook)
+    signal = signal_tensor(step.source, model) if step.source else None
+    logits = model(torch.tensor([step.text.ids]), source=source, signal=signal, hook=hook)
     assert isinstance(logits, torch.Tensor)
     return logits[0]
 
@@ -298,11 +298,14 @@ def edit_text_of(site: str, path: str) -> str:
     return f"{path}[{index}]={'set:0' if site == 'mask' else 'scale:0.5'}"
 
 
-@pytest.mark.parametrize("site", sorted(set(HOOK_POINTS) - {"residual_after_cross", "pixels"}))
+@pytest.mark.parametrize("site", sorted(set(HOOK_POINTS) - {"residual_after_cross", "pixels", "sound"}))
 def test_a_cached_step_with_any_edit_equals_reading_the_whole_text(site: str) -> None:
-    experts = ExpertsConfig(count=3 if site.startswith("router") else 0)
-    sinks = site == "sink"
-    model = toys.decoder(positional_encoding="alibi", key_value_heads=2, experts=experts, attention_sinks=sinks)
+    parts: dict[str, Any] = {
+        "experts": ExpertsConfig(count=3 if site.startswith(("router", "shared")) else 0, shared_d_ff=5),
+        "latent": LatentConfig(key_value_channels=6 if site == "latent" else 0),
+        "attention_sinks": site == "sink",
+    }
+    model = toys.decoder(positional_encoding="alibi", key_value_heads=2, **parts)
     path = min(path for path in steps(model, steps=1)[0].values if path.rpartition(".")[2] == site)
     edit = edit_text_of(site, path)
     last = steps(model, edit, steps=3)[-1]

@@ -1,5 +1,6 @@
 """SamplingConfig, TextGenerator and fill_mask: probabilities, steps from any prefix, masks from the most certain on."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight import SamplingConfig, TextError, TextGenerator, fill_mask
+from headlight import SamplingConfig, TextError, TextGenerator, Transformer, fill_mask
 from tests.model import toys
 
 TEXT = "the cat"
@@ -65,6 +66,28 @@ def test_a_step_from_any_prefix_equals_one_from_the_start() -> None:
         again, _ = generator.step((7, 8, 9), known)
         np.testing.assert_allclose(again["logits"][-1], straight["logits"][-1], atol=1e-5, rtol=1e-5)
         assert again.start == (len(known.ids) if known else 0)
+
+
+@pytest.mark.parametrize("edits", [(), ("decoder.0.cross.k[:,1]=scale:2", "decoder.*.cross.v=add:0.5")])
+@pytest.mark.parametrize("make", [toys.both, toys.listener])
+def test_keys_and_values_of_a_source_are_computed_once(make: Callable[[], Transformer], edits: tuple[str, ...]) -> None:
+    model, tokenizer = make(), toys.masked()
+    source, rows = toys.source(model, "the dog lay"), list[int]()
+    generator = TextGenerator.from_text(model, tokenizer, TEXT, edits, source=source)
+    model.stack("decoder").blocks[1].cross_attention.key.register_forward_pre_hook(  # type: ignore[union-attr]
+        lambda module, inputs: rows.append(inputs[0].shape[1])
+    )
+    prefix, written = None, tuple[int, ...]()
+    for token in (7, 8, 9):
+        step, prefix = generator.step(written, prefix and prefix.truncate(len(generator.text.ids) + len(written) - 1))
+        written += (token,)
+    assert len(rows) == 1
+    straight, _ = generator.step((7, 8))
+    for path in ("logits", "decoder.1.cross.k", "decoder.1.cross.weights"):
+        part = slice(None) if path.endswith(".k") else slice(-1, None)
+        np.testing.assert_allclose(
+            step[path][..., part, :], straight[path][..., part, :], atol=1e-5, rtol=1e-5, err_msg=path
+        )
 
 
 def test_a_prefix_is_immutable() -> None:

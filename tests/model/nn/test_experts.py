@@ -8,7 +8,7 @@ import torch
 
 from headlight import run
 from headlight.analysis.neuron_attribution import attribute_neurons
-from headlight.config_groups import ExpertsConfig
+from headlight.config_groups import ExpertsConfig, LatentConfig
 from headlight.errors import ConfigError
 from headlight.nn.experts import MixtureOfExperts
 from headlight.nn.transformer import Transformer
@@ -52,10 +52,26 @@ def test_neurons_of_experts_are_refused_by_a_sentence() -> None:
         attribute_neurons(model, trace, 0, 1, 2)
 
 
-@pytest.mark.parametrize(("count", "per_token"), [(-1, 2), (2, 3), (2**20, 2)])
-def test_numbers_of_experts_that_cannot_be_are_refused(count: int, per_token: int) -> None:
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"count": -1}, {"count": 2, "per_token": 3}, {"count": 2**20},
+        {"count": 4, "groups": 3}, {"count": 4, "groups": 2, "chosen_groups": 3},
+        {"count": 4, "groups": 4}, {"count": 4, "groups": 4, "chosen_groups": 2, "group_best": 2},
+        {"count": 4, "shared_d_ff": 2**30},
+    ],
+)  # fmt: skip
+def test_numbers_of_experts_that_cannot_be_are_refused(numbers: dict[str, int]) -> None:
     with pytest.raises(ConfigError, match="experts"):
-        toys.config(experts=ExpertsConfig(count=count, per_token=per_token))
+        toys.config(experts=ExpertsConfig(**numbers))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "sizes", [{"query_channels": -1}, {"shared_key_channels": 2}, {"key_value_channels": 3, "shared_key_channels": 4}]
+)
+def test_latent_vectors_that_cannot_be_are_refused(sizes: dict[str, int]) -> None:
+    with pytest.raises(ConfigError, match="latent"):
+        toys.config(latent=LatentConfig(**sizes))
 
 
 def test_experts_without_a_gate_are_refused() -> None:

@@ -18,16 +18,20 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "encoder": {"architecture": "encoder", "masks": (), "output_head": "masked-language-model"},
     "encoder-decoder": {"architecture": "encoder-decoder", "encoder_layers": 3},
     "captioner": {"architecture": "encoder-decoder", "image": toys.READS},
+    "listener": {"architecture": "encoder-decoder", "sound": toys.HEARS},
 }
 IDS = toys.numbers(2, 6)
 SOURCE = toys.numbers(2, 9, seed=1)
 PIXELS = torch.randn(2, 3, 12, 18, generator=torch.Generator().manual_seed(2))
 
+SIGNALS = {"captioner": PIXELS, "listener": torch.randn(2, 20, 18, generator=torch.Generator().manual_seed(3))}
+
 
 def logits(model: Transformer, ids: Tensor = IDS, **others: Any) -> Tensor:
     """A forward, with a source or an image for the models that read one."""
-    if model.config.reads_image:
-        others.setdefault("pixels", PIXELS[: len(ids)])
+    signal = SIGNALS.get("captioner" if model.config.reads_image else "listener" if model.config.reads_sound else "")
+    if signal is not None:
+        others.setdefault("signal", signal[: len(ids)])
     elif model.config.has_cross_attention:
         others.setdefault("source", SOURCE[: len(ids)])
     answered = model(ids, **others)
@@ -98,7 +102,7 @@ def test_a_batch_with_padding_equals_single_runs(architecture: str, position: st
     for row, (length, source_length) in enumerate(zip(lengths, source_lengths, strict=True)):
         one = slice(row, row + 1)
         others: dict[str, Any] = {"source": SOURCE[one, :source_length]} if architecture == "encoder-decoder" else {}
-        others |= {"pixels": PIXELS[one]} if model.config.reads_image else {}
+        others |= {"signal": signal[one]} if (signal := SIGNALS.get(architecture)) is not None else {}
         alone = logits(model, IDS[one, :length], **others)
         torch.testing.assert_close(batch[one, :length], alone, atol=1e-4, rtol=1e-4)
 
@@ -179,7 +183,10 @@ def test_so_does_a_source_longer_than_the_context() -> None:
         logits(model, source=toys.numbers(2, 25))
 
 
-@pytest.mark.parametrize(("architecture", "wanted"), [("encoder-decoder", "a source text"), ("captioner", "an image")])
+@pytest.mark.parametrize(
+    ("architecture", "wanted"),
+    [("encoder-decoder", "a source text"), ("captioner", "an image"), ("listener", "a sound")],
+)
 def test_an_encoder_decoder_without_a_source_gets_a_sentence(architecture: str, wanted: str) -> None:
     with pytest.raises(TextError, match=f"give it {wanted}"):
         toys.model(**ARCHITECTURES[architecture])(IDS)
@@ -187,7 +194,7 @@ def test_an_encoder_decoder_without_a_source_gets_a_sentence(architecture: str, 
 
 def test_an_encoder_reads_its_kind_of_source_alone() -> None:
     with pytest.raises(ImageError, match="reads texts, not images"):
-        logits(toys.model(**ARCHITECTURES["encoder-decoder"]), pixels=PIXELS)
+        logits(toys.model(**ARCHITECTURES["encoder-decoder"]), signal=PIXELS)
     with pytest.raises(ImageError, match="reads an image"):
         toys.model(**ARCHITECTURES["captioner"])(IDS, source=SOURCE)
 
@@ -197,8 +204,8 @@ def test_every_patch_reaches_every_token_through_cross_attention_alone() -> None
     for row, column in ((0, 0), (1, 2)):
         changed = PIXELS.clone()
         changed[:, :, 6 * row : 6 * row + 6, 6 * column : 6 * column + 6] += 1
-        assert not torch.isclose(logits(model), logits(model, pixels=changed)).all(-1).any()
-    memory = model.encode(IDS[:, :0], pixels=PIXELS)
+        assert not torch.isclose(logits(model), logits(model, signal=changed)).all(-1).any()
+    memory = model.encode(IDS[:, :0], signal=PIXELS)
     assert memory.shape == (2, 6, 16)
     torch.testing.assert_close(model.logits(model.encode_hidden(IDS, memory=memory)), logits(model))
 

@@ -127,3 +127,38 @@ def test_names_of_transformer_lens_are_read_with_its_axes() -> None:
         with pytest.raises(EditError, match="holds no"):
             trace[missing]
     assert isinstance(trace, Trace)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("blocks.1.attn.hook_pattern[3]=set:0", "decoder.1.self.weights[3]=set:0"),
+        ("blocks.*.attn.hook_pattern[0]=uniform", "decoder.*.self.weights[0]=uniform"),
+        ("blocks.0.attn.hook_z[5,3]=set:0", "decoder.0.self.weighted_values[3,5]=set:0"),
+        ("blocks.0.attn.hook_q[2]=scale:2", "decoder.0.self.q[:,2]=scale:2"),
+        ("blocks.0.hook_resid_post[4]=add:0.5", "decoder.1.residual[4]=add:0.5"),
+        ("hook_embed[2]=set:0", "decoder.embedding[2]=set:0"),
+        ("blocks.1.hook_resid_pre[5]=from:B[3]", "decoder.1.residual[5]=from:B[3]"),
+        ("blocks.0.attn.hook_z[5,1]=from:B[3,2]", "decoder.0.self.weighted_values[1,5]=from:B[2,3]"),
+    ],
+)
+def test_an_edit_by_a_name_of_transformer_lens_is_the_same_edit(theirs: str, ours: str) -> None:
+    model = toys.decoder()
+    runs = {"B": traced(model, text=OTHER)}
+    found, wanted = traced(model, theirs, runs=runs), traced(model, ours, runs=runs)
+    assert found.interventions == wanted.interventions and found.live_paths == wanted.live_paths
+    np.testing.assert_array_equal(found["logits"], wanted["logits"])
+    assert not np.array_equal(found["logits"], traced(model)["logits"])
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("blocks.1.attn.hook_patern", "blocks.1.attn.hook_pattern"),
+        ("blocks.*.hook_resid_post", r"blocks\.\*\.hook_resid_pre"),
+        ("hook_embd", "hook_embed"),
+    ],
+)
+def test_an_unknown_name_of_transformer_lens_gets_the_nearest_ones(name: str, nearest: str) -> None:
+    with pytest.raises(EditError, match=f"No value is called .*; the nearest names: {nearest}, "):
+        traced(toys.decoder(), f"{name}=set:0")

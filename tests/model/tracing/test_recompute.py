@@ -20,7 +20,7 @@ from headlight.tracing.recompute import (
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from tests.model import toys
-from tests.model.toys import both, captioner, causal, decoder, masked
+from tests.model.toys import both, captioner, causal, decoder, listener, masked
 
 TEXT = "the cat sat on the mat and the dog ran"
 EDITS = ((), ("decoder.1.self.weights[1]=set:0",), ("decoder.*.self.mask[:,5,2]=set:0", "decoder.0.self.q[0]=scale:2"),
@@ -54,7 +54,7 @@ def test_a_region_of_some_heads_is_recomputed(
         np.testing.assert_allclose(found, full[path][1:3, 2:7, 1:4], atol=1e-5)
 
 
-@pytest.mark.parametrize("make", [both, captioner])
+@pytest.mark.parametrize("make", [both, captioner, listener])
 def test_cross_attention_and_the_encoder_are_recomputed(
     make: Callable[[], Transformer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ from headlight import (
     prediction_positions,
     run,
 )
-from headlight.config_groups import ExpertsConfig
+from headlight.config_groups import ExpertsConfig, LatentConfig
 from headlight.nn.hooks import hook_point_of
 from headlight.tracing.run import MAX_CHARACTERS, encode_input
 from headlight.vision.image import process_image
@@ -63,17 +63,28 @@ def captioner(**others: Any) -> Trace:
     return run(model, toys.masked(), TEXT, source=toys.source(model, ""), **others)
 
 
+def listener(**others: Any) -> Trace:
+    """Nine frames of a recording, and a text about it."""
+    model = toys.listener(key_value_heads=2, head_dim=6, value_head_dim=5, d_ff=11)
+    return run(model, toys.masked(), TEXT, source=toys.source(model, ""), **others)
+
+
 def mixture(**others: Any) -> Trace:
-    """A mixture of three experts, whose heads have sinks."""
+    """A mixture of three experts beside one for every token; heads have sinks, their keys and values are compressed."""
     sizes = {"key_value_heads": 2, "head_dim": 6, "value_head_dim": 5, "d_ff": 11}
-    model = toys.decoder(**sizes, experts=ExpertsConfig(count=3), attention_sinks=True)
+    latent = LatentConfig(query_channels=9, key_value_channels=7, shared_key_channels=2)
+    experts = ExpertsConfig(count=3, shared_d_ff=5)
+    model = toys.decoder(**sizes, experts=experts, latent=latent, attention_sinks=True)
     return run(model, toys.causal(), TEXT, **others)
 
 
 RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "image_model": image_model, "captioner": captioner,
-        "mixture": mixture}  # fmt: skip
+        "listener": listener, "mixture": mixture}  # fmt: skip
 # Hook points that not every model has.
-RARE = {"residual_after_cross", "pixels", "neurons", "router_scores", "router_weights", "sink"}
+RARE = {
+    "residual_after_cross", "pixels", "sound", "neurons", "router_scores", "router_weights", "shared_output", "sink",
+    "latent",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -83,7 +94,8 @@ def test_every_hook_point_has_its_declared_axes(name: str) -> None:
     source = len(trace.source.ids) if trace.source else text
     sizes = {"d_model": 16, "head": 4, "key_value_head": 2, "head_dim": 6, "value_head_dim": 5, "d_ff": 11}
     sizes |= {"token": trace.config.vocabulary_size, "key_value_head": trace.config.key_value_heads}
-    sizes |= {"color_channel": 3, "pixel_row": 12, "pixel_column": 18, "expert": 3}
+    sizes |= {"color_channel": 3, "pixel_row": 12, "pixel_column": 18, "expert": 3, "latent": 9}
+    sizes |= {"sound_channel": 20, "sound_step": 18}
     assert {path.rpartition(".")[2] for path in trace.values} >= set(HOOK_POINTS) - RARE
     for path, value in trace.values.items():
         own = source if path.startswith("encoder.") else text
@@ -93,8 +105,8 @@ def test_every_hook_point_has_its_declared_axes(name: str) -> None:
         assert value.shape == (wanted if (name, path) != ("image_model", "logits") else (2,)), path
 
 
-def test_an_encoder_decoder_an_image_model_and_a_mixture_have_every_hook_point() -> None:
-    traces = (both(), image_model(), mixture())
+def test_some_models_together_have_every_hook_point() -> None:
+    traces = (both(), image_model(), listener(), mixture())
     assert {path.rpartition(".")[2] for trace in traces for path in trace.values} == set(HOOK_POINTS)
 
 

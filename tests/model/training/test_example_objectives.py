@@ -57,8 +57,8 @@ def test_a_drawing_is_read_as_the_model_reads_images() -> None:
     )
     examples = task.training_examples(1, 3)
     batch = SequenceToSequence(task.make_tokenizer(), task, image=image).make_batch(examples)
-    assert batch.source is None and batch.pixels is not None and batch.pixels.shape == (3, 3, 24, 24)
-    for pixels, example in zip(batch.pixels, examples, strict=True):
+    assert batch.source is None and batch.signal is not None and batch.signal.shape == (3, 3, 24, 24)
+    for pixels, example in zip(batch.signal, examples, strict=True):
         assert example.drawing is not None
         np.testing.assert_array_equal(pixels, process_image(example.drawing.render(), image).pixel_values)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight.cli.progress import training_bar
+from headlight.cli.terminal.progress import training_bar
 from headlight.cli.train import train
 from headlight.training import trainer
 from headlight.training.run_dir import StepReport

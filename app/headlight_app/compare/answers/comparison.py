@@ -17,6 +17,7 @@ from headlight.analysis.run_comparison import (
 )
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.errors import HeadlightError, TextError
+from headlight.rendering.predictions import answer_place
 from headlight.tasks import label_text, task_of
 from headlight.text.tokenizer import Tokenizer
 from headlight.tracing.run import encode_input
@@ -32,7 +33,6 @@ from headlight_app.compare.contract import (
 from headlight_app.contract.question import Question
 from headlight_app.contract.reply import Reply
 from headlight_app.inference.attention_payload import (
-    answer_place,
     group_answers,
     probabilities,
     token_answers,
@@ -125,8 +125,8 @@ def _require_short_enough(resolved: ResolvedQuestion) -> None:
 
 def _side_answer(side: Side, offset: int = 0) -> tuple[SideAnswer, bytes]:
     """One side's tokens and attention groups for the browser, and the byte codes of all its heads."""
-    traced, question = side.trace, side.resolved.question
-    groups, codes = group_answers(traced, question.edits, offset)
+    traced = side.trace
+    groups, codes = group_answers(side.resolved, offset)
     answer = SideAnswer(
         tokens=token_answers(traced.text, side.tokenizer),
         source_tokens=token_answers(traced.source, side.tokenizer) if traced.source else None,

@@ -1,8 +1,10 @@
 // The answer to a comparison: both sides' tokens and heads, what corresponds, and exact weights once they have been fetched.
 
+import { post } from "../../ui/frontend/server.js";
 import { decodeWeight } from "../../ui/frontend/weight_code.js";
 
-/** @import { AttentionGroupAnswer, Axis, ComparedAttention, CompareAnswer, HeadIndex, PositionPair, QueryKey, Question, Token } from "./types.d.ts" */
+/** @import { Packed } from "../../ui/frontend/wire.js" */
+/** @import { AttentionGroupAnswer, Axis, ComparedAttention, CompareAnswer, HeadIndex, PositionPair, QueryKey, Question, Refusable, Token } from "./types.d.ts" */
 /** @typedef {ComparedAttention & { groups: [AttentionGroupAnswer, AttentionGroupAnswer] }} AttentionPair with the group of each side */
 
 export const LEAST_RANGE = 0.01; // of the colours: what is printed as 0.00 is rounding, and looks like zero
@@ -192,6 +194,17 @@ export function distanceCodes(distance) {
     high,
     codes: Uint8Array.from(all, (number) => (number === null ? 0 : 1 + Math.round((254 * number) / high))),
   };
+}
+
+/**
+ * The exact weights of one head, [query key]; null where the server has none.
+ * @param {string} api @param {Question} question @param {AttentionGroupAnswer} group @param {HeadIndex} head
+ */
+export async function fetchWeights(api, question, { stack, kind }, { layer, head }) {
+  const body = { question, path: `${stack}.${layer}.${kind}.weights`, head };
+  /** @type {Packed<Refusable<object>>} */
+  const { meta, start, buffer } = await post(api, "head_matrix", body);
+  return meta.error ? null : new Float32Array(buffer, start);
 }
 
 /** @param {AttentionGroupAnswer[]} groups @param {string} name */

@@ -24,7 +24,7 @@ import { sharedTokens } from "./heatmaps.js";
 /** @typedef {{ rows: { text: string }[], columns: { text: string }[], values: Float32Array }} WeightMatrix [query key]; NaN: forbidden */
 /** @typedef {{ title: string, matrix: WeightMatrix, codes: Uint8Array, signed: boolean }} Panel */
 
-/** @typedef {{ panels: Panel[], extent: number, distance: (number | null)[][], predictions: ComparedPrediction[] }} Drawn */
+/** @typedef {{ panels: Panel[], shows: string | undefined, extent: number, distance: (number | null)[][], predictions: ComparedPrediction[] }} Drawn */
 
 const SIDES = [0, 1];
 const DISTANCES = "the Jensen–Shannon distance of each head";
@@ -55,13 +55,14 @@ export function comparedView({ comparison, attention, heads }, names, alignment)
   if (difference.codes.length) panels.push({ title: "B − A", matrix: shared, codes: difference.codes, signed: true });
   const { predictions } = comparison;
   const { distance } = attention;
-  const words = `${title} · attention weights of A and B, and B − A where tokens correspond (${alignment})`;
+  const { shows } = attention.groups[0];
+  const words = `${title} · ${shows || "attention weights"} of A and B, and B − A where tokens correspond (${alignment})`;
   /** @param {Partial<Drawn>} parts @param {string} shown @returns {ShownFigure} */
   const figureOf = (parts, shown) => ({
     name: `compare-${fileWords(heads)}`,
     shown,
     draw: (width, heading) =>
-      drawComparison(width, heading || title, { ...NOTHING, extent: difference.extent, ...parts }),
+      drawComparison(width, heading || title, { ...NOTHING, shows, extent: difference.extent, ...parts }),
   });
   const all = figureOf({ panels, distance, predictions }, `${words}; ${DISTANCES}; predictions`);
   const tables = {
@@ -132,7 +133,7 @@ function describeSide(comparison, { groups }, side, { layer, head }) {
 }
 
 /** @param {number} width @param {string} heading @param {Drawn} drawn @returns {{ figure: Figure, y: number }} */
-function drawComparison(width, heading, { panels, extent, distance, predictions }) {
+function drawComparison(width, heading, { panels, shows, extent, distance, predictions }) {
   const { figure, y: top } = beginFigure(width, heading);
   const palette = colourNames(true);
   const maps = panels.map(({ title, matrix, codes, signed }) => {
@@ -142,7 +143,12 @@ function drawComparison(width, heading, { panels, extent, distance, predictions 
   });
   let y = addPanels(figure, top, maps, width > 120 ? 3 : 2);
   if (panels.some(({ signed }) => !signed))
-    y = addColourScale(figure, { low: "0", high: "1", words: "attention weight, square-root scale" }, MARGIN, y);
+    y = addColourScale(
+      figure,
+      { low: "0", high: "1", words: `${shows || "attention weight"}, square-root scale` },
+      MARGIN,
+      y,
+    );
   const ends = { low: `−${extent.toFixed(2)}`, high: `+${extent.toFixed(2)}` };
   if (panels.some(({ signed }) => signed))
     y = addColourScale(figure, { ...ends, words: "B − A, white at zero", palette }, MARGIN, y);

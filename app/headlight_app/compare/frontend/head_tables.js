@@ -99,7 +99,7 @@ export class HeadTables {
       const number = distance[layer][head];
       const code = codes[layer * heads + head];
       cell.style.background = code ? `rgb(${colour((code - 1) / 254).join(" ")})` : "none";
-      const words = number === null ? "nothing to compare" : number.toFixed(3);
+      const words = number === null ? "nothing to compare" : formatDistance(number);
       labelCell(cell, `Layer ${layer}, head ${head}: ${words}`, layer === chosen.layer && head === chosen.head);
     });
     const isAlike = !rankedHeads(distance, ALIKE).length;
@@ -110,7 +110,7 @@ export class HeadTables {
   #drawRanked({ distance }, chosen) {
     const ranked = rankedHeads(distance, ALIKE).slice(0, RANKED);
     const buttons = ranked.map(({ layer, head, distance: number }) => {
-      const content = [`layer ${layer}, head ${head} `, createElement("i", "", number.toFixed(2))];
+      const content = [`layer ${layer}, head ${head} `, createElement("i", "", formatDistance(number))];
       const ariaPressed = String(layer === chosen.layer && head === chosen.head);
       const onclick = () => this.#actions.chooseHead(null, { layer, head });
       return createElement("button", "pill", content, { ariaPressed, onclick });
@@ -118,6 +118,11 @@ export class HeadTables {
     const words = ranked.length ? "They differ most in" : "No head differs between the two sides.";
     updateChildren(this.#elements.ranked, createElement("span", "quiet", words), ...buttons);
   }
+}
+
+/** Small distances, such as those to a quantised model, keep two digits. @param {number} distance */
+function formatDistance(distance) {
+  return distance < 0.1 ? distance.toPrecision(2) : distance.toFixed(3);
 }
 
 /** How many layers and heads both sides have. @param {Pick<AttentionPair, "distance">} attention */

@@ -10,16 +10,16 @@ import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { Questions, showProblem } from "../../ui/frontend/questions.js";
 import { isOff, switchHeads } from "../../ui/frontend/state/head_ablation.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
-import { Comparison, mostDistantHead } from "./comparison.js";
+import { Comparison, fetchWeights, mostDistantHead } from "./comparison.js";
 import { describeA, drawControlsB, hasSource, sideNames } from "./controls.js";
 import { findElements } from "./elements.js";
 import { comparedSides, comparedView } from "./export.js";
 import { HeadTables } from "./head_tables.js";
 import { Heatmaps } from "./heatmaps.js";
+import { Patches } from "./patches.js";
 import { drawPredictions } from "./predictions.js";
 import { patchDifference } from "./questions.js";
 import { drawReadout } from "./readout.js";
-import { fetchWeights } from "./server.js";
 import { CompareState } from "./state.js";
 import { TokenStrips } from "./token_strips.js";
 
@@ -39,6 +39,7 @@ class ComparePage {
   #headTables;
   #heatmaps;
   #strips;
+  #patches;
   #export;
   #resized;
   #asked = false;
@@ -66,6 +67,7 @@ class ComparePage {
       chooseAttention: (attention) => this.#change(this.#state.change({ attention })),
     });
     this.#heatmaps = new Heatmaps(this.#elements, { point, choose, step: (step) => this.#stepQuery(step) });
+    this.#patches = new Patches(this.#elements, (edit) => this.#change(this.#state.patched(edit, this.#donorField)));
     this.#strips = new TokenStrips(this.#elements.strips, { point, choose });
     this.#export = new PageExport(place, data.api, {
       isReady: () => this.#shown !== null,
@@ -170,9 +172,9 @@ class ComparePage {
     linked.onchange = () => this.#change(this.#state.link(linked.checked));
   }
 
-  /** @param {Partial<Difference>} typed into B's boxes */
+  /** @param {Partial<Pick<Difference, "text" | "source">>} typed into B's boxes */
   #type(typed) {
-    this.#change(this.#state.change({}, { ...this.#state.difference, ...typed }));
+    this.#change(this.#state.typed(typed));
   }
 
   async #ask() {
@@ -265,7 +267,13 @@ class ComparePage {
     const options = Object.entries(this.#catalog.alignments);
     drawChoices(this.#elements.alignment, "align", options, alignment, (chosen) => this.#differ({ alignment: chosen }));
     this.#drawMaps(this.#shown);
+    this.#patches.draw(this.#shown, this.#state, this.#donorField);
     this.#exactTimer = setTimeout(this.#fetchExact.bind(this, this.#shown), EXACT_AFTER);
+  }
+
+  /** The text that tells the runs of a patch apart. */
+  get #donorField() {
+    return hasSource(this.#catalog, this.#state.questions[0].model) ? "source" : "text";
   }
 
   /** @param {Shown} shown */

@@ -3,18 +3,21 @@
 /** @import { Choice, Difference, Question, Settings } from "./types.d.ts" */
 
 /** @param {Choice} choice @param {Settings} settings @returns {Question} */
-export function questionA({ text, source, edits, masked_positions }, settings) {
-  return { ...settings, text, source, edits, masked_positions };
+export function questionA({ text, source, edits, patch_from, masked_positions }, settings) {
+  return { ...settings, text, source, edits, patch_from, masked_positions };
 }
 
+/** Whether an edit takes a value from the run of another text. @param {string} edit */
+export const isPatch = (edit) => edit.includes("=from:");
+
 /**
- * What belongs to one text or one model alone does not go over to another.
+ * What belongs to one text or one model alone does not go over to another, nor do patches, which take values of B.
  * @param {Question} a @param {Difference} difference @returns {Question}
  */
 export function questionB(a, { variant, alignment: _by, layer: _layer, head: _head, head_chosen: _chosen, ...own }) {
   const b = { ...a, ...own, variant: { ...a.variant, ...variant } };
   const otherModel = b.model !== a.model;
-  if (otherModel && !("edits" in own)) b.edits = [];
+  if (!("edits" in own)) b.edits = otherModel ? [] : a.edits.filter((edit) => !isPatch(edit));
   if ((otherModel || b.text !== a.text) && !("masked_positions" in own)) b.masked_positions = [];
   return b;
 }

@@ -1,6 +1,6 @@
 // What is chosen on the Compare page, and what follows from it without a server.
 
-import { questionA, questionB, swapDifference } from "./questions.js";
+import { isPatch, questionA, questionB, swapDifference } from "./questions.js";
 
 /** @import { AttentionGroupAnswer, Choice, CompareRequest, Difference, HeadIndex, Question, Settings } from "./types.d.ts" */
 
@@ -77,9 +77,31 @@ export class CompareState {
   /** A becomes B, and B becomes A. */
   swapped() {
     const [a, b] = this.questions;
-    const { text, source, edits, masked_positions, ...settings } = b;
-    const choice = { ...this.#choice, text, source, edits, masked_positions, query: -1, attention: "" };
+    const { text, source, edits, patch_from, masked_positions, ...settings } = b;
+    const choice = { ...this.#choice, text, source, edits, patch_from, masked_positions, query: -1, attention: "" };
     return this.#with(choice, swapDifference(a, b, this.#difference), settings);
+  }
+
+  /**
+   * A takes a value of B's run, or gives it back. Patches from another text than B's go.
+   * @param {string} edit @param {"text" | "source"} field of the questions that tells the runs apart
+   */
+  patched(edit, field) {
+    const [a, b] = this.questions;
+    const kept = a.patch_from === b[field] ? a.edits : a.edits.filter((each) => !isPatch(each));
+    const edits = kept.includes(edit) ? kept.filter((each) => each !== edit) : [...kept, edit];
+    return this.change({ edits, patch_from: edits.some(isPatch) ? b[field] : "" });
+  }
+
+  /** B's text is typed; what A takes from it follows. @param {Partial<Pick<Difference, "text" | "source">>} typed */
+  typed(typed) {
+    const { patch_from } = this.#choice;
+    const [, b] = this.questions;
+    const followed = /** @type {const} */ (["text", "source"]).find(
+      (name) => patch_from && name in typed && b[name] === patch_from,
+    );
+    const choice = followed ? { patch_from: typed[followed] } : {};
+    return this.change(choice, { ...this.#difference, ...typed });
   }
 
   /**

@@ -11,10 +11,10 @@ export type * from "./contract.js";
 export type Axis = "text" | "source";
 
 /** How the model is changed and run. */
-export type Settings = Pick<Question, "model" | "image" | "variant" | "device">;
+export type Settings = Pick<Question, "model" | "image" | "variant" | "device" | "measure">;
 
 /** The part of a question that belongs to one text. */
-export type TextChoice = Pick<Question, "text" | "source" | "edits" | "masked_positions">;
+export type TextChoice = Pick<Question, "text" | "source" | "edits" | "patch_from" | "masked_positions">;
 
 export type VariantField = keyof Variant;
 

@@ -10,10 +10,11 @@ from cachetools import LRUCache
 
 from headlight.course.chapters import CHAPTERS, CORE_PATH, find_screen
 from headlight.course.controls import Control, ModelControl, RecordingControl
-from headlight.course.modalities.recording import decode_recording
+from headlight.course.modalities.sound_screen import hear_recording
 from headlight.course.pictures import Row, plain
-from headlight.course.questions import withhold
 from headlight.course.screen import Chapter, Screen
+from headlight.course.symbols import symbols_of
+from headlight.course.withholding import Asked, withhold
 from headlight.errors import InputError
 from headlight_app.contract.reply import Reply
 from headlight_app.course import contract
@@ -29,6 +30,7 @@ from headlight_app.course.contract import (
     ScreenRequest,
     ScreenRow,
     ScreenTitle,
+    SymbolRow,
 )
 from headlight_app.inference.context import current_request
 from headlight_app.inference.images import own_file
@@ -44,7 +46,7 @@ def answer_chapter(request: ChapterRequest) -> Reply[ChapterAnswer]:
     answer = ChapterAnswer(
         contents=tuple(_contents_entry(each, chapter) for each, chapter in CHAPTERS.items()),
         chapter=name,
-        screens=tuple(_screen_row(each, screen) for each, screen in CHAPTERS[name].screens.items()),
+        screens=tuple(_screen_row(name, each, screen) for each, screen in CHAPTERS[name].screens.items()),
     )
     return Reply(answer)
 
@@ -61,7 +63,7 @@ def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
     named = dict(values)  # in links a model is a name
     for name, control in screen.controls.items():
         if isinstance(control, RecordingControl) and values[name] is not None:
-            values[name] = decode_recording(own_file(values[name]))
+            values[name] = hear_recording(own_file(values[name]))
     for name, model_control in screen.model_controls.items():
         values[name] = open_checkpoint(values[name], request.device)
         model_control.require(values[name].model.config)
@@ -69,17 +71,25 @@ def answer_screen(request: ScreenRequest) -> Reply[ScreenAnswer]:
     if screen.is_long and not needs_files:
         run = (current_request().visitor, request.chapter, request.screen, tuple(sorted(request.inputs.items())))
         if not request.tries or run not in _kept_rows():  # without a try it is a run, and no answer to what it asked
-            _kept_rows()[run] = tuple(screen.compute(**values))
+            _kept_rows()[run] = screen.rows(**values)
         rows = _kept_rows()[run]
     else:
-        rows = screen.compute(**values)
+        rows = screen.rows(**values)
     can_ask = any(row.question for row in rows)
     if not request.asks:
-        rows, question = tuple(replace(row, question=None) for row in rows), None
+        rows, questions = tuple(replace(row, question=None) for row in rows), list[AskedQuestion]()
     else:
-        rows, question = _asked(rows, request.tries)
+        rows, asked = withhold(rows, request.tries)
+        questions = list(map(_asked_question, asked))
     links = screen.links(named)  # of inputs that could be computed
-    return Reply(ScreenAnswer(rows=tuple(map(plain, rows)), links=links, can_ask=can_ask, question=question))
+    answer = ScreenAnswer(
+        rows=tuple(map(plain, rows)),
+        links=links,
+        can_ask=can_ask,
+        answered=tuple(questions[:-1]),
+        question=questions[-1] if questions else None,
+    )
+    return Reply(answer)
 
 
 @lru_cache(maxsize=1)
@@ -88,13 +98,10 @@ def _kept_rows() -> LRUCache[_Run, tuple[Row, ...]]:
     return LRUCache(16)
 
 
-def _asked(rows: tuple[Row, ...], tries: tuple[str, ...]) -> tuple[tuple[Row, ...], AskedQuestion | None]:
-    """The rows that may be seen, and the question as it stands after the tries."""
-    shown, place, question, mark = withhold(rows, tries)
-    if question is None or mark is None:
-        return shown, None
-    seen = {name: getattr(question, name) for name in ("kind", "text", "options", "rows", "columns")}
-    return shown, msgspec.convert({"place": place} | seen | asdict(mark), AskedQuestion)
+def _asked_question(asked: Asked) -> AskedQuestion:
+    """A question as it stands after the tries."""
+    seen = {name: getattr(asked.question, name) for name in ("kind", "text", "options", "rows", "columns")}
+    return msgspec.convert({"place": asked.place} | seen | asdict(asked.mark), AskedQuestion)
 
 
 def answer_run(request: RunRequest) -> Reply[ScreenAnswer]:
@@ -116,12 +123,16 @@ def _contents_entry(name: str, chapter: Chapter) -> ContentsEntry:
     return ContentsEntry(name=name, title=chapter.title, summary=chapter.summary, screens=tuple(screens))
 
 
-def _screen_row(name: str, screen: Screen) -> ScreenRow:
+def _screen_row(chapter: str, name: str, screen: Screen) -> ScreenRow:
     return ScreenRow(
         name=name,
         title=screen.title,
         lesson=screen.lesson,
         formulas=screen.formulas,
+        symbols=tuple(
+            SymbolRow(latex=each.latex, name=each.name, words=each.words)
+            for each in symbols_of(f"{chapter}/{name}", screen.formulas)
+        ),
         controls=tuple(_control_row(each, control) for each, control in screen.controls.items()),
         code=tuple(ScreenCode(name=part.__qualname__, code=source_of(part)) for part in screen.code),
         is_long=screen.is_long,

@@ -88,12 +88,20 @@ export interface ScreenCode {
   code: string;
 }
 
+/** A symbol of a screen's formulas: how it is written, its name in the table of symbols, and what it means. */
+export interface SymbolRow {
+  latex: string;
+  name: string;
+  words: string;
+}
+
 /** A screen as its row says it; `see_also` are screens that go on from this one. */
 export interface ScreenRow {
   name: string;
   title: string;
   lesson: string;
   formulas: string[];
+  symbols: SymbolRow[];
   controls: (
     | MatrixControl
     | NumberControl
@@ -138,10 +146,10 @@ export interface ChapterRequest extends Request {
   chapter?: string;
 }
 
-/** A screen's question, and what became of the tries so far. */
+/** A screen's question, and what became of the tries so far, of which `given` is the last. */
 export interface AskedQuestion {
   place: number;
-  kind: "choice" | "draw" | "number" | "order" | "point";
+  kind: "choice" | "design" | "draw" | "flip" | "number" | "order" | "point";
   text: string;
   options: string[];
   rows: string[];
@@ -149,6 +157,7 @@ export interface AskedQuestion {
   ruled_out: string[];
   hints: string[];
   more_hints: boolean;
+  given: string;
   said: string;
   is_settled: boolean;
   is_right: boolean;
@@ -159,6 +168,7 @@ export interface ScreenAnswer {
   rows: Record<string, unknown>[];
   links: Record<string, Record<string, string>>;
   can_ask: boolean;
+  answered: AskedQuestion[];
   question: AskedQuestion | null;
 }
 

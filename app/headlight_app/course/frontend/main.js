@@ -1,5 +1,6 @@
 // The Course: a chapter's screens one below the other, each asking the server for itself once it comes near.
 
+import { reportPlace } from "../../room/frontend/answers.js";
 import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
 import { announce } from "../../ui/frontend/dom/announce.js";
 import { createButton, listenTo } from "../../ui/frontend/dom/dom.js";
@@ -12,7 +13,7 @@ import { drawContents, drawTurns } from "./contents.js";
 import { ChangedInputs } from "./inputs.js";
 import { keepInView } from "./keep_in_view.js";
 import { createLink } from "./links.js";
-import { describeProgress, nextStation } from "./path.js";
+import { corePath, describeProgress, nextStation, placeOf } from "./path.js";
 import { Progress } from "./progress.js";
 import { ScreenView } from "./screen.js";
 import { createStart } from "./start.js";
@@ -67,11 +68,16 @@ class CoursePage {
     this.#reporter.connect(tell);
     this.#data = data;
     togglePresenter(this.#elements.root, data.presenter === "1", []);
+    this.#elements.root.classList.toggle("embedded", this.#isEmbedded);
     const choice = this.#reporter.news({ ...data.state }, data.serial);
     if (!choice) return;
     this.#choice = choice;
     this.#inputs = new ChangedInputs(choice.course_inputs, this.#data.models);
     this.#open();
+  }
+
+  get #isEmbedded() {
+    return this.#data.embedded === "1";
   }
 
   end() {
@@ -81,11 +87,13 @@ class CoursePage {
     this.#endLeaving();
     this.#endKeeping();
     this.#reporter.cancel();
+    reportPlace("");
   }
 
   /** Shows the chapter of the address, and the screen where one is named; whether it is on the page. */
   async #open() {
     const { chapter, screen } = this.#choice;
+    reportPlace(placeOf(chapter, screen));
     this.#elements.problem.hidden = true;
     // Where a link names a chapter that is not here, the first one is shown, with the sentence that says so.
     const answer = (await this.#fetch(chapter)) ?? (chapter ? await this.#fetch("") : null);
@@ -94,7 +102,7 @@ class CoursePage {
     this.#chapter = answer;
     if (this.#isStart) this.#drawStart(answer);
     else this.#draw(answer);
-    if (screen) this.#show(screen);
+    if (screen && !this.#isEmbedded) this.#show(screen);
     return true;
   }
 
@@ -146,7 +154,7 @@ class CoursePage {
       this.#elements.showAtOnce.checked = this.#progress.showsAtOnce;
       if (this.#chapter) this.#drawStart(this.#chapter);
     };
-    screens.replaceChildren(createStart(contents, this.#progress, open, redraw));
+    screens.replaceChildren(createStart(contents, this.#progress, open, redraw, `${this.#data.pages}lesson`));
     turns.replaceChildren();
     this.#drawContents();
     root.dataset.chapter = "";
@@ -166,7 +174,9 @@ class CoursePage {
     title.textContent = answer.contents[place].title;
     summary.textContent = answer.contents[place].summary;
     this.#endScreens();
-    this.#screens = answer.screens.map((row) => this.#createScreen(row, answer.chapter));
+    const wanted = this.#isEmbedded ? this.#choice.screen : "";
+    const rows = answer.screens.filter((row) => !wanted || row.name === wanted);
+    this.#screens = rows.map((row) => this.#createScreen(row, answer.chapter));
     screens.replaceChildren(...this.#screens.map(({ element }) => element));
     for (const { element } of this.#screens) this.#observer.observe(element);
     this.#drawContents();
@@ -196,7 +206,8 @@ class CoursePage {
         this.#report({ chapter, screen: row.name });
       },
       linkTo: (link) => createLink(this.#chapter?.contents ?? [], link, (...place) => this.#go(...place)),
-      asksFirst: () => !this.#progress.showsAtOnce && !this.#progress.isDone(`${chapter}/${row.name}`),
+      asksFirst: () =>
+        !this.#isEmbedded && !this.#progress.showsAtOnce && !this.#progress.isDone(`${chapter}/${row.name}`),
       finish: () => {
         this.#progress.finish(`${chapter}/${row.name}`);
         this.#drawContents();
@@ -207,12 +218,16 @@ class CoursePage {
 
   /** The way to the next screen; whoever takes it has done with this one. @param {string} path */
   #createNext(path) {
-    const next = nextStation(this.#chapter?.contents ?? [], path);
-    if (!next) return null;
-    return createButton("act next", `Next: ${next.title} →`, "next-screen", () => {
+    const contents = this.#chapter?.contents ?? [];
+    const finish = (/** @type {string} */ chapter, /** @type {string} */ screen) => {
       this.#progress.finish(path);
-      this.#go(next.chapter, next.name);
-    });
+      this.#go(chapter, screen);
+    };
+    if (corePath(contents).at(-1)?.path === path)
+      return createButton("act next", "That was the core path. To the map →", "next-screen", () => finish("", ""));
+    const next = nextStation(contents, path);
+    if (!next) return null;
+    return createButton("act next", `Next: ${next.title} →`, "next-screen", () => finish(next.chapter, next.name));
   }
 
   /**
@@ -245,6 +260,7 @@ class CoursePage {
   /** What was chosen goes into the address. @param {Partial<CourseChoice>} patch */
   #report(patch) {
     this.#choice = { ...this.#choice, ...patch, course_inputs: this.#inputs.encode() };
+    reportPlace(placeOf(this.#choice.chapter, this.#choice.screen));
     this.#drawContents();
     this.#reporter.changed();
   }

@@ -41,3 +41,8 @@ export function describeProgress(contents, progress) {
   if (!open.length) return `All ${core.length} screens of the core path are done.`;
   return `${core.length - open.length} of ${core.length} done, ${minutes} ${minutes === 1 ? "minute" : "minutes"} left`;
 }
+
+/** What a room calls a screen, a chapter, or the start page. @param {string} chapter @param {string} screen */
+export function placeOf(chapter, screen) {
+  return ["course", chapter, screen].filter(Boolean).join("/");
+}

@@ -1,29 +1,43 @@
 // The question of a screen: what is answered, hints, what is said of a wrong answer, and a way past it.
 
 import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
+import { titleNodes } from "./formulas/formula.js";
 import { createChoice } from "./questions/choice.js";
 import { createDraw } from "./questions/draw.js";
+import { createGoal } from "./questions/goal.js";
 import { createNumber } from "./questions/number.js";
 import { createOrder } from "./questions/order.js";
 import { createPoint } from "./questions/point.js";
 
 /** @import { AskedQuestion } from "./contract.js" */
 /** @typedef {(answer: string) => void} Answer what a learner tries */
-/** @typedef {(question: AskedQuestion, answer: Answer, given: string) => HTMLElement} Kind `given` is the last try */
+/** @typedef {(question: AskedQuestion, answer: Answer) => HTMLElement} Kind */
 
-const HINT = "?"; // in place of an answer: headlight.course.questions
-const GIVE_UP = "!";
+export const HINT = "?"; // in place of an answer: headlight.course.questions
+export const GIVE_UP = "!";
 
-/** Kinds of questions, as headlight.course.question_kinds has them. @type {Record<AskedQuestion["kind"], Kind>} */
-const KINDS = { choice: createChoice, number: createNumber, point: createPoint, draw: createDraw, order: createOrder };
+/** Kinds of questions, as headlight.questions.kinds has them. @type {Record<AskedQuestion["kind"], Kind>} */
+const KINDS = {
+  choice: createChoice,
+  number: createNumber,
+  point: createPoint,
+  draw: createDraw,
+  order: createOrder,
+  design: createGoal,
+  flip: createGoal,
+};
 
-/** @param {AskedQuestion} question @param {string[]} tries so far @param {Answer} answer */
-export function createQuestion(question, tries, answer) {
+/** Whether the learner answers by changing the screen. @param {AskedQuestion} question */
+export function isGoal(question) {
+  return question.kind === "design" || question.kind === "flip";
+}
+
+/** @param {AskedQuestion} question @param {Answer} answer */
+export function createQuestion(question, answer) {
   const element = createElement("div", `question${question.is_settled ? " settled" : ""}`, [], { testid: "question" });
   element.tabIndex = -1; // once it is settled it has no button to keep the focus
-  element.append(createElement("p", "asked", question.text));
-  const given = tries.findLast((each) => each !== HINT) ?? "";
-  if (!question.is_settled) element.append(KINDS[question.kind](question, answer, given));
+  element.append(createElement("p", "asked", titleNodes(question.text)));
+  if (!question.is_settled) element.append(KINDS[question.kind](question, answer));
   for (const hint of question.hints) element.append(createElement("p", "hint", hint));
   const said = createElement("p", "said", question.said, { testid: "said" });
   if (question.said) said.dataset.right = String(question.is_right);

@@ -1,7 +1,7 @@
 // Rows of pictures under their titles.
 
 import { createElement } from "../../ui/frontend/dom/dom.js";
-import { titleNodes } from "./formula.js";
+import { titleNodes } from "./formulas/formula.js";
 import { createPicture } from "./pictures/pictures.js";
 
 /** @import { Surroundings } from "./links.js" */
@@ -29,7 +29,7 @@ export function createRows(rows, surroundings, fold) {
 function createRow(row, surroundings) {
   const element = createElement("div", "row");
   if (row.title) element.append(createElement("h3", "", titleNodes(row.title)));
-  if (row.text) element.append(createElement("p", "quiet", row.text));
+  if (row.text) element.append(createElement("p", "quiet", titleNodes(row.text)));
   const pictures = row.pictures.map((picture) => createPicture(picture, surroundings));
   element.append(createElement("div", "pictures", pictures));
   return element;

@@ -1,18 +1,22 @@
 // One screen: its lesson, its controls, and the pictures of what the server computed for them.
 
+import { reportAnswer } from "../../room/frontend/answers.js";
 import { announce } from "../../ui/frontend/dom/announce.js";
 import { activeElement, createButton, createElement } from "../../ui/frontend/dom/dom.js";
 import { Questions, showProblem } from "../../ui/frontend/questions.js";
 import { ControlBoard } from "./controls/control_board.js";
-import { fitFormulas } from "./fit_formulas.js";
-import { createFormula, splitFormula } from "./formula.js";
-import { createQuestion } from "./question.js";
+import { titleNodes } from "./formulas/formula.js";
+import { createFormulas } from "./formulas/formulas.js";
+import { placeOf } from "./path.js";
+import { createQuestion, GIVE_UP, HINT, isGoal } from "./question.js";
+import { createReadAloud } from "./read_aloud.js";
 import { createRows } from "./row.js";
 
 /** @import { Control, CourseModel, ScreenAnswer, ScreenRequest, ScreenRow } from "./types.js" */
 /** @import { Inputs } from "./inputs.js" */
 /** @import { LinkTo } from "./links.js" */
 
+const LONG = "Press Run: it works for some seconds, and asks you before it shows what came of it.";
 const FIRST_ANSWER = ".question :is(input, button:not(:disabled))"; // it keeps the focus of the one that was answered
 
 /**
@@ -78,6 +82,7 @@ export class ScreenView {
 
   /** @param {string} answer */
   #try(answer) {
+    if (answer !== HINT) reportAnswer(placeOf(this.#place.request.chapter, this.row.name), answer);
     this.#tries = [...this.#tries, answer];
     this.#ask();
   }
@@ -102,6 +107,7 @@ export class ScreenView {
     const inputs = this.#place.inputs();
     this.#setRunning(true);
     const asks = this.#again || this.#tries.length > 0 || this.#place.asksFirst();
+    if (asks && !this.#tries.length) this.#tries = keptTries(this.#answer);
     const asked = { ...this.#place.request, ...screenRequest(this.row, inputs), asks, tries: this.#tries };
     const found = await (this.row.is_long
       ? this.#questions.ask("course_run", asked)
@@ -147,15 +153,16 @@ export class ScreenView {
     if (!this.#answer) return;
     const { rows, ways } = this.#parts;
     const { linkTo, pages } = this.#place;
-    const { rows: shown, links, question, can_ask: canAsk } = this.#answer;
+    const { rows: shown, links, answered, question, can_ask: canAsk } = this.#answer;
     const surroundings = { width: rows.clientWidth || innerWidth, linkTo, explore: links.explore ?? null };
     const drawn = createRows(shown, surroundings, this.#fold);
-    if (question)
-      drawn.splice(
-        question.place,
-        0,
-        createQuestion(question, this.#tries, (answer) => this.#try(answer)),
-      );
+    for (const each of [question, ...answered.toReversed()])
+      if (each)
+        drawn.splice(
+          each.place,
+          0,
+          createQuestion(each, (answer) => this.#try(answer)),
+        );
     const isFocused = rows.contains(activeElement(rows));
     rows.replaceChildren(...drawn);
     const next = isFocused ? (rows.querySelector(FIRST_ANSWER) ?? rows.querySelector(".question")) : null;
@@ -173,6 +180,17 @@ export class ScreenView {
       this.#ask();
     });
   }
+}
+
+/**
+ * The tries that stay when inputs change: where the change is the answer, questions before it stay settled, and its
+ * hints given.
+ * @param {ScreenAnswer | null} answer
+ */
+function keptTries(answer) {
+  const question = answer?.question;
+  if (!answer || !question || question.is_settled || !isGoal(question)) return [];
+  return [...answer.answered.map(() => GIVE_UP), ...question.hints.map(() => HINT)];
 }
 
 /**
@@ -200,17 +218,17 @@ function createParts(row, linkTo) {
   const element = createElement("section", "panel screen", [], { testid: `screen-${row.name}` });
   element.dataset.state = "new";
   const title = createElement("h2", "", row.title);
-  const lesson = createElement("p", "lesson", row.lesson);
-  const formulas = createElement("div", "formulas", row.formulas.flatMap(splitFormula).map(createFormula));
-  fitFormulas(formulas);
+  const lesson = createElement("p", "lesson", titleNodes(row.lesson));
+  const formulas = createFormulas(row);
   const controls = createElement("div");
   const run = createElement("button", "act run", "Run", { title: "Runs for some seconds", hidden: !row.is_long });
   const problem = createElement("p", "problem", [], { role: "alert", testid: "screen-problem", hidden: true });
   const rows = createElement("div", "rows");
+  if (row.is_long) rows.append(createElement("p", "quiet", LONG));
   const ways = createElement("span", "onward");
   const others = createElement("span", "onward", row.see_also.length ? "See also " : "");
   others.append(...row.see_also.map(linkTo));
-  const footer = createElement("footer", "screen-foot", [ways, others, createCode(row)]);
+  const footer = createElement("footer", "screen-foot", [ways, others, createReadAloud(element), createCode(row)]);
   const ask = createElement("div", "ask", [lesson, formulas, controls, run]);
   const result = createElement("div", "result", [problem, rows]);
   element.append(title, ask, result, footer);

@@ -11,13 +11,21 @@ import { corePath, describeProgress } from "./path.js";
 
 const FILE = "headlight-course.json";
 
-/** @param {ContentsEntry[]} contents @param {Progress} progress @param {Open} open @param {() => void} redraw */
-export function createStart(contents, progress, open, redraw) {
+/**
+ * @param {ContentsEntry[]} contents @param {Progress} progress @param {Open} open @param {() => void} redraw
+ * @param {string} lessons the address of the lessons
+ */
+export function createStart(contents, progress, open, redraw, lessons) {
   const core = corePath(contents);
   const next = core.find(({ path }) => !progress.isDone(path));
-  const map = [createWelcome(contents, progress, next, open, redraw), createMap(core, progress, next, open)];
+  const map = createMap(core, progress, next, open);
+  const link = createElement("a", "", "Lessons", { href: lessons, testid: "lessons-link" });
+  const words = " lead through the course and Explore step by step, alone or in a class that hands them in.";
+  const way = createElement("p", "to-lessons", [link, words]);
   const chapters = [createElement("h2", "", "All chapters"), createChapters(contents, progress, open)];
-  return createElement("div", "start", [...map, ...chapters], { testid: "start" });
+  return createElement("div", "start", [createWelcome(contents, progress, next, open, redraw), way, map, ...chapters], {
+    testid: "start",
+  });
 }
 
 /**

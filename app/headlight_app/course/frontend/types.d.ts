@@ -40,6 +40,8 @@ export interface CourseData {
   device: string;
   serial: number;
   presenter: string;
+  /** "1" within another page, which asks in its place: a screen is alone, and shown at once. */
+  embedded: string;
 }
 
 export type Control = ScreenRow["controls"][number];

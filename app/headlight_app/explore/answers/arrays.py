@@ -13,10 +13,12 @@ from headlight.nn.hooks import AXIS_SIZES, QUERY_KEY_HOOK_POINTS, hook_point_of
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.interventions import Intervention, Range
 from headlight.tracing.trace import Trace
+from headlight.tracing.transformer_lens import native_path
 from headlight_app.contract.state import HeadChoice
 from headlight_app.explore.answers.head_view import SHOWN, head_view
 from headlight_app.explore.answers.layer_analysis import answer_text
 from headlight_app.explore.answers.neurons import AttributedNeurons
+from headlight_app.explore.answers.quantities import shown_quantity
 from headlight_app.export.answers.number_files import LabelledArray, require_size
 from headlight_app.inference.head_selection import selected_attention, selected_heads
 from headlight_app.inference.resolved_question import ResolvedQuestion
@@ -37,7 +39,13 @@ def displayed_array(resolved: ResolvedQuestion, choice: HeadChoice, max_values: 
     labels = (_numbered_labels(view.rows.labels), _numbered_labels(view.columns.labels))
     description = "; ".join(view.rules)
     return LabelledArray(
-        f"{name}-{choice.quantity}", description, ("query", "key"), labels, values, tuple(heads), attention_group.name
+        f"{name}-{shown_quantity(resolved, choice)}",
+        description,
+        ("query", "key"),
+        labels,
+        values,
+        tuple(heads),
+        attention_group.name,
     )
 
 
@@ -68,9 +76,11 @@ class _Part:
 def value_array(resolved: ResolvedQuestion, path: str, max_values: int) -> LabelledArray:
     """The value at a path, or a part of it: `decoder.1.self.weights[3]` is head 3 of that attention.
 
+    The names of TransformerLens are known, too.
+
     Raises EditError for what cannot be read, is not there, or is too much for one file.
     """
-    path = path.strip()
+    path = native_path(resolved.config, path.strip())
     name, index = _parse_path(path)
     is_paired = name.rpartition(".")[2] in QUERY_KEY_HOOK_POINTS
     part = (_read_pairs if is_paired else _read_value)(resolved, name, index, max_values)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from msgspec import structs
 
 from headlight.analysis.attention_maps import combine_heads, top_mass_mask
 from headlight.analysis.principal_components import QKProjection, qk_projection
@@ -16,7 +17,7 @@ from headlight.rendering.show import NOWHERE
 from headlight.text.word_groups import TokenGroups
 from headlight.tracing.recompute import max_pooled_value
 from headlight_app.contract.state import HeadChoice
-from headlight_app.explore.answers.quantities import QUANTITIES, Quantity, QuantityRequest
+from headlight_app.explore.answers.quantities import QUANTITIES, Quantity, QuantityRequest, shown_quantity
 from headlight_app.explore.answers.token_filter import Axis, TokenFilter
 from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.head_selection import (
@@ -78,6 +79,7 @@ class HeadValues:
 
 def head_view(resolved: ResolvedQuestion, choice: HeadChoice) -> HeadView:
     """What `choice` asks to see of its heads, of a text of any length. Raises HeadlightError where that cannot be."""
+    choice = structs.replace(choice, quantity=shown_quantity(resolved, choice))
     attention_group, quantity = selected_attention(resolved.config, choice.attention), QUANTITIES[choice.quantity]
     heads = selected_heads(choice, attention_group)
     request, description = quantity_request(resolved, choice, attention_group)
@@ -91,7 +93,7 @@ def head_view(resolved: ResolvedQuestion, choice: HeadChoice) -> HeadView:
         for values in (combined, head_values.values)
     )
     rules = [*filter(None, [description, quantity.note(request)]), *head_values.rules]
-    if len(heads) > 1 and choice.quantity != "rollout":
+    if len(heads) > 1 and not quantity.of_all_heads:
         rules.append(f"{'mean' if choice.head_reduction == 'mean' else 'largest'} of {len(heads)} heads")
     if cuts_rows:
         rules.append(f"the largest of each row that make {choice.top_mass} %")
@@ -152,7 +154,7 @@ def _pooled_heads(request: QuantityRequest, choice: HeadChoice, heads: Sequence[
         )
     texts = [encoded_text(resolved.trace, which) for which in (attention_group.queries, attention_group.keys)]
     lengths = [len(text.ids) for text in texts]
-    queries, keys = zoom_ranges(choice, lengths[0], lengths[1])
+    queries, keys = zoom_ranges(choice, texts[0], texts[1])
     pooled = [
         max_pooled_value(
             resolved.model,

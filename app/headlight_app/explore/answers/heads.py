@@ -10,12 +10,13 @@ from msgspec import structs
 
 from headlight.attention_groups import AttentionGroup, attention_groups
 from headlight.errors import EditError
-from headlight.rendering.html import patches_json
+from headlight.nn.transformer import attention_at
+from headlight.rendering.html import patches_json, sound_json
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Tokenizer
 from headlight.text.word_groups import sentence_numbers
-from headlight.tracing.trace import NOT_FINITE, Trace, require_position
-from headlight_app.contract.parts import AttentionGroupAnswer, Patches
+from headlight.tracing.trace import NOT_FINITE, Trace, require_head, require_position
+from headlight_app.contract.parts import AttentionGroupAnswer, Patches, Sound
 from headlight_app.contract.reply import Reply
 from headlight_app.explore.answers.arrays import value_array
 from headlight_app.explore.answers.head_view import HeadView, head_qk_projection, head_view
@@ -76,8 +77,8 @@ def trace_reply(resolved: ResolvedQuestion, query: int = -1) -> Reply[TraceAnswe
     Raises HeadlightError where the question has no answer; its text is what the person should read.
     """
     traced, tokenizer = resolved.trace, resolved.tokenizer
-    groups, codes = _with_faded_heads(resolved, *group_answers(traced, resolved.question.edits))
-    found_predictions, patches = predictions(resolved, query), patches_json(traced)
+    groups, codes = _with_faded_heads(resolved, *group_answers(resolved))
+    found_predictions, patches, sound = predictions(resolved, query), patches_json(traced), sound_json(traced)
     pairs = zip(groups, attention_groups(traced.config), strict=True)
     answer = TraceAnswer(
         tokens=token_answers(traced.text, tokenizer),
@@ -85,6 +86,7 @@ def trace_reply(resolved: ResolvedQuestion, query: int = -1) -> Reply[TraceAnswe
         maskable=tokenizer.mask_id is not None and task_of(traced.config).fills_masks,
         context=traced.config.context_length,
         patches=msgspec.convert(patches, Patches) if patches else None,
+        sound=msgspec.convert(sound, Sound) if sound else None,
         attention_groups=tuple(_with_metrics(answer, group, traced, tokenizer) for answer, group in pairs),
         predictions=found_predictions,
         changed=resolved.is_changed,
@@ -108,7 +110,7 @@ def _with_faded_heads(
     for answer, group in zip(answers, attention_groups(resolved.config), strict=True):
         heads = tuple(sorted({head for ablated in answer.ablations.values() for head in ablated}))
         if heads and not answer.pending:
-            as_trained = quantized_weights(resolved.as_trained.trace, group)
+            as_trained = quantized_weights(resolved.as_trained.shown_trace, group)
             answer = structs.replace(answer, faded=heads, faded_offset=len(codes))
             codes += b"".join(as_trained[head].tobytes() for head in heads)
         faded.append(answer)
@@ -134,7 +136,14 @@ def answer_head_matrix(request: HeadMatrixRequest) -> Reply[HeadMatrixAnswer]:
         raise EditError(
             f"{path!r} cannot be asked for; possible are {', '.join(HEAD_MATRIX_HOOK_POINTS)} of an attention."
         )
-    matrix = value_array(resolve(request.question), f"{path}[{request.head}]", MAX_MATRIX_CELLS).values.astype("<f4")
+    resolved = resolve(request.question)
+    if path.endswith(".weights") and resolved.shows_moved:
+        attention_at(resolved.model, path.removesuffix(".weights"))
+        numbers = resolved.shown_trace[path]
+        require_head(request.head, len(numbers))
+        matrix = numbers[request.head].astype("<f4")
+    else:
+        matrix = value_array(resolved, f"{path}[{request.head}]", MAX_MATRIX_CELLS).values.astype("<f4")
     return Reply(HeadMatrixAnswer(rows=matrix.shape[0], columns=matrix.shape[1]), matrix.tobytes())
 
 

@@ -21,16 +21,17 @@ Places = Literal["added", "rotated", "scores", ""]
 
 
 def answer_input_vectors(request: InputVectorsRequest) -> Reply[InputVectorsAnswer]:
-    """The embeddings of the last tokens as they were computed, and their positions."""
+    """The embeddings of the last tokens (of a sound, before the silence) as computed, and their positions."""
     resolved = resolve(request.question)
     stack = request.stack if request.stack in resolved.config.stacks else resolved.config.stacks[-1]
     embedding = resolved.value(f"{stack}.embedding")
-    first = max(len(embedding) - MAX_TOKENS, 0)
+    end = resolved.trace.text_of_stack(stack).read_count
+    first = max(end - MAX_TOKENS, 0)
     encoding = resolved.model.stack(stack).positional_encoding
     added = resolved.value(f"{stack}.position_embedding")
     places, positions = _positions(encoding, torch.arange(len(embedding), device=resolved.model.device), added)
     shapes, numbers = pack_arrays(
-        {"embedding": embedding[first:, :MAX_CHANNELS], "positions": positions[first:, :MAX_CHANNELS]}
+        {"embedding": embedding[first:end, :MAX_CHANNELS], "positions": positions[first:end, :MAX_CHANNELS]}
     )
     title = POSITIONAL_ENCODINGS[resolved.config.for_stack(stack).positional_encoding].title
     return Reply(InputVectorsAnswer(shapes=shapes, first=first, title=title, places=places), numbers)

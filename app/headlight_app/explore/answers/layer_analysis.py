@@ -11,15 +11,18 @@ import numpy as np
 
 from headlight.analysis import ablation as head_ablation
 from headlight.analysis import attribution as logit_attribution
-from headlight.analysis import information_flow, logit_lens, residual_stream
+from headlight.analysis import information_flow, residual_stream
 from headlight.analysis.ablation import HeadSearch
+from headlight.analysis.lenses import logit_lens
+from headlight.analysis.lenses.tuned_lens import LensLosses, TunedLens
 from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.config import Config
-from headlight.errors import TextError
+from headlight.errors import ConfigError, TextError
 from headlight.nn.output_heads import POOLINGS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.nn.transformer import Transformer, attention_at
+from headlight.rendering.predictions import answer_place
 from headlight.tasks import label_text, require_token_task, task_of
 from headlight.text.tokenizer import Tokenizer
 from headlight.tracing.run import encode_input
@@ -27,6 +30,8 @@ from headlight.tracing.trace import Trace
 from headlight_app.contract.reply import Reply
 from headlight_app.explore.contract import (
     ComponentAnswer,
+    ExpertsAnswer,
+    ExpertsRequest,
     HeadAblationAnswer,
     HeadAblationRequest,
     HeadSearchAnswer,
@@ -34,6 +39,7 @@ from headlight_app.explore.contract import (
     HeadSearchState,
     InformationFlowAnswer,
     InformationFlowRequest,
+    LensLossesAnswer,
     LogitAttributionAnswer,
     LogitAttributionRequest,
     LogitLensAnswer,
@@ -45,7 +51,6 @@ from headlight_app.explore.contract import (
     ResidualNormsAnswer,
     ResidualNormsRequest,
 )
-from headlight_app.inference.attention_payload import answer_place
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 
 # All that the tab needs besides what every question keeps: one forward pass for all of its plots.
@@ -59,6 +64,9 @@ HEADS_PER_EDGE = 3  # of one edge
 MAX_HEADS_OFF = 10  # heads that a search switches off
 SEARCH_SECONDS = 0.5  # of a search in one answer, so that people see it go on
 NATS_PER_BIT = float(np.log(2))
+TUNED_LENS_EXPLANATION = (
+    "Tuned: at each layer an affine map, fitted so that what follows says the model's own answer as closely as it can. "
+)
 
 
 def answer_logit_lens(request: LogitLensRequest) -> Reply[LogitLensAnswer]:
@@ -73,7 +81,9 @@ def answer_logit_lens(request: LogitLensRequest) -> Reply[LogitLensAnswer]:
     first = min(request.first, length - 1)
     tokens = slice(first, min(first + MAX_LENS_TOKENS, length))
     targets = logit_lens.target_tokens(traced, _target_ids(resolved))
-    numbers = np.stack(list(_lens_of_each_depth(resolved.model, traced, targets, tokens)))
+    lens = resolved.tuned_lens
+    shown = lens if request.tuned else None
+    numbers = np.stack(list(_lens_of_each_depth(resolved.model, traced, targets, tokens, shown)))
     top_k = (numbers.shape[-1] - 2) // 2
     answers = {*map(int, np.unique(numbers[..., :top_k])), *targets[tokens]} - {-1}
     answer = LogitLensAnswer(
@@ -85,18 +95,28 @@ def answer_logit_lens(request: LogitLensRequest) -> Reply[LogitLensAnswer]:
         targets=tuple(targets[tokens]),
         answer_texts={answer: answer_text(traced, resolved.tokenizer, answer) for answer in sorted(answers)},
         predicts_labels=task_of(traced.config).predicts_labels,
-        explanation=lens_explanation(traced.config),
+        explanation=(TUNED_LENS_EXPLANATION if shown else "") + lens_explanation(traced.config),
+        losses=_lens_losses(lens.losses) if lens and lens.losses else None,
     )
     return Reply(answer, numbers.astype("<f4").tobytes())
 
 
+def _lens_losses(losses: LensLosses) -> LensLossesAnswer:
+    return LensLossesAnswer(
+        measured_on=losses.texts,
+        bits_per_byte=losses.bits_per_byte,
+        logit_lens=losses.logit_lens,
+        tuned_lens=losses.tuned_lens,
+    )
+
+
 def _lens_of_each_depth(
-    model: Transformer, traced: Trace, targets: Sequence[int], tokens: slice
+    model: Transformer, traced: Trace, targets: Sequence[int], tokens: slice, lens: TunedLens | None
 ) -> Iterator[Float[np.ndarray, "column number"]]:
     task = task_of(traced.config)
     count = MAX_LABELS if task.predicts_labels else TOP_TOKENS
     for depth in range(traced.config.num_layers(traced.config.stacks[-1]) + 1):
-        of_tokens = _lens_rows(logit_lens.lens_at(model, traced, depth, targets, count, tokens))
+        of_tokens = _lens_rows(logit_lens.lens_at(model, traced, depth, targets, count, tokens, lens))
         if task.whole_text:
             yield np.vstack((_lens_rows(logit_lens.lens_of_text(model, traced, depth, count)), of_tokens))
         else:
@@ -123,7 +143,7 @@ def lens_explanation(config: Config) -> str:
     transform = config.output_head_config.transform or "none"
     dense = f", through a dense layer ({config.output_head_config.activation})" if "dense" in transform else ""
     dense += ", through a norm" * (transform == "norm")
-    whole = "image" if config.predicts_from_image else "text"
+    whole = config.modalities[0]
     return (
         f"The label that the model {early} The head reads the {POOLINGS[config.pooling].title.lower()}{dense}: that is "
         f"the column “whole {whole}”. Under a single token stands what the head would say if it read that token alone."
@@ -134,6 +154,22 @@ def answer_residual_norms(request: ResidualNormsRequest) -> Reply[ResidualNormsA
     """The norm of the residual stream, [depth token]."""
     norms = logit_lens.residual_norms(extended_trace(resolve(request.question)))
     return Reply(ResidualNormsAnswer(depths=norms.shape[0], tokens=norms.shape[1]), norms.astype("<f4").tobytes())
+
+
+def answer_experts(request: ExpertsRequest) -> Reply[ExpertsAnswer]:
+    """To which experts each layer sends each token, and their shares, [layer token 2 chosen]."""
+    resolved = resolve(request.question)
+    config, experts = resolved.config, resolved.config.experts
+    layers = tuple(range(experts.dense_layers, config.layers)) if experts.count else ()
+    if not layers:
+        raise ConfigError("This model has no experts: each layer has one feed-forward network for all tokens.")
+    paths = [f"{config.stacks[-1]}.{layer}.feed_forward.router_weights" for layer in layers]
+    traced = resolved.trace_of(*paths)
+    shares = np.stack([traced[path] for path in paths])
+    chosen = np.argsort(-shares, axis=-1, kind="stable")[..., : experts.per_token]
+    numbers = np.stack((chosen, np.take_along_axis(shares, chosen, axis=-1)), axis=2)
+    answer = ExpertsAnswer(layers=layers, experts=experts.count, chosen=experts.per_token)
+    return Reply(answer, numbers.astype("<f4").tobytes())
 
 
 def answer_negative_log_likelihood(request: NegativeLogLikelihoodRequest) -> Reply[NegativeLogLikelihoodAnswer]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,6 +9,7 @@ import msgspec
 import numpy as np
 
 from headlight.attention_groups import attention_groups
+from headlight.config import Config
 from headlight.errors import HeadlightError
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.rendering.html import choices_json
@@ -59,20 +59,22 @@ def page_answer(request: OpenedRequest[Any]) -> ExplorePageAnswer:
         default_head=default_head(entry, request.device),
         has_source=config.has_cross_attention,
         has_feed_forward=config.has_feed_forward,
+        has_experts=config.experts.count > 0,
         writes_target=config.has_cross_attention and task_of(config).continues_text,
-        images=tuple(shipped_image_names(config)) if config.reads_image else None,
+        images=tuple(shipped_image_names(config)) if config.reads_signal else None,
+        hears=config.reads_sound,
         attention_functions=tuple(
             AttentionFunctionRow(name=name, has_temperature=row.has_temperature) for name, row in functions
         ),
-        catalogue=catalogue(config.modalities),
+        catalogue=catalogue(config),
         writes_pdf=writes_pdf(),
     )
 
 
-def catalogue(modalities: Sequence[str]) -> Catalogue:
-    """The choices for a model, by its kind of input."""
-    quantities = [quantity_json(name) for name in QUANTITIES]
-    return msgspec.convert(choices_json(modalities) | {"quantities": quantities}, Catalogue)
+def catalogue(config: Config) -> Catalogue:
+    """The choices for a model, by its kind of input and what can be computed of it."""
+    quantities = [quantity_json(name) for name, row in QUANTITIES.items() if row.exists(config)]
+    return msgspec.convert(choices_json(config.modalities) | {"quantities": quantities}, Catalogue)
 
 
 def answer_explore_charts(request: ExploreChartsRequest) -> Reply[ExploreChartsAnswer]:
@@ -104,7 +106,7 @@ def _head_chart(resolved: ResolvedQuestion, choice: HeadChoice) -> tuple[HeadCha
         limits=_colour_limits(view, COLOUR_RANGES[choice.colour_range]),
         signed=view.quantity.signed,
         square_root_scale=view.quantity.scale != "linear",
-        rules=view.rules if view.rules[1:] or choice.quantity != "weights" else (),
+        rules=view.rules if view.rules[1:] or view.quantity is not QUANTITIES["weights"] else (),
     )
     return chart, np.where(view.cell_states == SHOWN, view.values, np.nan).astype("<f4").tobytes()
 

@@ -9,12 +9,17 @@ from typing import Literal
 import numpy as np
 
 from headlight.analysis.attention_maps import attention_rollout
+from headlight.analysis.contacts import predict_contacts
+from headlight.analysis.moved_values import moved_values
 from headlight.analysis.weight_importance import attention_gradient, weighted_value_norm
 from headlight.attention_groups import AttentionGroup
+from headlight.config import Config
 from headlight.errors import EditError
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.registry import Registry
 from headlight.text.word_groups import TokenGroups
+from headlight_app.contract.question import MEASURES
+from headlight_app.contract.state import HeadChoice
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
 HeadArrays = tuple[np.ndarray, np.ndarray]  # numbers and allowed cells, both [head query key]
@@ -39,10 +44,10 @@ class QuantityRequest:
 
     @property
     def about_other_text(self) -> ResolvedQuestion:
-        """The same question about the other text (of a picture: the other picture's name); nothing is masked in it."""
+        """The same question about the other text (of a picture or a sound: its name); nothing is masked in it."""
         config = self.resolved.config
-        is_image = config.predicts_from_image or (config.reads_image and self.attention_group.keys == "source")
-        field = "image" if is_image else "source" if self.attention_group.keys == "source" else "text"
+        is_signal = not config.reads_text or (config.reads_signal and self.attention_group.keys == "source")
+        field = "image" if is_signal else "source" if self.attention_group.keys == "source" else "text"
         return self.resolved.with_input(masked_positions=(), **{field: self.other_text})
 
 
@@ -66,9 +71,9 @@ class Quantity:
 
     `signed` numbers have a sign that matters. `scale` is "probability" (0 to 1, painted by its square root), "sqrt" or
     "linear". An `additive` quantity may be summed over the tokens of a word, and cut to its largest; `join_keys`
-    computes it for the keys of words where that is no sum of numbers. One that is the
-    value of a `hook_point` can be recomputed for one region of a long text; others need all heads of a layer. `note`
-    says what it leaves out of a model.
+    computes it for the keys of words where that is no sum of numbers. One that is the value of a `hook_point` can be
+    recomputed for one region of a long text; others need all heads of a layer. One `of_all_heads` is the same for each.
+    `note` says what it leaves out of a model, `exists` whether a model has it.
     """
 
     title: str
@@ -81,7 +86,9 @@ class Quantity:
     join_keys: JoinKeys | None = None
     hook_point: str = ""
     is_masked: bool = True
+    of_all_heads: bool = False
     note: Callable[[QuantityRequest], str] = lambda request: ""
+    exists: Callable[[Config], bool] = lambda config: True
 
 
 def _recorded(hook_point: str, is_masked: bool = True) -> Compute:
@@ -112,6 +119,12 @@ def _value_norm_of_words(request: QuantityRequest, layer: int, key_groups: Token
     return weighted_value_norm(request.resolved.model, traced, path, key_groups)
 
 
+def _moved(request: QuantityRequest, layer: int) -> HeadArrays:
+    path = request.attention_group.path(layer)
+    traced = request.resolved.trace_of(f"{path}.weights", f"{path}.v")
+    return moved_values(request.resolved.model, traced, path).length, _weights(request, layer)[1]
+
+
 def has_residual(request: QuantityRequest) -> bool:
     """Whether the model has residual connections."""
     return NORM_PLACEMENTS[request.resolved.config.norm_placement].has_residual
@@ -123,6 +136,13 @@ def _rollout(request: QuantityRequest, layer: int) -> HeadArrays:
     weights = request.resolved.trace.attention(stack=request.attention_group.stack)
     rollout_weights = attention_rollout(weights, has_residual(request))[layer]
     per_head = np.broadcast_to(rollout_weights, (request.attention_group.heads, *rollout_weights.shape))
+    return per_head, per_head > 0
+
+
+def _contacts(request: QuantityRequest, layer: int) -> HeadArrays:
+    resolved = request.resolved
+    touching = predict_contacts(resolved.model, resolved.trace)
+    per_head = np.broadcast_to(touching, (request.attention_group.heads, *touching.shape))
     return per_head, per_head > 0
 
 
@@ -215,6 +235,17 @@ QUANTITIES: Registry[Quantity] = Registry(
             scale="sqrt",
             join_keys=_value_norm_of_words,
         ),
+        "moved": Quantity(
+            "By what moves",
+            MEASURES["moved"],
+            _moved,
+            Expression(
+                "moved_values(model, trace, path).length[head]",
+                "from headlight.analysis.moved_values import moved_values",
+                ("weights", "v"),
+            ),
+            scale="probability",
+        ),
         "rollout": Quantity(
             "Rollout",
             "rollout of all heads up to this layer (Abnar & Zuidema 2020)",
@@ -224,7 +255,18 @@ QUANTITIES: Registry[Quantity] = Registry(
                 "from headlight.analysis.attention_maps import attention_rollout",
             ),
             scale="probability",
+            of_all_heads=True,
             note=_rollout_note,
+        ),
+        "contacts": Quantity(
+            "Contacts",
+            "probability that two residues touch, from all heads of all layers (Rao et al. 2021)",
+            _contacts,
+            Expression("predict_contacts(model, trace)", "from headlight.analysis.contacts import predict_contacts"),
+            scale="probability",
+            additive=False,
+            of_all_heads=True,
+            exists=lambda config: config.contact_end_id is not None,
         ),
         "gradient": Quantity(
             "Gradient × weight",
@@ -259,6 +301,11 @@ QUANTITIES: Registry[Quantity] = Registry(
         ),
     },
 )
+
+
+def shown_quantity(resolved: ResolvedQuestion, choice: HeadChoice) -> str:
+    """The quantity that a choice shows: in the place of weights what they move, where that is asked for."""
+    return "moved" if choice.quantity == "weights" and resolved.shows_moved else choice.quantity
 
 
 def quantity_json(name: str) -> dict[str, str | bool]:

@@ -43,7 +43,7 @@ def attention_step_code(model: Transformer, attention: str) -> dict[str, tuple[C
     return {
         "input": (*_method_code(residual.norm, "forward"), *_statement_code("hook input")),
         "project": (
-            *_statement_code("hook q", "hook k", "hook v"),
+            *_statement_code("query", "key", "value", "hook k", "hook v"),
             _function_code(split_heads),
             *_query_norm_code(attention_module),
         ),
@@ -53,7 +53,7 @@ def attention_step_code(model: Transformer, attention: str) -> dict[str, tuple[C
         "sum": score,
         "scale": (*_statement_code("self.scale", "hook scale"), *score),
         "bias": (
-            *_statement_code("content_bias", "bias", "hook bias"),
+            *_statement_code("content_bias", "hook bias"),
             *_bias_methods(scheme),
             *_method_code(attention_function, "add_bias"),
         ),

@@ -33,7 +33,7 @@ class TokenFilter:
     ) -> None:
         self.choice, self.quantity, self.texts = choice, quantity, (queries, keys)
         self.segments = self._segments(tokenizer)
-        self.zoom = zoom_ranges(choice, len(queries.ids), len(keys.ids))
+        self.zoom = zoom_ranges(choice, queries, keys)
         self.kept_positions = tuple(self._kept_positions(side, tokenizer) for side in (0, 1))
         if not all(self.kept_positions):
             raise EditError("Everything is hidden: this text has no other token. Show the hidden ones again.")
@@ -80,7 +80,7 @@ class TokenFilter:
             position
             for position, token in enumerate(text.ids)
             if position in self.zoom[side]
-            and not ("special" in hide and token in special_ids)
+            and not ("special" in hide and token in special_ids and text.signal is None)
             and not ("first" in hide and position == 0)
             and (not self.segments or sentence_of[position] == "ab".index(self.segments[side]))
         ]

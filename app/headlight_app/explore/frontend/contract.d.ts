@@ -12,6 +12,7 @@ import type {
   Prediction,
   Question,
   QuestionRequest,
+  Sound,
   State,
   Token,
 } from "../../ui/frontend/contract.js";
@@ -42,6 +43,7 @@ export interface TraceAnswer {
   maskable: boolean;
   context: number;
   patches: Patches | null;
+  sound: Sound | null;
   attention_groups: AttentionGroupAnswer[];
   predictions: Prediction[];
   changed: boolean;
@@ -207,6 +209,14 @@ export interface StepCodeRequest extends QuestionRequest {
   attention?: string;
 }
 
+/** What two lenses lose at each depth but the last, in bits per byte of held-out texts. */
+export interface LensLossesAnswer {
+  measured_on: string[];
+  bits_per_byte: number;
+  logit_lens: number[];
+  tuned_lens: number[];
+}
+
 /** For each depth and column the likeliest answers, their probabilities, the true token's rank and its surprisal. */
 export interface LogitLensAnswer {
   first: number;
@@ -218,11 +228,13 @@ export interface LogitLensAnswer {
   answer_texts: Record<number, string>;
   predicts_labels: boolean;
   explanation: string;
+  losses: LensLossesAnswer | null;
 }
 
-/** The logit lens for the tokens from `first` on. */
+/** The logit lens, or the model's `tuned` one, for the tokens from `first` on. */
 export interface LogitLensRequest extends QuestionRequest {
   first?: number;
+  tuned?: boolean;
 }
 
 /** The shape of the norms, float32 [depth token]. */
@@ -233,6 +245,16 @@ export interface ResidualNormsAnswer {
 
 /** The norm of the residual stream after each layer at each token. */
 export type ResidualNormsRequest = QuestionRequest;
+
+/** The `layers` that have experts, and how many are `chosen` for a token, of how many. */
+export interface ExpertsAnswer {
+  layers: number[];
+  experts: number;
+  chosen: number;
+}
+
+/** To which experts each layer sends each token. */
+export type ExpertsRequest = QuestionRequest;
 
 /** Of `count` tokens from `first` on; `shifted` where the true token of a position is the one after it. */
 export interface NegativeLogLikelihoodAnswer {
@@ -324,6 +346,27 @@ export interface HeadAblationRequest extends TargetRequest {
   first?: number;
 }
 
+/** Of `count` patches of a layer from `first` on, out of `patches`: float32 shares of the logit difference. */
+export interface PatchingAnswer {
+  first: number;
+  count: number;
+  patches: number;
+  position: number;
+  answer: NamedAnswer;
+  other_answer: NamedAnswer;
+  before: number;
+  after: number;
+}
+
+/** How much of another text's answer each patch of a layer brings back, from patch `first` on. */
+export interface PatchingRequest extends TargetRequest {
+  other_text: string;
+  patch?: "direct_heads" | "heads" | "residual";
+  stack?: string;
+  layer?: number;
+  first?: number;
+}
+
 /** A number with the name of what it is of, such as the path of a head. */
 export interface NamedNumber {
   name: string;
@@ -337,6 +380,9 @@ export interface CellLedgerAnswer {
   query_writers: string[];
   key_writers: string[];
   terms: NamedNumber[];
+  weight: number;
+  length_share: number;
+  direction_share: number;
 }
 
 /** Who wrote the query and the key of a cell of an attention, and what each pair adds to its score. */
@@ -346,6 +392,50 @@ export interface CellLedgerRequest extends QuestionRequest {
   query?: number;
   key?: number;
 }
+
+/** The logit of an answer with a head and without it; `direct`, `responses` and `norms` add up to the difference. */
+export interface HeadRemovalAnswer {
+  text: string;
+  preposition: string;
+  token_text: string | null;
+  before: number;
+  after: number;
+  direct: number;
+  responses: NamedNumber[];
+  norms: number;
+  self_repair: number;
+  repairs_itself: boolean;
+}
+
+/** What becomes of the logit of an answer without a head of an attention, and by which parts. */
+export interface HeadRemovalRequest extends TargetRequest {
+  attention?: string;
+  head?: number;
+}
+
+/** A ranking of the tokens that an answer stands on, and how it fares where tokens are deleted in its order. */
+export interface TokenRanking {
+  name: string;
+  title: string;
+  source: string;
+  deletion_area: number;
+  insertion_area: number;
+}
+
+/** Rankings under test; numbers are float32, of each ranking: scores [token], deletion [step], insertion [step]. */
+export interface TokenRankingsAnswer {
+  text: string;
+  preposition: string;
+  token_text: string | null;
+  rankings: TokenRanking[];
+  steps: number[];
+  can_go: number[];
+  best_deletion: string;
+  best_insertion: string;
+}
+
+/** Which ranking of the tokens explains an answer, put to the test on this text. */
+export type TokenRankingsRequest = TargetRequest;
 
 /** A head that is switched off, and the margin that this leaves. */
 export interface AblatedHead {
@@ -441,7 +531,7 @@ export interface AttentionFunctionRow {
   has_temperature: boolean;
 }
 
-/** The page before the first answer. `images` are the names of pictures, None for a model of texts. */
+/** The page before the first answer. `images` are the names of pictures, or of */
 export interface ExplorePageAnswer {
   examples: ExampleAnswer[];
   opening: ExampleAnswer;
@@ -449,8 +539,10 @@ export interface ExplorePageAnswer {
   default_attention: string;
   has_source: boolean;
   has_feed_forward: boolean;
+  has_experts: boolean;
   writes_target: boolean;
   images: string[] | null;
+  hears: boolean;
   attention_functions: AttentionFunctionRow[];
   catalogue: Catalogue;
   writes_pdf: boolean;
@@ -533,12 +625,16 @@ export interface ExploreRoutes {
   step_code: { request: StepCodeRequest; answer: StepCodeAnswer };
   logit_lens: { request: LogitLensRequest; answer: LogitLensAnswer };
   residual_norms: { request: ResidualNormsRequest; answer: ResidualNormsAnswer };
+  experts: { request: ExpertsRequest; answer: ExpertsAnswer };
   negative_log_likelihood: { request: NegativeLogLikelihoodRequest; answer: NegativeLogLikelihoodAnswer };
   logit_attribution: { request: LogitAttributionRequest; answer: LogitAttributionAnswer };
   logit_difference: { request: LogitDifferenceRequest; answer: LogitDifferenceAnswer };
   information_flow: { request: InformationFlowRequest; answer: InformationFlowAnswer };
   head_ablation: { request: HeadAblationRequest; answer: HeadAblationAnswer };
+  patching: { request: PatchingRequest; answer: PatchingAnswer };
   cell_ledger: { request: CellLedgerRequest; answer: CellLedgerAnswer };
+  head_removal: { request: HeadRemovalRequest; answer: HeadRemovalAnswer };
+  token_rankings: { request: TokenRankingsRequest; answer: TokenRankingsAnswer };
   head_search: { request: HeadSearchRequest; answer: HeadSearchAnswer };
   neurons: { request: NeuronsRequest; answer: NeuronsAnswer };
   neuron: { request: NeuronRequest; answer: NeuronAnswer };

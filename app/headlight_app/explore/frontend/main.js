@@ -74,7 +74,7 @@ class Explore {
     listenToGallery(this);
     if (data.takes_focus) this.view.elements.text.focus();
     const observer = new ResizeObserver(() => this.#fit());
-    observer.observe(elements.board);
+    observer.observe(elements.answer); // on stage the board is no box of its own
     this.#endings = [
       () => observer.disconnect(),
       listenTo(window, { popstate: () => this.#goBack() }),
@@ -209,7 +209,15 @@ class Explore {
   async #ask() {
     const { state, view, reporter } = this;
     view.elements.root.classList.add("waiting");
-    const found = await this.#asking.ask("trace", state.traceRequest, (sentence) => this.#fail(sentence));
+    const { status } = view.elements;
+    const found = await this.#asking.ask(
+      "trace",
+      state.traceRequest,
+      (sentence) => this.#fail(sentence),
+      (sentence) => {
+        status.textContent = sentence;
+      },
+    );
     if (this.#asking.isAsking) return;
     if (found && "problem" in found) this.#fail(found.problem);
     else if (found) this.#receive(found);
@@ -253,7 +261,7 @@ class Explore {
 
   /** Plots follow the width that they have; their height is their own affair. */
   #fit() {
-    const width = this.view.elements.board.clientWidth;
+    const width = this.view.elements.answer.clientWidth;
     if (width === this.#width) return;
     this.#width = width;
     fitHeights([this.view.elements.text, this.view.elements.source]);

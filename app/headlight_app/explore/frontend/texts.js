@@ -41,7 +41,7 @@ export function drawTexts(page) {
   const { text, source, sourceBox, caption, writeTarget } = page.view.elements;
   const { writesTarget, catalogue, choice } = page.state;
   sourceBox.hidden = !catalogue.has_source || Boolean(catalogue.images);
-  const target = catalogue.images ? "Caption" : "Target";
+  const target = catalogue.hears ? "Transcript" : catalogue.images ? "Caption" : "Target";
   caption.textContent = !catalogue.has_source
     ? "Sentence"
     : writesTarget

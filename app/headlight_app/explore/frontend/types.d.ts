@@ -24,7 +24,7 @@ export type * from "../../ui/frontend/types.js";
 export type * from "./contract.js";
 
 /** What the sidebar alone chooses. */
-export type Settings = Pick<State, "model" | "device">;
+export type Settings = Pick<State, "model" | "device" | "measure">;
 
 /** All else that can be chosen, as Streamlit and links say it: a text that the model writes is null. */
 export type ToldChoice = Omit<State, keyof Settings | "source"> & Pick<Question, "source">;
@@ -44,6 +44,7 @@ export interface AnalysisRow extends TabRow {
   has_target: boolean;
   of_likeliest: boolean;
   has_attention: boolean;
+  of_experts: boolean;
 }
 
 export interface ExploreCatalogue

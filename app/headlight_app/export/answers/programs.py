@@ -11,6 +11,7 @@ from headlight.attention_groups import attention_groups
 from headlight.config import Config
 from headlight.errors import TextError
 from headlight.tasks import task_of
+from headlight.tracing.live_edits import patched_paths
 from headlight.vision.shipped_images import shipped_image_names
 from headlight_app.contract.question import OWN_IMAGE_PREFIX, Question
 from headlight_app.contract.reply import Reply
@@ -41,7 +42,7 @@ def _side_lines(sides: tuple[Side, ...]) -> list[str]:
     body: list[str] = []
     for letter, side in zip(ascii_lowercase, sides, strict=False):
         resolved = resolve(side.question)
-        names |= used_names(resolved)
+        names |= used_names(resolved) | ({"moved_values"} if side.question.measure == "moved" else set())
         body += ["", *opening_lines(resolved), f"trace_{letter} = {run_call(resolved)}"]
         body += [f"numbers_{letter} = {weights}" for weights in _weights(f"trace_{letter}", side)]
         body += [f"print(numbers_{letter})"]
@@ -49,11 +50,16 @@ def _side_lines(sides: tuple[Side, ...]) -> list[str]:
 
 
 def _weights(trace: str, side: Side) -> Iterator[str]:
-    """The weights of a side's heads, if it shows any: of one head, or the mean over several."""
+    """The weights of a side's heads, or what they move, if it shows any: of one head, or the mean over several."""
     stack, _, kind = side.attention_group.partition(".")
-    weights = [f'{trace}["{stack}.{layer}.{kind}.weights"][{head}]' for layer, head in side.heads]
+    array = f'{trace}[f"{stack}.{{layer}}.{kind}.weights"][head]'
+    if side.question.measure == "moved":
+        array = f'moved_values(model, {trace}, f"{stack}.{{layer}}.{kind}").length[head]'
+    weights = [
+        array.replace('f"', '"').replace("{layer}", str(layer)).replace("[head]", f"[{head}]")
+        for layer, head in side.heads
+    ]
     if len(weights) > 1:
-        array = f'{trace}[f"{stack}.{{layer}}.{kind}.weights"][head]'
         yield f"sum({array} for layer, head in {list(side.heads)}) / {len(weights)}"
     else:
         yield from weights
@@ -79,6 +85,8 @@ def _generation_lines(request: ExportProgramRequest, sampling: Sampling) -> list
     resolved = resolve(side.question)
     fills_masks = task_of(resolved.config).fills_masks
     names = used_names(resolved) - {"run"} | {"SamplingConfig", "fill_mask" if fills_masks else "TextGenerator"}
+    names |= set() if resolved.config.has_cross_attention else {"cut_passages", "trace_copying"}
+    names |= {"moved_values"} if side.question.measure == "moved" else set()
     top_p = sampling.top_p if sampling.top_p < 1 else None
     settings = f"SamplingConfig({sampling.temperature}, {sampling.top_k or None}, {top_p}, {sampling.seed})"
     arguments = run_call(resolved).removeprefix("run(").removesuffix(")")
@@ -94,8 +102,18 @@ def _generation_lines(request: ExportProgramRequest, sampling: Sampling) -> list
         f"sampling = {settings}",
         step,
         "print(step.chosen_token, loaded.tokenizer.token_text(step.chosen_token))",
+        *_copying_lines(resolved.config),
         *(f"print({weights})" for weights in _weights("step", _of_all_heads(side, resolved.config))),
     ]
+
+
+def _copying_lines(config: Config) -> Iterator[str]:
+    """Where the token comes from, as the page says it; not of a model that reads two texts."""
+    if config.has_cross_attention:
+        return
+    position = "step.position" if task_of(config).fills_masks else "-1"
+    yield "passages = cut_passages(step.text)"
+    yield f"print(trace_copying(model, step, {position}, step.chosen_token, passages))"
 
 
 def _position_lines(request: ExportProgramRequest) -> list[str]:
@@ -132,15 +150,17 @@ def own_image(resolved: ResolvedQuestion) -> str:
 
 def used_names(resolved: ResolvedQuestion) -> set[str]:
     """What a program that runs a question imports of `headlight`."""
-    question, reads_image = resolved.question, resolved.config.reads_image
+    question, config = resolved.question, resolved.config
     names = {
         "find_checkpoint": can_be_found(question),
         "load": True,
         "run": True,
         "variant": bool(question.variant),
-        "read_image": reads_image,
-        "process_image": reads_image,
-        "find_image": reads_image and not own_image(resolved),
+        "read_image": config.reads_image,
+        "process_image": config.reads_image,
+        "read_recording": config.reads_sound,
+        "process_sound": config.reads_sound,
+        "find_image": config.reads_signal and not own_image(resolved),
     }
     return {name for name, is_used in names.items() if is_used}
 
@@ -182,10 +202,16 @@ def run_call(resolved: ResolvedQuestion, model: str = "model", keep: tuple[str, 
     question, config = resolved.question, resolved.config
     own = own_image(resolved)
     file = repr(own) if own else f"find_image({image_name(resolved)!r})"
-    image = f"process_image(read_image({file}), {model}.config.image)" if config.reads_image else ""
-    arguments = [model, "loaded.tokenizer", image if config.predicts_from_image else repr(question.text)]
+    signals = {
+        "image": f"process_image(read_image({file}), {model}.config.image)",
+        "sound": f"process_sound(read_recording({file}), {model}.config.sound)",
+    }
+    image = signals.get(config.modalities[-1], "")
+    arguments = [model, "loaded.tokenizer", repr(question.text) if config.reads_text else image]
     arguments += [f"{list(question.edits)}"] if question.edits else []
     arguments += [f"source={image or repr(question.source)}"] if config.has_cross_attention else []
     arguments += [f"masked_positions={question.masked_positions}"] if question.masked_positions else []
     arguments += [f"keep={keep}"] if keep else []
+    other = resolved.patched_from
+    arguments += [f"runs={{'B': {run_call(other, model, patched_paths(question.edits))}}}"] if other else []
     return f"run({', '.join(arguments)})"

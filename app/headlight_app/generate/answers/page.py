@@ -10,7 +10,7 @@ from headlight_app.export.answers.pdf import writes_pdf
 from headlight_app.generate.contract import GeneratePageAnswer, GeneratePageRequest
 from headlight_app.inference.examples import prompt_examples
 from headlight_app.inference.head_selection import default_head
-from headlight_app.inference.open_models import find_model
+from headlight_app.inference.open_models import find_model, open_model
 
 
 def answer_generate_page(request: GeneratePageRequest) -> Reply[GeneratePageAnswer]:
@@ -19,6 +19,7 @@ def answer_generate_page(request: GeneratePageRequest) -> Reply[GeneratePageAnsw
     answer = GeneratePageAnswer(
         examples=tuple(ExampleAnswer(**asdict(one)) for one in prompt_examples(entry, request.device)),
         default_head=default_head(entry, request.device),
+        languages=tuple(open_model(entry.name, request.device)[1].checkpoint.tokenizer.languages),
         writes_pdf=writes_pdf(),
     )
     return Reply(answer)

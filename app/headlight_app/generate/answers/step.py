@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
 from msgspec import structs
 
+from headlight.analysis.moved_values import moved_values
 from headlight.attention_groups import attention_groups
 from headlight.errors import TextError
 from headlight.generation.generate import Prefix, TextGenerator, fill_mask, remaining_masks
 from headlight.generation.step import GenerationStep, Sample, SamplingConfig
 from headlight.nn.masks import is_causal
 from headlight.nn.transformer import Transformer
+from headlight.sound.frames import EncodedSound
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.tracing.trace import softmax
 from headlight_app.contract.parts import AttentionGroupAnswer, Candidate
+from headlight_app.contract.question import MEASURES
 from headlight_app.contract.reply import Reply
 from headlight_app.contract.sampling import GeneratedTokens, Sampling
 from headlight_app.generate.contract import (
@@ -34,6 +38,7 @@ from headlight_app.inference.prefix_cache import prefix_cache
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
 
 MAX_CANDIDATES = 12
+MAX_SPANS = 48  # of a recording, whose frames are too many to be listed
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,8 @@ def answer_generate(request: GenerateRequest) -> Reply[GenerateAnswer]:
             return Reply(GenerateAnswer(step=None, tokens=_read_tokens(text, None, tokenizer)))
         result = _fill_mask(resolved, sampling, generated)
     else:
-        result = _continue_text(resolved, sampling, generated, request.use_cache)
+        use_cache = request.use_cache and question.measure != "moved"  # a cache does not hand its values over
+        result = _continue_text(resolved, sampling, generated, use_cache)
     answer, numbers = _step_answer(resolved, result, sampling, generated)
     answer = structs.replace(answer, milliseconds=(perf_counter() - started) * 1_000)
     tokens = _read_tokens(result.step.text, result.step.source, tokenizer) if request.with_tokens else None
@@ -85,7 +91,7 @@ def _step_answer(
     """One step for the browser, and the attention of the query that was asked."""
     step, row, tokenizer = result.step, result.logits, resolved.tokenizer
     sample, shares, order = sampling.sample(row, len(generated)), softmax(row), np.argsort(-row, kind="stable")
-    groups, numbers = _asking_rows(step)
+    groups, numbers = _asking_rows(resolved, step)
     answer = StepAnswer(
         position=step.position,
         chosen=step.chosen_token,
@@ -130,8 +136,7 @@ def _continue_text(
 ) -> StepResult:
     """The next token of a text; with `use_cache` only the tokens after a prefix that was read before are read."""
     question, model, tokenizer = resolved.question, resolved.model, resolved.tokenizer
-    keep = (f"{model.config.stacks[-1]}.*.weights", "logits")
-    source = resolved.source
+    keep, source = _kept(resolved), resolved.source
     if question.masked_positions:
         raise TextError("A model that continues texts has no mask token. Show the masked tokens again.")
     generator = TextGenerator.from_text(
@@ -154,10 +159,17 @@ def _continue_text(
     return StepResult(step, new_prefix, len(step.text.ids) - step.start)
 
 
+def _kept(resolved: ResolvedQuestion) -> tuple[str, ...]:
+    """The values that a step keeps; all values of an attention where what they move is shown."""
+    stack = resolved.config.stacks[-1]
+    values = (f"{stack}.*.v",) if resolved.question.measure == "moved" else ()
+    return f"{stack}.*.weights", "logits", *values
+
+
 def _fill_mask(resolved: ResolvedQuestion, sampling: SamplingConfig, generated: GeneratedTokens) -> StepResult:
     """The surest of the masks that are left."""
     question, model, tokenizer = resolved.question, resolved.model, resolved.tokenizer
-    masked_positions, keep = question.masked_positions, (f"{model.config.stacks[-1]}.*.weights", "logits")
+    masked_positions, keep = question.masked_positions, _kept(resolved)
     filled = dict(generated)
     step = fill_mask(
         model,
@@ -173,15 +185,22 @@ def _fill_mask(resolved: ResolvedQuestion, sampling: SamplingConfig, generated: 
     return StepResult(step, None, len(step.text.ids))
 
 
-def _asking_rows(step: GenerationStep) -> tuple[tuple[AttentionGroupAnswer, ...], bytes]:
-    """The weights of the row that the step was asked of, for every head that reads the text or the source."""
+def _asking_rows(resolved: ResolvedQuestion, step: GenerationStep) -> tuple[tuple[AttentionGroupAnswer, ...], bytes]:
+    """What the row that the step was asked of shows, for every head that reads the text or the source."""
+    moved = resolved.question.measure == "moved"
     answers, chunks, offset = [], [], 0
     for attention_group in attention_groups(step.config):
         if attention_group.queries != "text":
             continue
-        paths = [f"{attention_group.path(layer)}.weights" for layer in range(attention_group.layers)]
-        rows = np.ascontiguousarray(np.stack([step[path][:, 0] for path in paths]), dtype="<f4")
-        answers.append(group_answer(attention_group, (1, rows.shape[-1]), offset, ()))
+        paths = [attention_group.path(layer) for layer in range(attention_group.layers)]
+        shown = [
+            moved_values(resolved.model, step, path).length if moved else step[f"{path}.weights"] for path in paths
+        ]
+        rows = np.ascontiguousarray(np.stack([each[:, 0] for each in shown]), dtype="<f4")
+        if attention_group.keys == "source" and isinstance(step.source, EncodedSound):
+            rows = np.add.reduceat(rows, [span.start for span in sound_spans(step.source)], axis=-1)
+        answer = group_answer(attention_group, (1, rows.shape[-1]), offset, ())
+        answers.append(structs.replace(answer, shows=MEASURES["moved"] if moved else ""))
         chunks.append(rows.tobytes())
         offset += rows.size
     return tuple(answers), b"".join(chunks)
@@ -230,9 +249,26 @@ def _notes(resolved: ResolvedQuestion, generated: GeneratedTokens) -> tuple[str,
 
 
 def _read_tokens(text: Encoded, source: Encoded | None, tokenizer: Tokenizer) -> ReadTokens:
+    if isinstance(source, EncodedSound):
+        return ReadTokens(text=_text_tokens(text, tokenizer), source=tuple(_span_tokens(source)))
     return ReadTokens(
         text=_text_tokens(text, tokenizer), source=_text_tokens(source, tokenizer) if source is not None else None
     )
+
+
+def sound_spans(sound: EncodedSound) -> tuple[range, ...]:
+    """The frames of a recording in spans of equal length, and the silence after it as one."""
+    count, size = sound.read_count, -(-sound.read_count // MAX_SPANS)
+    heard = [range(first, min(first + size, count)) for first in range(0, count, size)]
+    return (*heard, range(count, len(sound.ids))) if count < len(sound.ids) else tuple(heard)
+
+
+def _span_tokens(sound: EncodedSound) -> Iterator[TextToken]:
+    """A token for each span, named by its time: its weight is the sum of what its frames have."""
+    for span in sound_spans(sound):
+        first, end = (sound.frame_seconds * frame for frame in (span.start, span.stop))
+        words = f"{first:.2f}–{end:.2f} s" + ", silence" * (span.start >= sound.read_count)
+        yield TextToken(text=words, id=span.start, special=False, masked=False, end=0, space_before=True)
 
 
 def _text_tokens(encoded: Encoded, tokenizer: Tokenizer) -> tuple[TextToken, ...]:

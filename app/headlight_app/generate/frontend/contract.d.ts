@@ -71,6 +71,40 @@ export interface GenerateRequest extends QuestionRequest {
   with_tokens?: boolean;
 }
 
+/** What a head takes from one earlier occurrence of a token: its weight, and what it adds to the token's logit. */
+export interface CopyingHead {
+  path: string;
+  head: number;
+  key: number;
+  weight: number;
+  logit: number;
+}
+
+/** A passage of the prompt: its text, the prompt `without` it, and what is `copied` and `moved` from it (logits). */
+export interface PassageAnswer {
+  text: string;
+  without: string;
+  copied: number;
+  moved: number;
+}
+
+/** Where a token comes from: the heads that took it from its earlier `occurrences`, and the prompt's passages. */
+export interface CopyingAnswer {
+  text: string;
+  occurrences: number[];
+  heads: CopyingHead[];
+  passages: PassageAnswer[];
+  source: number | null;
+  rest: number;
+}
+
+/** Where the `token` that follows those in `generated` comes from; it stands at `position`. */
+export interface CopyingRequest extends QuestionRequest {
+  generated?: [number, number][];
+  position: number;
+  token: number;
+}
+
 /** The component's report of its text: generated tokens belong to it alone. */
 export interface GenerateReport {
   text: string;
@@ -84,10 +118,12 @@ export interface GenerateReport {
 export interface GeneratePageAnswer {
   examples: ExampleAnswer[];
   default_head: [number, number];
+  languages: string[];
   writes_pdf: boolean;
 }
 
 /** What each route is asked, and what it answers. */
 export interface GenerateRoutes {
   generate: { request: GenerateRequest; answer: GenerateAnswer };
+  copying: { request: CopyingRequest; answer: CopyingAnswer };
 }

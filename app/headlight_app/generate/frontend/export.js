@@ -6,17 +6,21 @@ import { addColourScale, addHeatmap, addPanels, beginFigure, MARGIN, titled } fr
 import { formatPercent, visibleText } from "../../ui/frontend/dom/dom.js";
 import { createTable, explained, numbered } from "../../ui/frontend/export/page_export.js";
 import { attentionRow, blendTitle, groupOf, stepCodes, stepRows } from "./attention_rows.js";
+import { copyingTables, passagesPanel } from "./copying.js";
 
 /** @import { Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
 /** @import { StepRow } from "./attention_rows.js" */
 /** @import { Generator } from "./generator.js" */
-/** @import { Choice, GenerateState, Sampling, AttentionGroupAnswer, StepRecord } from "./types.d.ts" */
+/** @import { Choice, GenerateState, Sampling, AttentionGroupAnswer, CopyingAnswer, StepRecord } from "./types.d.ts" */
 /** @typedef {{ rows: StepRow[], keys: { text: string }[], group: AttentionGroupAnswer, choice: Choice }} Steps */
 
 const KINDS = ["by the model", "after sampling settings"];
 
-/** @param {Generator} generator @param {GenerateState} state @returns {ShownView} */
-export function generatedView(generator, { mode, settings, choice, sampling }) {
+/**
+ * @param {Generator} generator @param {GenerateState} state @param {CopyingAnswer | null} copying where the token comes from
+ * @returns {ShownView}
+ */
+export function generatedView(generator, { mode, settings, choice, sampling }, copying) {
   const { record, tokens, source } = generator;
   if (!record || record.done) {
     const why = generator.endReason || "The next token is not known yet.";
@@ -42,26 +46,39 @@ export function generatedView(generator, { mode, settings, choice, sampling }) {
       "All heads, this step": headsTable(record, group, keys),
     }),
     Candidates: candidatesTable(record),
+    ...(copying && copyingTables(copying)),
   };
+  /** @type {ShownFigure | null} */
+  const passages = copying?.passages.length
+    ? {
+        name: "passages",
+        shown: `what each passage of the prompt adds to “${copying.text.trim()}”`,
+        draw: (width, title) => {
+          const { figure, y } = beginFigure(width, title, true);
+          return { figure, y: addPanels(figure, y, [passagesPanel(figure, copying)], 1) };
+        },
+      }
+    : null;
   return {
     sides: [generatedSide(generator, { settings, choice })],
-    charts: steps
-      ? {
-          "steps and candidates": () => all,
-          "attention of each step": () => figureOf([attended], steps, null),
-          candidates: () => figureOf([], null, record),
-        }
-      : { candidates: () => all },
+    charts: {
+      ...(steps && {
+        "steps and candidates": () => all,
+        "attention of each step": () => figureOf([attended], steps, null),
+      }),
+      candidates: () => (steps ? figureOf([], null, record) : all),
+      ...(passages && { passages: () => passages }),
+    },
     tables: explained(tables, all.shown),
   };
 }
 
 /** The run that is continued, with the heads that are shown. @param {Generator} generator @param {Pick<GenerateState, "settings" | "choice">} state @returns {ShownSide} */
 export function generatedSide({ record, tokens, source: source_tokens }, { settings, choice }) {
-  const { text, source, masked_positions, edits } = choice;
+  const { text, source, masked_positions, edits, patch_from } = choice;
   const group = record && !record.done && record.attention_groups.length ? groupOf(record, choice.attention) : null;
   return {
-    question: { ...settings, text, source, masked_positions, edits },
+    question: { ...settings, text, source, masked_positions, edits, patch_from },
     attention_group: group?.name ?? "",
     heads: headsOf(choice, group),
     tokens,
@@ -100,7 +117,8 @@ function addSteps(figure, y, { rows, keys, group, choice }) {
   const axes = { down: "token generated", across: "key" };
   const map = { rows: rows.map(({ text }) => text), columns: keys.map(({ text }) => text), axes, codes };
   const end = addHeatmap(figure, map, { ...box, y: top }) + 1;
-  return addColourScale(figure, { low: "0", high: "1", words: "attention weight, square-root scale" }, MARGIN, end) + 1;
+  const words = `${group.shows || "attention weight"}, square-root scale`;
+  return addColourScale(figure, { low: "0", high: "1", words }, MARGIN, end) + 1;
 }
 
 /** @param {Figure} figure @param {StepRecord} record */

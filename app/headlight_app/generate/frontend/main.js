@@ -4,6 +4,7 @@ import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.js";
 import { paintScale } from "../../ui/frontend/charts/colours.js";
 import { announce } from "../../ui/frontend/dom/announce.js";
 import { createElement, drawExampleButtons, setAvailable, visibleText } from "../../ui/frontend/dom/dom.js";
+import { drawLanguages, inLanguage } from "../../ui/frontend/dom/languages.js";
 import { PageExport } from "../../ui/frontend/export/page_export.js";
 import { programOf } from "../../ui/frontend/export/share.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
@@ -12,6 +13,7 @@ import { failureText } from "../../ui/frontend/server.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { attentionRow, groupOf } from "./attention_rows.js";
 import { drawNext } from "./candidates.js";
+import { CopyingView } from "./copying.js";
 import { findElements } from "./elements.js";
 import { generatedSide, generatedView } from "./export.js";
 import { Generator } from "./generator.js";
@@ -25,8 +27,8 @@ import { TextView } from "./text.js";
 /** @import { Shared } from "../../ui/frontend/export/share.js" */
 /** @import { Choice, ExampleAnswer, GenerateData, GenerateState, GeneratedToken, Sampling } from "./types.d.ts" */
 
-/** The fields of the question to the model. @type {("text" | "source" | "masked_positions" | "edits")[]} */
-const ASKED = ["text", "source", "masked_positions", "edits"];
+/** The fields of the question to the model. @type {("text" | "source" | "masked_positions" | "edits" | "patch_from")[]} */
+const ASKED = ["text", "source", "masked_positions", "edits", "patch_from"];
 
 class GeneratePage {
   #elements;
@@ -36,10 +38,13 @@ class GeneratePage {
   #reporter;
   #text;
   #attention;
+  #copying;
   #export;
   #shared;
   #resized;
   #started = false;
+  /** Tokens of a translator's languages. @type {string[]} */
+  #languages = [];
   #hasCache = false;
   /** The token under the pointer. @type {number | null} */
   #hovered = null;
@@ -77,10 +82,19 @@ class GeneratePage {
       view,
       change: (patch) => this.#change(patch),
     });
+    this.#copying = new CopyingView(this.#elements, this.#generator, {
+      api: data.api,
+      redraw: () => this.#copying.draw(this.#state),
+      choose: (layer, head) => this.#change({ layer, head, blend: "head" }),
+      prompt: (prompt) => {
+        this.#elements.text.value = prompt;
+        this.#type({ text: prompt, masked_positions: [] });
+      },
+    });
     this.#shared = data.shared;
     this.#export = new PageExport(place, data.api, {
       isReady: () => this.#generator.hasPrompt,
-      collect: () => generatedView(this.#generator, this.#state),
+      collect: () => generatedView(this.#generator, this.#state, this.#copying.shown),
       share: () => this.#share(data.api),
     });
     this.#listen();
@@ -100,8 +114,9 @@ class GeneratePage {
     this.#export.update(data);
     togglePresenter(root, data.presenter === "1", [text, source]);
     sourceBox.hidden = !data.has_source;
-    const prompt = data.has_source ? "Target: how the translation begins (may be empty)" : "Prompt";
+    const prompt = data.has_source ? "Target: how it begins (or empty)" : "Prompt";
     caption.textContent = data.mode === "fill" ? "Text with masks" : prompt;
+    this.#languages = data.languages;
     const sameModel = JSON.stringify(this.#state.settings) === JSON.stringify(data.settings);
     this.#state = { ...this.#state, mode: data.mode, settings: data.settings };
     const generated = this.#adopt(data);
@@ -112,6 +127,7 @@ class GeneratePage {
 
   end() {
     this.#generator.dispose();
+    this.#copying.end();
     this.#reporter.cancel();
     this.#resized.disconnect();
     this.#export.end();
@@ -134,6 +150,7 @@ class GeneratePage {
     setText(text, choice.text);
     setText(source, choice.source);
     fitHeights([text, source]);
+    this.#drawLanguages();
     return asked || regenerated ? news.generated.map(([position, id]) => ({ position, id, text: "…" })) : null;
   }
 
@@ -180,6 +197,13 @@ class GeneratePage {
     text.readOnly = source.readOnly = false; // text typed before the listeners are set would be lost
     text.oninput = () => this.#type({ text: text.value, masked_positions: [] });
     source.oninput = () => this.#type({ source: source.value });
+    for (const name of /** @type {const} */ (["text", "source"])) {
+      const [select, box] = [this.#elements.languages[name], this.#elements[name]];
+      select.onchange = () => {
+        box.value = inLanguage(box.value, this.#languages, select.value);
+        this.#type({ [name]: box.value, masked_positions: [] });
+      };
+    }
     step.onclick = () => {
       generator.stop();
       generator.takeSampled();
@@ -205,7 +229,14 @@ class GeneratePage {
   /** @param {Partial<Choice>} typed */
   #type(typed) {
     fitHeights([this.#elements.text, this.#elements.source]);
+    this.#drawLanguages();
     this.#change(typed);
+  }
+
+  #drawLanguages() {
+    const { languages, text, source } = this.#elements;
+    drawLanguages(languages.text, this.#languages, text.value);
+    drawLanguages(languages.source, this.#languages, source.value);
   }
 
   /** @param {number} position */
@@ -235,7 +266,7 @@ class GeneratePage {
   #drawExamples(examples) {
     const { text, source } = this.#elements;
     const title = (/** @type {ExampleAnswer} */ example) => example.text || example.source;
-    drawExampleButtons(this.#elements.examples, examples, title, (example) => {
+    drawExampleButtons(this.#elements.examples, examples.filter(title), title, (example) => {
       text.value = example.text;
       source.value = example.source;
       this.#type({ text: example.text, source: example.source, masked_positions: [] });
@@ -271,6 +302,7 @@ class GeneratePage {
     this.#text.draw(this.#state.mode);
     drawNext(this.#elements, generator, this.#state.mode);
     this.#attention.draw(this.#state, this.#hovered);
+    this.#copying.draw(this.#state);
     this.#shadeText();
     this.#drawCosts();
     this.#showState();

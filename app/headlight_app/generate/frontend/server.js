@@ -29,10 +29,10 @@ export class GenerateServer {
    * @returns {Promise<AnyRecord | null>}
    */
   async fetchStep({ choice, settings, sampling, useCache }, generated, { latest = false, tokens = false } = {}) {
-    const { text, source, masked_positions, edits } = choice;
+    const { text, source, masked_positions, edits, patch_from } = choice;
     /** @type {GenerateRequest} */
     const request = {
-      question: { ...settings, text, source, masked_positions, edits },
+      question: { ...settings, text, source, masked_positions, edits, patch_from },
       sampling,
       generated: generated.map(({ position, id }) => [position, id]),
       use_cache: useCache,

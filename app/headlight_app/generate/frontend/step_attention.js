@@ -88,7 +88,7 @@ export class StepAttention {
     const words = this.#describe(attentionRow(record, group, choice), keys, key);
     this.#elements.readout.replaceChildren(
       ...this.#describeStep(record, mode),
-      `, ${blendTitle(choice)} attended`,
+      `, ${blendTitle(choice)} ${group.shows ? "took its output from" : "attended"}`,
       ...words,
       ".",
     );

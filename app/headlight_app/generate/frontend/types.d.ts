@@ -14,10 +14,10 @@ export type Axis = "text" | "source";
 export type Mode = "continue" | "fill";
 
 /** How the model is changed and run. */
-export type Settings = Pick<Question, "model" | "image" | "variant" | "device">;
+export type Settings = Pick<Question, "model" | "image" | "variant" | "device" | "measure">;
 
 /** What is asked, and which attention is shown. */
-export interface Choice extends Pick<Question, "text" | "source" | "edits" | "masked_positions"> {
+export interface Choice extends Pick<Question, "text" | "source" | "edits" | "patch_from" | "masked_positions"> {
   attention: string;
   layer: number;
   head: number;
@@ -36,7 +36,7 @@ export interface GenerateState {
 
 /** What Streamlit says. */
 export interface GenerateData
-  extends Pick<GeneratePageAnswer, "examples" | "writes_pdf">,
+  extends Pick<GeneratePageAnswer, "examples" | "languages" | "writes_pdf">,
     Pick<GenerateReport, "sampling" | "generated"> {
   api: string;
   mode: Mode;

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from importlib import import_module
-from threading import Thread
 
 from headlight.checkpoints.load import read_card
 from headlight.config import Config
@@ -31,6 +29,8 @@ MODEL_TASKS = {
     "both": "Sequence to sequence",
     "images": "Reads images",
     "captions": "Describes images",
+    "sounds": "Hears sounds",
+    "transcripts": "Writes down sounds",
     "broken": "Cannot be opened",
 }
 
@@ -42,6 +42,8 @@ def model_task(listed: ListedModel) -> str:
         return "broken"
     if config.reads_image:
         return "images" if config.predicts_from_image else "captions"
+    if config.reads_sound:
+        return "sounds" if config.predicts_from_sound else "transcripts"
     return "both" if config.has_cross_attention and task_of(config).continues_text else config.output_head
 
 
@@ -60,8 +62,6 @@ def answer_warm_up(request: WarmUpRequest) -> Reply[Done]:
     openable = [one for one in listed_models() if one.metadata.config and not opening_problem(one)]
     if openable:
         open_checkpoint(openable[0].name)
-    # With its first optimizer torch imports its compiler, which takes a second; here it delays no one.
-    Thread(target=import_module, args=("torch._dynamo",), daemon=True, name="compiler").start()
     return Reply(Done())
 
 
@@ -133,7 +133,13 @@ def _input_details(tokenizer: str, config: Config) -> dict[str, str]:
         "Tokenizer": f"{tokenizer}, {config.vocabulary_size:,} tokens",
         "Context": f"{config.context_length:,} tokens",
     }
-    return (images if config.reads_image else {}) | (words if "text" in config.modalities else {})
+    if config.reads_sound:
+        seconds = f" of {config.sound.frame_seconds * config.sound.frames:.0f} seconds" if config.sound.frames else ""
+        images = {
+            "Sounds": f"{config.sound.rate:,} samples a second",
+            "Frames": f"one each {1_000 * config.sound.frame_seconds:.0f} ms{seconds}",
+        }
+    return (images if config.reads_signal else {}) | (words if "text" in config.modalities else {})
 
 
 def _describe_feed_forward(config: Config) -> str:

@@ -17,9 +17,7 @@ export function alignmentWeights(page, attention) {
   const group = page.state.answer.attention_groups.find(({ name }) => name === attention);
   if (!group || group.pending || String(group.pooled_shape) !== String([group.rows, group.columns])) return null;
   const { heads, reduction, title } = shownHeads(page, group);
-  const found = page.server.get("head_view", weightsQuery(attention, heads, reduction), REQUEST_DELAY);
-  const exact = found && !found.meta.error ? found.numbers.subarray(0, group.rows * group.columns) : null;
-  const numbers = exact ?? codedWeights(page, group, heads, reduction);
+  const numbers = knownWeights(page, attention, heads, reduction) ?? codedWeights(page, group, heads, reduction);
   return { at: (query, key) => numbers[query * group.columns + key] || 0, title };
 }
 
@@ -28,10 +26,29 @@ export async function exactWeights(page, attention) {
   const group = page.state.answer.attention_groups.find(({ name }) => name === attention);
   if (!group) throw new Error("This model has no attention that connects the answer with what was read.");
   const { heads, reduction, title } = shownHeads(page, group);
-  const { meta, numbers } = await askFloats(page, "head_view", weightsQuery(attention, heads, reduction));
-  if (meta.rows.labels.length !== group.rows || meta.columns.labels.length !== group.columns)
-    throw new Error("This text is too long for its lines. “This picture” and its numbers hold what was looked at.");
+  const numbers = await askWeights(page, attention, heads, reduction);
   return { at: (query, key) => numbers[query * group.columns + key] || 0, title };
+}
+
+/**
+ * Exact weights of some heads, [query key], once they are here. @param {ExplorePage} page @param {string} attention
+ * @param {Head[]} heads @param {string} reduction by which several become one
+ */
+export function knownWeights(page, attention, heads, reduction) {
+  const found = page.server.get("head_view", weightsQuery(attention, heads, reduction), REQUEST_DELAY);
+  return found && !found.meta.error ? found.numbers : null;
+}
+
+/**
+ * The same for an export. @param {ExplorePage} page @param {string} attention @param {Head[]} heads
+ * @param {string} reduction
+ */
+export async function askWeights(page, attention, heads, reduction) {
+  const group = page.state.answer.attention_groups.find(({ name }) => name === attention);
+  const { meta, numbers } = await askFloats(page, "head_view", weightsQuery(attention, heads, reduction));
+  if (meta.rows.labels.length !== group?.rows || meta.columns.labels.length !== group.columns)
+    throw new Error("This text is too long for its lines. “This picture” and its numbers hold what was looked at.");
+  return numbers;
 }
 
 /** @param {string} attention @param {Head[]} heads @param {string} reduction */
@@ -42,7 +59,7 @@ function weightsQuery(attention, heads, reduction) {
 }
 
 /** @param {ExplorePage} page @param {AttentionGroup} group @returns {{ heads: Head[], reduction: string, title: string }} */
-function shownHeads(page, group) {
+export function shownHeads(page, group) {
   if (currentGroup(page).name === group.name) {
     const heads = selectedHeads(page);
     const reduction = page.state.choice.head_reduction;

@@ -1,6 +1,6 @@
 // Classify: the labels of a text, and what each token and each head adds to one of them.
 
-import { drawCellTable, headRows } from "../../explore/frontend/layers/cell_table.js";
+import { drawCellTable, headWords, layerRows } from "../../explore/frontend/layers/cell_table.js";
 import { selectHeadOf } from "../../explore/frontend/layers/layer_panel.js";
 import { divergingColour, fillSelect, formatSigned } from "../../ui/frontend/charts/charts.js";
 import { createTrack } from "../../ui/frontend/charts/track.js";
@@ -117,7 +117,7 @@ function drawHeads(page, effects) {
   const table = findByTestId(page.view.elements.root, "class-heads", HTMLTableElement);
   const lost = heads.map((line) => line.map((without) => all - without));
   const columns = (heads[0] ?? []).map((_, head) => head);
-  drawCellTable(table, columns, headRows(page, lost, "class-head"), {
+  drawCellTable(table, columns, layerRows(lost, "class-head", headWords(page)), {
     most: Math.max(0.5, ...lost.flat().map(Math.abs)),
     read: (cell) => {
       if (cell) say(page, effects, [cell.title.toLowerCase()], heads[cell.layer][cell.head]);

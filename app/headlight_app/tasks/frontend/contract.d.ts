@@ -42,6 +42,34 @@ export interface LabelEffectsRequest extends QuestionRequest {
   token?: number;
 }
 
+/** A request about two sentences: the text of the question, and another one, read with the same edits. */
+export interface SimilarityRequest extends QuestionRequest {
+  other_text: string;
+}
+
+/** The tokens of both sentences, and the cosine of their vectors; float32 numbers follow that sum to it. */
+export interface SentenceSimilarityAnswer {
+  tokens: string[];
+  other_tokens: string[];
+  cosine: number;
+  pooling: string;
+  normalized: boolean;
+  is_told: boolean;
+}
+
+/** How similar two sentences are, and which pairs of tokens make them so. */
+export type SentenceSimilarityRequest = SimilarityRequest;
+
+/** The cosine with all heads; float32 numbers follow, [layer head]: that without each head, in both sentences. */
+export interface SimilarityHeadsAnswer {
+  cosine: number;
+  layers: number;
+  heads: number;
+}
+
+/** How similar two sentences are without each head. */
+export type SimilarityHeadsRequest = SimilarityRequest;
+
 /** A beam: the number of the beam before it that it continues, and by which token; one that rests has none. */
 export interface Beam {
   parent: number;
@@ -67,5 +95,7 @@ export interface BeamSearchRequest extends QuestionRequest {
 export interface TasksRoutes {
   token_labels: { request: TokenLabelsRequest; answer: TokenLabelsAnswer };
   label_effects: { request: LabelEffectsRequest; answer: LabelEffectsAnswer };
+  sentence_similarity: { request: SentenceSimilarityRequest; answer: SentenceSimilarityAnswer };
+  similarity_heads: { request: SimilarityHeadsRequest; answer: SimilarityHeadsAnswer };
   beam_search: { request: BeamSearchRequest; answer: BeamSearchAnswer };
 }

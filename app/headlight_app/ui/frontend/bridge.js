@@ -162,10 +162,14 @@ export class Reporter {
     }
   }
 
-  /** Something was chosen: it is reported once nothing has changed for a moment. */
+  /** Something was chosen: where that is news, it is reported once nothing has changed for a moment. */
   changed() {
+    const choices = this.#collect();
+    const told = Object.entries(choices ?? {});
+    const isNews = !choices || told.some(([name, value]) => this.#known.get(name) !== JSON.stringify(value));
+    if (!isNews && !this.#isPending) return;
     this.serial++;
-    this.#note(this.#collect());
+    this.#note(choices);
     this.schedule();
   }
 

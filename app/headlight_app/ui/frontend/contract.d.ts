@@ -14,7 +14,9 @@ export interface Asked {
   image: string;
   variant: Variant;
   device: string;
+  measure: string;
   edits: string[];
+  patch_from: string;
   masked_positions: number[];
 }
 
@@ -70,6 +72,8 @@ export interface State extends HeadChoice {
   tab: string;
   step: string;
   analysis: string;
+  lens: string;
+  patch: "direct_heads" | "heads" | "residual";
   neuron: string;
   token_ids: string;
   disabled_edits: string[];
@@ -82,6 +86,8 @@ export interface State extends HeadChoice {
   chapter: string;
   screen: string;
   course_inputs: string;
+  lesson: string;
+  notes: string;
   presenter: string;
   embedded: string;
 }
@@ -145,7 +151,9 @@ export interface AttentionGroupAnswer {
   has_segments: boolean;
   pending: boolean;
   faded: [number, number][];
+  aligned: [number, number][];
   faded_offset: number;
+  shows: string;
 }
 
 /** Where the patches of an image lie, and whether it stands for the text or the source. */
@@ -155,6 +163,17 @@ export interface Patches {
   columns: number;
   first_token: number;
   region: [number, number, number, number];
+}
+
+/** When the frames of a sound begin, and its spectrogram; `side` says whether it stands for the text or the source. */
+export interface Sound {
+  side: "source" | "text";
+  frames_read: number;
+  frame_seconds: number;
+  seconds: number;
+  bins: number;
+  steps: number;
+  bytes: string;
 }
 
 /** A possible token (or label): its text with white space, and its probability before and after all changes. */
@@ -200,7 +219,7 @@ export interface HeadOrderRow {
   lesson: string;
 }
 
-/** A metric of heads, and whether it is of heads that read a text or an image. */
+/** A metric of heads, and whether it is of heads that read a text (or the frames of a sound), or an image. */
 export interface MetricRow {
   reads: "image" | "text";
   name: string;
@@ -214,7 +233,7 @@ export interface PlotRow {
   name: string;
   title: string;
   description: string;
-  reads: "" | "image" | "text";
+  reads: "" | "image" | "sound" | "text";
 }
 
 /** Colours end at this quantile of the weights shown; None: at 1. */
@@ -344,4 +363,9 @@ export interface FileAnswer {
 /** The name under which a picture or a recording that was sent is asked for. */
 export interface ImageAnswer {
   name: string;
+}
+
+/** Why a question of this visitor has no answer yet, as a sentence; empty where none waits for others. */
+export interface WaitingAnswer {
+  sentence: string;
 }

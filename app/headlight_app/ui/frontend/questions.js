@@ -1,6 +1,6 @@
 // Questions of every page: the newest counts, and a problem stands above an older answer.
 
-import { clientId, failureText, isAbort, post } from "./server.js";
+import { clientId, failureText, isAbort, post, tellWaiting } from "./server.js";
 
 /** @import { Unanswered } from "./server.js" */
 /** @import { Refusable, Replaced, Routes } from "./types.js" */
@@ -33,12 +33,15 @@ export class Questions {
    * Asks in place of all questions before; null where a newer question has taken this one's place.
    * @template {keyof Routes} Name @param {Name} route @param {Routes[Name]["request"]} request
    * @param {Unanswered} [unanswered] where it is given, a question that the network lost is asked again
+   * @param {(sentence: string) => void} [waiting] is told why a question waits that others keep waiting
    * @returns {Promise<Answered<Routes[Name]["answer"]> | null>}
    */
-  async ask(route, request, unanswered) {
+  async ask(route, request, unanswered, waiting) {
     this.stop();
     const asking = new AbortController();
     this.#asking = asking;
+    const answered = new AbortController();
+    if (waiting) tellWaiting(this.#api, answered.signal, waiting);
     const order = { client_id: this.#clientId, request_number: ++this.#number };
     try {
       /** @type {Packed<Refusable<Routes[Name]["answer"]> & Partial<Replaced>>} */
@@ -48,6 +51,7 @@ export class Questions {
     } catch (error) {
       return this.#asking !== asking || isAbort(error) ? null : { problem: failureText(error) };
     } finally {
+      answered.abort();
       if (this.#asking === asking) this.#asking = null;
     }
   }

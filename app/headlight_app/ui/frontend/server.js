@@ -2,11 +2,13 @@
 
 import { unpack } from "./wire.js";
 
-/** @import { FileAnswer, FileRoute, ImageAnswer, Refusable, Routes } from "./types.js" */
+/** @import { FileAnswer, FileRoute, ImageAnswer, Refusable, Routes, WaitingAnswer } from "./types.js" */
 /** @import { Packed } from "./wire.js" */
 
 const FIRST_PAUSE = 500; // milliseconds until a question that was lost is asked again
 const LONGEST_PAUSE = 8000;
+const LONG_WAIT = 1000; // milliseconds after which a question that waits says why, and after which it says so again
+const LOOK_AGAIN = 2000;
 
 /**
  * Asks the server, and where `unanswered` is given again and again while the network loses the question.
@@ -75,6 +77,25 @@ export async function askRoute(api, route, request, signal, unanswered) {
   const found = await post(api, route, request, signal, unanswered);
   if (found.meta.error) throw new Error(found.meta.error);
   return found;
+}
+
+/**
+ * Tells why a question has no answer yet, once it has waited for a second and then every two, until it is answered.
+ * @param {string} api @param {AbortSignal} answered @param {(sentence: string) => void} tell
+ */
+export async function tellWaiting(api, answered, tell) {
+  for (let pause = LONG_WAIT; ; pause = LOOK_AGAIN) {
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    if (answered.aborted) return;
+    try {
+      const answer = await fetch(`${api}/waiting`, { signal: answered });
+      /** @type {Packed<WaitingAnswer>} */
+      const { meta } = unpack(await answer.arrayBuffer());
+      if (meta.sentence && !answered.aborted) tell(meta.sentence);
+    } catch {
+      return; // the question itself says what is wrong
+    }
+  }
 }
 
 /**

@@ -4,7 +4,9 @@ import type { CompareRoutes } from "../../compare/frontend/contract.js";
 import type { CourseRoutes } from "../../course/frontend/contract.js";
 import type { ExploreRoutes, HeadViewAnswer, MatrixAxis, TraceAnswer } from "../../explore/frontend/contract.js";
 import type { GenerateRoutes } from "../../generate/frontend/contract.js";
+import type { LessonRoutes } from "../../lesson/frontend/contract.js";
 import type { PositionsRoutes } from "../../positions/frontend/contract.js";
+import type { RoomRoutes } from "../../room/frontend/contract.js";
 import type { TasksRoutes } from "../../tasks/frontend/contract.js";
 import type {
   AttentionGroupAnswer,
@@ -75,11 +77,12 @@ export interface Answer
   question: Pick<Question, "text" | "source"> & Partial<Question>;
   attention_groups: AttentionGroup[];
   patches: ShownPatches | null;
+  sound: TraceAnswer["sound"];
   bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** What was chosen about heads, and what drawings of them tell of the question. */
-export type DisplayChoice = Omit<HeadChoice, "image" | "variant" | "device">;
+export type DisplayChoice = Omit<HeadChoice, "image" | "variant" | "device" | "measure">;
 
 /** An edit taken apart; `at` says what is picked along each axis: "3", "2:5", or nothing. */
 export interface ParsedEdit {
@@ -143,10 +146,12 @@ export interface HeadMatrix {
 /** What can be asked on any page. */
 export type Routes = CompareRoutes &
   CourseRoutes &
+  LessonRoutes &
   ExploreRoutes &
   ExportRoutes &
   GenerateRoutes &
   PositionsRoutes &
+  RoomRoutes &
   TasksRoutes;
 
 /** The routes that make files. */
@@ -240,3 +245,8 @@ export interface SavedPage extends Omit<Answer, "bytes" | "maskable">, Catalogue
   saved_views: Record<string, string>;
   provenance_parts: string[];
 }
+
+/** "head-title" is headTitle. */
+export type CamelCase<Name extends string> = Name extends `${infer Word}-${infer Rest}`
+  ? `${Word}${Capitalize<CamelCase<Rest>>}`
+  : Name;

@@ -20,13 +20,13 @@ import torch
 
 from headlight.analysis.attribution import attribute_probes
 from headlight.analysis.information_flow import proximity
+from headlight.analysis.moved_values import value_outputs
 from headlight.analysis.residual_stream import KEEP as STREAM_KEEP
-from headlight.analysis.residual_stream import Component, Probe, per_head_output, through_residual
+from headlight.analysis.residual_stream import Component, Probe, through_residual
 from headlight.array_types import Float
 from headlight.errors import ConfigError
-from headlight.nn.attention import repeat_key_values
 from headlight.nn.stack import Block
-from headlight.nn.transformer import Transformer, attention_at
+from headlight.nn.transformer import Transformer
 from headlight.tracing.trace import Trace, position_index
 
 KEEP = (*STREAM_KEEP, "*.residual*", "*.self.output", "*.self.weights", "*.self.v", "*.final_residual", "logits")
@@ -51,7 +51,7 @@ def alti_logit(model: Transformer, trace: Trace, position: int, answer: int) -> 
         raise ConfigError("ALTI-Logit shares an answer out among the tokens of one text; this model reads two.")
     stack, place = trace.config.stacks[-1], position_index(position, len(trace.text.ids))
     paths = [f"{stack}.{layer}" for layer in range(trace.config.num_layers(stack))]
-    outputs = [_value_outputs(model, trace, f"{path}.self") for path in paths]
+    outputs = [tuple(each.cpu() for each in value_outputs(model, trace, f"{path}.self")) for path in paths]
     rows = [torch.einsum("hk,hkd->kd", weights[:, place], values) for weights, values in outputs]
     probes = [Probe(f"{path}.self", row.double()) for path, row in zip(paths, rows, strict=True)]
     attribution = attribute_probes(model, trace, place, probes)
@@ -67,16 +67,6 @@ def alti_logit(model: Transformer, trace: Trace, position: int, answer: int) -> 
         tokens += by_layer[layer] @ mixing
         mixing = _contributions(model, trace, path, layer, *outputs[layer]).double() @ mixing
     return TokenAttribution(tokens.numpy(), total - float(tokens.sum()))
-
-
-def _value_outputs(
-    model: Transformer, trace: Trace, path: str
-) -> tuple[Float[torch.Tensor, "head query key"], Float[torch.Tensor, "head key d_model"]]:
-    """The weights of an attention, and the projected values that they weigh."""
-    attention, _ = attention_at(model, path)
-    weights, values = (torch.from_numpy(trace[f"{path}.{name}"].astype(np.float32)) for name in ("weights", "v"))
-    repeated = repeat_key_values(values[None].to(attention.output.weight.device), attention.group_size)[0]
-    return weights, per_head_output(attention, repeated).cpu()
 
 
 def _contributions(

@@ -9,7 +9,7 @@ text with holes is unlike any that the model was trained on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +26,7 @@ from headlight.nn.transformer import Transformer
 from headlight.registry import Registry
 from headlight.tasks import task_of
 from headlight.tracing.recompute import intervention_hook
-from headlight.tracing.run import pixel_tensor, token_tensor
+from headlight.tracing.run import signal_tensor, token_tensor
 from headlight.tracing.trace import Trace, position_index
 
 KEEP = (*alti.KEEP, "*.weights")
@@ -48,15 +48,15 @@ class AnswerPlace:
 
     def probabilities(self, kept: Bool[np.ndarray, "copy token"]) -> Float[np.ndarray, " copy"]:
         """The probability of the answer in copies of the text in which only some tokens are kept."""
-        ids, pixels = token_tensor(self.trace.text, self.model), pixel_tensor(self.trace.text, self.model)
+        ids, signal = token_tensor(self.trace.text, self.model), signal_tensor(self.trace.text, self.model)
         size, found = max(1, TOKENS_PER_BATCH // kept.shape[1]), []
         for start in range(0, len(kept), size):
             check_cancelled()
             mask = torch.from_numpy(kept[start : start + size]).to(self.model.device)
             hook, copies = intervention_hook(self.trace), ids.expand(len(mask), -1)
-            images = None if pixels is None else pixels.expand(len(mask), -1, -1, -1)
-            final = self.model.encode_hidden(copies, pixels=images, padding_mask=mask, hook=hook)
-            answerable = mask if images is not None else self.model.answerable(copies, mask)
+            signals = None if signal is None else signal.expand(len(mask), *signal.shape[1:])
+            final = self.model.encode_hidden(copies, signal=signals, padding_mask=mask, hook=hook)
+            answerable = mask if signals is not None else self.model.answerable(copies, mask)
             logits = self.model.logits(final, answerable, hook, slice(self.position, self.position + 1))
             assert logits is not None  # models without an output head were refused before
             found.append(logits.flatten(0, -2).float().softmax(-1)[:, self.answer].cpu().numpy())
@@ -110,7 +110,7 @@ RANKINGS: Registry[Ranking] = Registry(
             "Ferrando et al. 2023, section 3.3",
             lambda place: alti.alti_logit(place.model, place.trace, place.position, place.answer).tokens,
         ),
-        "deletion": Ranking("Deletion", "of one token at a time; Li et al. 2016", _deletion),
+        "deletion": Ranking("Leave one out", "each token alone; Li et al. 2016", _deletion),
     },
 )
 
@@ -164,6 +164,14 @@ def compare_rankings(
     generator = np.random.default_rng(seed)
     orders = [generator.permutation(candidates) for _ in range(RANDOM_ORDERS)]
     return found | {"random": _tested(place, np.full(len(trace.text.ids), np.nan), orders)}
+
+
+def most_faithful(found: Mapping[str, Faithfulness]) -> tuple[str, str]:
+    """The rankings with the smallest area of deletion and the largest of insertion; "random" where none beats it."""
+    names = sorted(found, key=lambda name: name != "random")  # which wins where another is no better
+    return min(names, key=lambda name: found[name].deletion_area), max(
+        names, key=lambda name: found[name].insertion_area
+    )
 
 
 def _require(model: Transformer, trace: Trace, position: int, answer: int) -> tuple[AnswerPlace, np.ndarray]:

@@ -17,6 +17,7 @@ from torch import Tensor
 from headlight.analysis.ablation import KEEP, all_heads, final_without_heads, heads_per_batch
 from headlight.analysis.sentences.pooling import POOLINGS, Hidden, SentencePooling
 from headlight.array_types import Float
+from headlight.cancellation import check_cancelled
 from headlight.errors import ConfigError, TextError
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.text.tokenizer import Tokenizer
@@ -49,15 +50,21 @@ class Similarity:
 
 
 def sentence_similarity(
-    model: Transformer, tokenizer: Tokenizer, one: str, other: str, pooling: SentencePooling = SentencePooling()
+    model: Transformer,
+    tokenizer: Tokenizer,
+    one: str,
+    other: str,
+    pooling: SentencePooling = SentencePooling(),
+    edits: Sequence[str] = (),
 ) -> Similarity:
-    """Compare two sentences.
+    """Compare two sentences, both read with the same edits.
 
-    Raises ConfigError for a model of two stacks or of images, TextError for a sentence longer than the model reads.
+    Raises ConfigError for a model of two stacks, of images or of sounds, TextError for a sentence longer than the model
+    reads.
     """
-    if model.config.has_cross_attention or model.config.image.channels:
+    if model.config.has_cross_attention or model.config.reads_signal:
         raise ConfigError("Two sentences can be compared by a model that reads one text; this one reads more.")
-    traces = [_read(model, tokenizer, text, pooling) for text in (one, other)]
+    traces = [_read(model, tokenizer, text, pooling, edits) for text in (one, other)]
     hidden = [torch.from_numpy(trace[_final_path(model)].copy()).double() for trace in traces]
     parts = [POOLINGS[pooling.mode](states) * states for states in hidden]
     sums = [part.sum(0) for part in parts]
@@ -69,9 +76,9 @@ def sentence_similarity(
     return Similarity((traces[0], traces[1]), pooling, vectors, cosine, pairs.numpy())
 
 
-def _read(model: Transformer, tokenizer: Tokenizer, text: str, pooling: SentencePooling) -> Trace:
+def _read(model: Transformer, tokenizer: Tokenizer, text: str, pooling: SentencePooling, edits: Sequence[str]) -> Trace:
     text = text.strip().lower() if pooling.lowercase else text.strip()
-    trace = run(model, tokenizer, text, keep=KEEP)
+    trace = run(model, tokenizer, text, edits, keep=KEEP)
     count = len(trace.text.ids)
     if pooling.max_tokens and count > pooling.max_tokens:
         raise TextError(f"This model reads {pooling.max_tokens} tokens of a sentence; this one has {count}.")
@@ -99,6 +106,7 @@ def without_each_head(model: Transformer, traces: Sequence[Trace]) -> Iterator[t
     done = 0
     while done < len(heads):
         path, first = heads[done]
+        check_cancelled()
         count = min(batch, attention_at(model, path)[0].heads - first)
         yield path, first, [final_without_heads(model, trace, path, first, count) for trace in traces]
         done += count

@@ -130,6 +130,9 @@ class _Walkthrough:
     def _projection_step(self) -> WalkthroughStep:
         def formula(result: str, source: str, layer: torch.nn.Linear, normed: bool) -> str:
             letter = result[0].upper()
+            compressions = {"Q": attention.query_compression, "KV": attention.key_value_compression}
+            name = letter if letter == "Q" else "KV"
+            source = source if compressions[name] is None else f"compress_{{{name}}}({source})"
             projection = f"{source} W_{{{letter}}}" + (f" + b_{{{letter}}}" if layer.bias is not None else "")
             projection = f"Norm({projection})" if normed else projection
             limit = attention.qkv_limit

@@ -2,6 +2,7 @@
 
 from headlight.checkpoints.families import (
     bert,
+    deepseek,
     encoder_decoders,
     experts,
     gemma,
@@ -9,6 +10,7 @@ from headlight.checkpoints.families import (
     llama,
     llama_like,
     modernbert,
+    speech,
     towers,
     vit,
 )
@@ -36,6 +38,8 @@ FAMILIES: Registry[Family] = Registry(
         "olmoe": experts.OLMOE,
         "granitemoe": experts.GRANITEMOE,
         "gpt_oss": experts.GPT_OSS,
+        "deepseek_v2": deepseek.DEEPSEEK_V2,
+        "deepseek_v3": deepseek.DEEPSEEK_V3,
         "olmo": llama_like.OLMO,
         "olmo2": llama_like.OLMO2,
         "olmo3": llama_like.OLMO3,
@@ -76,6 +80,9 @@ FAMILIES: Registry[Family] = Registry(
         "m2m_100": encoder_decoders.M2M_100,
         "pegasus": encoder_decoders.PEGASUS,
         "blenderbot": encoder_decoders.BLENDERBOT,
+        "whisper": encoder_decoders.WHISPER,
+        "wav2vec2": speech.WAV2VEC2,
+        "hubert": speech.HUBERT,
         "nanogpt": gpt.NANOGPT,
         "llama2.c": llama.LLAMA2C,
         "marian": encoder_decoders.MARIAN,

@@ -110,6 +110,7 @@ def esm(fields: ConfigReader) -> ConfigValues:
         "rope": rope_config(fields, head_width, choices["context_length"]) if positions == "rope" else RopeConfig(),
         "norm_placement": "pre",
         "embedding_norm": fields.boolean("emb_layer_norm_before", False),
+        "contact_end_id": 2 if any("contact_head." in name for name in fields.tensor_names) else None,
     }
 
 
@@ -158,14 +159,17 @@ def shared_layer_indices(fields: ConfigReader, layer: int) -> dict[str, int]:
 
 
 def predictions_head(
-    transform: str,
-    norm: str,
-    project: str,
-    bias: str,
+    transform: str = "cls.predictions.transform.dense",
+    norm: str = "cls.predictions.transform.LayerNorm",
+    project: str = "cls.predictions.decoder",
+    bias: str = "cls.predictions.bias",
     activation_field: str | None = "hidden_act",
     default_activation: str = "gelu",
 ) -> HeadMapping:
-    """A masked-language-model head; `activation_field` is the config field of its activation (None: always gelu)."""
+    """A masked-language-model head, where BERT has it unless its tensors are named.
+
+    `activation_field` is the config field of its activation (None: always gelu).
+    """
 
     def read(fields: ConfigReader) -> ConfigValues:
         if activation_field is None:
@@ -220,10 +224,7 @@ OUTSIDE_BLOCKS: WeightRules = {
 }
 _STACK = block_rules("encoder", "encoder.layer.{i}.", _LAYER)
 _BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")
-_PREDICTIONS = predictions_head(
-    "cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.decoder",
-    "cls.predictions.bias",
-)  # fmt: skip
+_PREDICTIONS = predictions_head()
 _REQUIRED_VALUES = {"is_decoder": False, "position_embedding_type": "absolute"}
 BERT = Family(
     bert,
@@ -262,10 +263,11 @@ ESM = replace(
         "encoder.positional_encoding.table": _ROBERTA_POSITIONS,
         "encoder.embedding_norm": "embeddings.layer_norm",
         "encoder.final_norm": "encoder.emb_layer_norm_after",
+        "contact_head": "contact_head.regression",
     },
     base_model_prefix="esm.",
     ignored_tensors=(*ROBERTA.ignored_tensors, "embeddings.position_embeddings.*", "*.rotary_embeddings.inv_freq",
-                     "rotary_embeddings.inv_freq", "contact_head.*"),
+                     "rotary_embeddings.inv_freq"),
     required_values={"is_decoder": False, "is_folding_model": False, "hidden_act": "gelu"},
     ignored_fields=("esmfold_config", "vocab_list", "rope_theta"),  # the last has an effect with rotary positions alone
 )  # fmt: skip
@@ -307,13 +309,7 @@ NOMIC_BERT = Family(
     | {"encoder.embedding_norm": "embeddings.LayerNorm|emb_ln"}
     | block_rules("encoder", "encoder.layers.{i}.", _NOMIC_BLOCK),
     encoder_heads(
-        predictions_head(
-            "cls.predictions.transform.dense",
-            "cls.predictions.transform.layer_norm",
-            "cls.predictions.decoder",
-            "cls.predictions.bias",
-            default_activation="silu",
-        ),
+        predictions_head(norm="cls.predictions.transform.layer_norm", default_activation="silu"),
         pooled_classifier("pooler.dense", "classifier"),
     ),
     base_model_prefix="nomic_bert.",
@@ -357,11 +353,7 @@ ELECTRA = Family(
     OUTSIDE_BLOCKS | _STACK | {"encoder.project_in": "embeddings_project"},
     encoder_heads(
         predictions_head(
-            "generator_predictions.dense",
-            "generator_predictions.LayerNorm",
-            "generator_lm_head",
-            "-",
-            activation_field=None,
+            "generator_predictions.dense", "generator_predictions.LayerNorm", "generator_lm_head", "-", None
         ),
         pooled_classifier("classifier.dense", "classifier.out_proj", "gelu"),
     )
@@ -380,11 +372,7 @@ ELECTRA = Family(
     ignored_fields=SUMMARY_FIELDS,
 )
 _ALBERT_PREDICTIONS = predictions_head(
-    "predictions.dense",
-    "predictions.LayerNorm",
-    "predictions.decoder",
-    "predictions.bias",
-    default_activation="gelu_new",
+    "predictions.dense", "predictions.LayerNorm", "predictions.decoder", "predictions.bias", "hidden_act", "gelu_new"
 )
 ALBERT = Family(
     albert,
@@ -482,8 +470,7 @@ DEBERTA = Family(
         predictions_head(
             "cls.predictions.transform.dense|lm_predictions.lm_head.dense",
             "cls.predictions.transform.LayerNorm|lm_predictions.lm_head.LayerNorm",
-            "cls.predictions.decoder",
-            "cls.predictions.bias|lm_predictions.lm_head.bias",
+            bias="cls.predictions.bias|lm_predictions.lm_head.bias",
         ),
         classifier_head("classifier", rows={"output_head.transform.dense": "pooler.dense"}, read=deberta_pooler),
     ),

@@ -268,12 +268,14 @@ def _scaling_values(
 
 def _yarn_attention_factor(group: ConfigReader, factor: float) -> float:
     """The factor of queries and keys (Peng et al. 2024, section 3.4)."""
-
-    def strength(weight: float) -> float:
-        return 0.1 * weight * math.log(factor) + 1.0 if factor > 1 else 1.0
-
     above, below = group.number("mscale", 0), group.number("mscale_all_dim", 0)
-    return group.number("attention_factor", strength(above) / strength(below) if above and below else strength(1))
+    ratio = yarn_strength(above, factor) / yarn_strength(below, factor) if above and below else yarn_strength(1, factor)
+    return group.number("attention_factor", ratio)
+
+
+def yarn_strength(weight: float, factor: float) -> float:
+    """By how much queries and keys grow, together, where a context is stretched by a factor."""
+    return 0.1 * weight * math.log(factor) + 1.0 if factor > 1 else 1.0
 
 
 def _frequency_factors(group: ConfigReader, name: str, rotary_dim: int) -> tuple[float, ...]:

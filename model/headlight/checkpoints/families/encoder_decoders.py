@@ -1,4 +1,4 @@
-"""Encoder-decoders: BART and Marian, M2M-100, mBART, Pegasus and Blenderbot; T5, its v1.1 files, mT5 and UMT5."""
+"""Encoder-decoders: BART and Marian, M2M-100, mBART, Pegasus, Blenderbot and Whisper; T5, v1.1, mT5 and UMT5."""
 
 from __future__ import annotations
 
@@ -26,12 +26,20 @@ from headlight.checkpoints.weight_mapping import (
     rule,
     skip_rows,
 )
-from headlight.config_groups import EmbeddingConfig, OutputHeadConfig, RelativePositionConfig, SinusoidalConfig
+from headlight.config_groups import (
+    EmbeddingConfig,
+    OutputHeadConfig,
+    RelativePositionConfig,
+    SinusoidalConfig,
+    SoundConfig,
+)
 
 
-def shared_config(fields: ConfigReader, vocabulary: int, activation: str, start_token: int) -> ConfigValues:
-    """Fields of both families: sizes, post-norm, biases."""
-    names = {"layers": "decoder_layers", "heads": "decoder_attention_heads", "d_ff": "decoder_ffn_dim"}
+def shared_config(
+    fields: ConfigReader, vocabulary: int, activation: str, start_token: int, **names: str
+) -> ConfigValues:
+    """Fields of both families: sizes, post-norm, biases; `names` are those of fields that have another one."""
+    names |= {"layers": "decoder_layers", "heads": "decoder_attention_heads", "d_ff": "decoder_ffn_dim"}
     found = sizes(fields, vocabulary, 1024, 1024, 12, 16, 4096, d_model="d_model", **names)
     return found | {
         "architecture": "encoder-decoder",
@@ -86,6 +94,24 @@ def pegasus(fields: ConfigReader) -> ConfigValues:
 def blenderbot(fields: ConfigReader) -> ConfigValues:
     """Learned positions; pre-norm."""
     return shared_config(fields, 8008, "gelu", 1) | PRE_NORM | {"positional_encoding": "learned"}
+
+
+def whisper(fields: ConfigReader) -> ConfigValues:
+    """The encoder reads a log-mel spectrogram through two convolutions; its sinusoids are a table in the file."""
+    choices = shared_config(fields, 51_865, "gelu", 50_257, context_length="max_target_positions")
+    sound = SoundConfig(
+        rate=16_000,
+        mel_bins=fields.integer("num_mel_bins", 80),
+        window=400,
+        hop=160,
+        frames=fields.integer("max_source_positions", 1500),
+        channels=(choices["d_model"],) * 2,
+        kernels=(3, 3),
+        strides=(1, 2),
+        padded=True,
+    )
+    biases = ("query", "value", "output", "up", "down", "norm")
+    return choices | PRE_NORM | {"positional_encoding": "learned", "sound": sound, "bias": False, "biases": biases}
 
 
 def language_config(fields: ConfigReader) -> ConfigValues:
@@ -202,19 +228,42 @@ PEGASUS = replace(
     ignored_tensors=(*BART.ignored_tensors, "encoder.embed_positions.weight", "decoder.embed_positions.weight"),
 )
 M2M_100 = replace(PEGASUS, config_values=m2m_100, defaults={"scale_embedding": True})
+_POSITIONS: WeightRules = {
+    f"{stack}.positional_encoding.table": f"{stack}.embed_positions" for stack in ("encoder", "decoder")
+}
 BLENDERBOT = replace(
     PEGASUS,
     config_values=blenderbot,
-    weights=PEGASUS.weights
-    | {
-        "encoder.positional_encoding.table": "encoder.embed_positions",
-        "decoder.positional_encoding.table": "decoder.embed_positions",
-    },
+    weights=PEGASUS.weights | _POSITIONS,
     ignored_tensors=BART.ignored_tensors,
     defaults={
         "max_position_embeddings": 128, "d_model": 2560, "encoder_layers": 2, "decoder_layers": 24,
         "encoder_ffn_dim": 10_240, "decoder_ffn_dim": 10_240, "encoder_attention_heads": 32,
         "decoder_attention_heads": 32,
+    },
+)  # fmt: skip
+
+WHISPER = replace(
+    PEGASUS,
+    config_values=whisper,
+    weights=_FINAL_NORMS
+    | _BLOCKS
+    | _POSITIONS
+    | {"embedding": "decoder.embed_tokens", "sound_embedding.convolutions.{i}": "encoder.conv{next}"},
+    heads_by_class={
+        "ForConditionalGeneration": HeadMapping(language_config, {"output_head.projection": "proj_out"})
+    },
+    name_indices=lambda fields, layer: {"i": layer, "next": layer + 1},
+    ignored_tensors=("proj_out.weight",),
+    required_values={"is_encoder_decoder": True, "scale_embedding": False},
+    ignored_fields=(
+        *_IGNORED_FIELDS, "suppress_tokens", "begin_suppress_tokens", "use_weighted_layer_sum", "classifier_proj_size",
+        "apply_spec_augment", "mask_time_prob", "mask_time_length", "mask_time_min_masks", "mask_feature_prob",
+        "mask_feature_length", "mask_feature_min_masks", "median_filter_width",
+    ),
+    defaults={
+        "max_target_positions": 448, "d_model": 384, "encoder_layers": 4, "decoder_layers": 4,
+        "encoder_attention_heads": 6, "decoder_attention_heads": 6, "encoder_ffn_dim": 1536, "decoder_ffn_dim": 1536,
     },
 )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -111,23 +112,13 @@ _CLIP_VISION: WeightRules = _VISION | {
     "embedding.weight": rule("embeddings.class_embedding", _as_row),
     "encoder.embedding_norm": "pre_layrnorm",
 }
-CLIP_VISION = _tower(
-    Family(
-        clip_vision,
-        _CLIP_VISION,
-        {},
-        defaults={"patch_size": 32, "hidden_act": "quick_gelu", "layer_norm_eps": 1e-5},
-    ),
-    "encoder",
-    "vision_model.",
-)
-SIGLIP_VISION = _tower(
-    Family(
-        siglip_vision,
-        _VISION | {"embedding.weight": rule("embeddings.position_embedding.weight", _unused_row)},
-        {},
-        defaults={"hidden_act": "gelu_pytorch_tanh", "layer_norm_eps": 1e-6},
-    ),
-    "encoder",
-    "vision_model.",
+_SIGLIP_VISION = _VISION | {"embedding.weight": rule("embeddings.position_embedding.weight", _unused_row)}
+_SIGLIP_DEFAULTS: dict[str, Any] = {"hidden_act": "gelu_pytorch_tanh", "layer_norm_eps": 1e-6}
+_CLIP_DEFAULTS: dict[str, Any] = {"patch_size": 32, "hidden_act": "quick_gelu", "layer_norm_eps": 1e-5}
+CLIP_VISION, SIGLIP_VISION = (
+    _tower(Family(read, weights, {}, defaults=defaults), "encoder", "vision_model.")
+    for read, weights, defaults in (
+        (clip_vision, _CLIP_VISION, _CLIP_DEFAULTS),
+        (siglip_vision, _SIGLIP_VISION, _SIGLIP_DEFAULTS),
+    )
 )

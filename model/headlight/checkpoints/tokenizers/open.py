@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import tokenizers
-from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, processors
 
-from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.config_reader import ConfigReader, read_json
 from headlight.checkpoints.file_rules import LLAMA2C_TOKENIZER
 from headlight.checkpoints.source import display_name
 from headlight.checkpoints.tokenizers.sentencepiece import (
@@ -21,6 +21,7 @@ from headlight.checkpoints.tokenizers.sentencepiece import (
     open_marian_tokenizer,
     read_llama2c_tokenizer,
     read_sentencepiece,
+    renumbered,
     sentencepiece_backend,
 )
 from headlight.checkpoints.tokenizers.special_tokens import (
@@ -35,6 +36,7 @@ from headlight.errors import CheckpointError, wrap_errors
 from headlight.text.tokenizer import TOKENIZER_FILE, Tokenizer
 
 VOCAB_JSON, MERGES_TXT, VOCAB_TXT = "vocab.json", "merges.txt", "vocab.txt"
+WORD_DELIMITER = "|"  # between words of a transcript
 SENTENCEPIECE_FILES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model")
 
 
@@ -66,6 +68,8 @@ def open_tokenizer(folder: Path, model_type: str, name: str = "") -> Tokenizer:
         )
     with wrap_errors(CheckpointError, f"{name}: its vocabulary cannot be read"):
         special_tokens = read_special_tokens(folder, config, preset.special_tokens)
+        languages = (AddedToken(name, special=True, normalized=False) for name in preset.languages)
+        special_tokens = replace(special_tokens, unnamed=(*special_tokens.unnamed, *languages))
         files = TokenizerFiles(folder, name, config, preset, special_tokens)
         if reader is None:
             return open_marian_tokenizer(folder, name, files.special_tokens)
@@ -181,6 +185,31 @@ def _sentencepiece(files: TokenizerFiles) -> tokenizers.Tokenizer:
     return backend
 
 
+def _numbered_pieces(files: TokenizerFiles) -> tokenizers.Tokenizer:
+    """M2M-100's SentencePiece model, whose pieces have the numbers of vocab.json; the languages follow."""
+    numbers, path = read_json(files.folder / VOCAB_JSON, files.name), files.folder / SENTENCEPIECE_FILES[2]
+    pieces = read_sentencepiece(path.read_bytes(), f"{files.name}: its {path.name}")
+    by_number = {number: text for text, number in numbers.items() if type(number) is int}
+    if len(by_number) != len(numbers) or any(number not in by_number for number in range(len(numbers))):
+        raise CheckpointError(f"{files.name}: its {VOCAB_JSON} does not number its pieces from 0.")
+    ordered = [*(by_number[number] for number in range(len(numbers))), *files.preset.languages]
+    return sentencepiece_backend(renumbered(pieces, ordered), files.name)
+
+
+def _characters(files: TokenizerFiles) -> tokenizers.Tokenizer:
+    """wav2vec 2.0's vocab.json: a token for each character, and "|" for the space between words."""
+    values, unknown = read_json(files.folder / VOCAB_JSON, files.name), files.special_tokens.token("unk") or ""
+    # Models of many languages have a vocabulary for each; the first is that of the weights in the file.
+    vocabulary = next((each for each in values.values() if isinstance(each, dict)), values)
+    if not all(type(number) is int for number in vocabulary.values()) or unknown not in vocabulary:
+        raise CheckpointError(f"{files.name}: its {VOCAB_JSON} numbers no characters, or lacks {unknown}.")
+    backend = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token=unknown))
+    backend.normalizer = normalizers.Replace(" ", WORD_DELIMITER)
+    backend.pre_tokenizer = pre_tokenizers.Split(Regex("."), behavior="isolated")
+    backend.decoder = decoders.Sequence([decoders.Fuse(), decoders.Replace(WORD_DELIMITER, " ")])
+    return backend
+
+
 def _llama2c(files: TokenizerFiles) -> tokenizers.Tokenizer:
     path = files.folder / LLAMA2C_TOKENIZER
     return sentencepiece_backend(
@@ -190,10 +219,12 @@ def _llama2c(files: TokenizerFiles) -> tokenizers.Tokenizer:
 
 READERS: dict[tuple[str, ...], BackendReader | None] = {
     (SOURCE_MODEL, TARGET_MODEL, VOCAB_JSON): None,
+    (VOCAB_JSON, SENTENCEPIECE_FILES[2]): _numbered_pieces,
     **{(name,): _sentencepiece for name in SENTENCEPIECE_FILES},
     (LLAMA2C_TOKENIZER,): _llama2c,
     (VOCAB_JSON, MERGES_TXT): _byte_level_bpe,
     (VOCAB_TXT,): _wordpiece,
+    (VOCAB_JSON,): _characters,
 }
 
 

@@ -103,6 +103,15 @@ def in_order(pieces: SentencePieceModel, order: PieceOrder) -> SentencePieceMode
     )
 
 
+def renumbered(pieces: SentencePieceModel, texts: Sequence[str]) -> SentencePieceModel:
+    """The pieces with these texts, in this order; those that the model lacks are found only as they are written."""
+    known = dict(zip(pieces.texts, zip(pieces.scores, pieces.types, strict=True), strict=True))
+    found = [known.get(text, (0.0, CONTROL)) for text in texts]
+    return replace(
+        pieces, texts=tuple(texts), scores=tuple(each[0] for each in found), types=tuple(each[1] for each in found)
+    )
+
+
 def _submessage(fields: Sequence[tuple[int, int | bytes]], number: int) -> dict[int, int | bytes]:
     found = [value for key, value in fields if key == number and isinstance(value, bytes)]
     return dict(_protobuf_fields(found[-1])) if found else {}

@@ -179,7 +179,8 @@ class TokenizerPreset:
     appended_tokens: special tokens after the end of the vocabulary.
     split_pattern: splits a text before byte-level BPE; nfc: whether the text is NFC-normalized.
     sentencepiece_style: a row of STYLES; piece_order: of its pieces. adds_sentinels: whether T5's <extra_id_0> and so
-    on follow. whole_tokens: whether a vocab.txt holds whole tokens, not beginnings and pieces of words.
+    on follow. whole_tokens: whether a vocab.txt holds whole tokens, not beginnings and pieces of words. languages: the
+    language tokens, of which the role "language" names the usual one.
     """
 
     special_tokens: Mapping[str, AddedToken]
@@ -194,6 +195,7 @@ class TokenizerPreset:
     piece_order: PieceOrder = PieceOrder()
     adds_sentinels: bool = False
     whole_tokens: bool = False
+    languages: tuple[str, ...] = ()
 
 
 _GPT2 = TokenizerPreset(
@@ -208,6 +210,30 @@ _ROBERTA = TokenizerPreset(
 # fairseq's vocabularies begin with special tokens of their own, in place of the model's first pieces.
 _FAIRSEQ = ("<s>", "<pad>", "</s>", "<unk>")
 _XLM_ROBERTA = replace(_ROBERTA, sentencepiece_style="words", piece_order=PieceOrder(_FAIRSEQ, 3, ("<mask>",)))
+# In the order of their numbers.
+_MBART50_LANGUAGES = (
+    "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN", "hi_IN", "it_IT", "ja_XX",
+    "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP", "nl_XX", "ro_RO", "ru_RU", "si_LK", "tr_TR", "vi_VN",
+    "zh_CN", "af_ZA", "az_AZ", "bn_IN", "fa_IR", "he_IL", "hr_HR", "id_ID", "ka_GE", "km_KH", "mk_MK", "ml_IN",
+    "mn_MN", "mr_IN", "pl_PL", "ps_AF", "pt_XX", "sv_SE", "sw_KE", "ta_IN", "te_IN", "th_TH", "tl_XX", "uk_UA",
+    "ur_PK", "xh_ZA", "gl_ES", "sl_SI",
+)  # fmt: skip
+_M2M_LANGUAGES = tuple(f"__{code}__" for code in (
+    "af", "am", "ar", "ast", "az", "ba", "be", "bg", "bn", "br", "bs", "ca", "ceb", "cs", "cy", "da", "de", "el",
+    "en", "es", "et", "fa", "ff", "fi", "fr", "fy", "ga", "gd", "gl", "gu", "ha", "he", "hi", "hr", "ht", "hu", "hy",
+    "id", "ig", "ilo", "is", "it", "ja", "jv", "ka", "kk", "km", "kn", "ko", "lb", "lg", "ln", "lo", "lt", "lv", "mg",
+    "mk", "ml", "mn", "mr", "ms", "my", "ne", "nl", "no", "ns", "oc", "or", "pa", "pl", "ps", "pt", "ro", "ru", "sd",
+    "si", "sk", "sl", "so", "sq", "sr", "ss", "su", "sv", "sw", "ta", "th", "tl", "tn", "tr", "uk", "ur", "uz", "vi",
+    "wo", "xh", "yi", "yo", "zh", "zu",
+))  # fmt: skip
+_MBART50 = TokenizerPreset(
+    {**_ROBERTA.special_tokens, **special_tokens(language="en_XX")},
+    ("language",),
+    ("eos",),
+    sentencepiece_style="pegasus",
+    piece_order=PieceOrder(_FAIRSEQ, 3, (*_MBART50_LANGUAGES, "<mask>")),
+    languages=_MBART50_LANGUAGES,
+)
 _BERT = TokenizerPreset(
     special_tokens(unk="[UNK]", sep="[SEP]", pad="[PAD]", cls="[CLS]", mask="[MASK]"), ("cls",), ("sep",)
 )
@@ -243,6 +269,14 @@ PRESETS: Mapping[str, TokenizerPreset] = {
         _XLM_ROBERTA,
         piece_order=PieceOrder(("<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"), 1, ("<mask>",)),
     ),
+    "MBart50Tokenizer": _MBART50,
+    "M2M100Tokenizer": replace(
+        _MBART50,
+        special_tokens=special_tokens(bos="<s>", eos="</s>", unk="<unk>", pad="<pad>", language="__en__"),
+        sentencepiece_style="plain",
+        piece_order=PieceOrder(),
+        languages=_M2M_LANGUAGES,
+    ),
     "MPNetTokenizer": replace(_ROBERTA, special_tokens={**_ROBERTA.special_tokens, **special_tokens(unk="[UNK]")}),
     "EsmTokenizer": TokenizerPreset(
         special_tokens(cls="<cls>", eos="<eos>", unk="<unk>", pad="<pad>", mask="<mask>"),
@@ -250,6 +284,7 @@ PRESETS: Mapping[str, TokenizerPreset] = {
         ("eos",),
         whole_tokens=True,
     ),
+    "Wav2Vec2CTCTokenizer": TokenizerPreset(special_tokens(bos="<s>", eos="</s>", unk="<unk>", pad="<pad>")),
     "BertTokenizer": _BERT,
     "DistilBertTokenizer": _BERT,
     "ElectraTokenizer": _BERT,
@@ -287,8 +322,11 @@ _FAMILIES_OF_CLASS: Mapping[str, tuple[str, ...]] = {
     "RobertaTokenizer": ("roberta", "bart"),
     "XLMRobertaTokenizer": ("xlm-roberta",),
     "CamembertTokenizer": ("camembert",),
+    "MBart50Tokenizer": ("mbart",),
+    "M2M100Tokenizer": ("m2m_100",),
     "MPNetTokenizer": ("mpnet",),
     "EsmTokenizer": ("esm",),
+    "Wav2Vec2CTCTokenizer": ("wav2vec2", "hubert"),
     "BertTokenizer": ("bert", "distilbert", "electra", "nomic_bert"),
     "AlbertTokenizer": ("albert",),
     "DebertaV2Tokenizer": ("deberta-v2",),

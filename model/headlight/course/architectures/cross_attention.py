@@ -8,17 +8,15 @@ from dataclasses import replace
 from torch import Tensor
 
 from headlight.checkpoints.load import Checkpoint
-from headlight.course.architectures.three_shapes import shape_text
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.pictures import Row, TablePicture, TokensPicture, row, verdict_row, weights_map
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_cell
+from headlight.course.pictures import Row, TablePicture, TokensPicture, row, shape_text, weights_map
 from headlight.course.requirements import require_part
 from headlight.course.screen import Answer, Screen, link
-from headlight.course.sentences import HEAD, LAYER, require_layer, token_labels, value
-from headlight.generation.generate import generate
+from headlight.course.sentences import HEAD, LAYER, continuation, require_layer, token_labels, value
 from headlight.nn.attention import Attention
 from headlight.nn.stack import Block
+from headlight.questions.asking import ask_cell
+from headlight.questions.kinds import Question
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 
@@ -43,11 +41,7 @@ def cross_attention(model: Checkpoint, source: str, layer: int, head: int) -> An
 
 def write(model: Checkpoint, source: str, edits: Sequence[str] = ()) -> str:
     """What the model writes about a source: the likeliest token each time."""
-    steps = generate(
-        model.model, model.tokenizer, "", edits, source=source, steps=MOST_WRITTEN, temperature=0.0, keep=()
-    )
-    ids = [step.chosen_token for step in steps if step.chosen_token != model.tokenizer.end_id]
-    return model.tokenizer.decode(ids)
+    return continuation(model, "", edits, source=source, steps=MOST_WRITTEN, temperature=0.0)
 
 
 def _labels(trace: Trace) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -80,8 +74,8 @@ def _answer_row(trace: Trace, answer: str, weights: Tensor, question: Question) 
     looked = [f"← {read[int(at)]}" for at in weights.argmax(-1)]
     # The query in one place writes the token of the next.
     return row(
-        TokensPicture(title="Read by the encoder", tokens=read),
-        TokensPicture(title="Written by the decoder", tokens=(*written[1:], "end"), below=tuple(looked)),
+        TokensPicture("Read by the encoder", read),
+        TokensPicture("Written by the decoder", (*written[1:], "end"), below=tuple(looked)),
         title=f"The model writes “{answer}”",
         question=question,
         text="Under each written token stands the token of the source that the chosen head looked at most.",
@@ -116,13 +110,12 @@ def _table_row(trace: Trace, path: str) -> Row:
     for name, (attention, queries, keys) in kinds.items():
         weights, allowed = value(trace, f"{attention}.weights"), value(trace, f"{attention}.mask")
         allowed = allowed.bool().expand_as(weights)
-        shape = shape_text(weights.shape)
         rows.append(
             (
                 name,
                 queries,
                 keys,
-                shape,
+                shape_text(weights.shape),
                 f"{int((~allowed[0]).sum())} of {allowed[0].numel()}",
                 float(weights[allowed].min()),
             )
@@ -130,7 +123,7 @@ def _table_row(trace: Trace, path: str) -> Row:
     columns = ("attention", "queries from", "keys, values from", "heads × queries × keys", "forbidden", "least weight")
     mixes_all = rows[-1][-1] > 0.0
     note = "Cross-attention mixes every vector of the source, most of them very little." if mixes_all else ""
-    return row(TablePicture(columns=columns, rows=tuple(rows), digits=2, note=note), title="What differs")
+    return row(TablePicture(columns, tuple(rows), digits=2, note=note), title="What differs")
 
 
 def _link_row(model: Checkpoint, source: str, answer: str) -> Row:
@@ -145,7 +138,7 @@ def _link_row(model: Checkpoint, source: str, answer: str) -> Row:
             f"With every cross-attention switched off the model writes “{cut}” instead of “{answer}”: it is the only "
             "way from the source to the answer."
         )
-    return verdict_row(text, title="Cut the link")
+    return row(text, title="Cut the link")
 
 
 CROSS_ATTENTION = Screen(
@@ -155,7 +148,7 @@ CROSS_ATTENTION = Screen(
     "another length, so the weights are a rectangle.",
     controls={
         "model": ModelControl(default="dates", needs="encoder-decoder"),
-        "source": TextControl(title="Source", default="the third day of March in 2021", longest=160),
+        "source": TextControl("Source", "the third day of March in 2021", longest=160),
         "layer": LAYER,
         "head": replace(HEAD, default="2"),
     },

@@ -14,14 +14,14 @@ from torch.nn import functional
 from headlight.array_types import Float, Int
 from headlight.cancellation import check_cancelled
 from headlight.config import Config
-from headlight.course.controls import ChoiceControl, SeedControl, TextControl
+from headlight.course.controls import ChoiceControl, CountControl, SeedControl, TextControl
 from headlight.course.fitting import fit
-from headlight.course.pictures import BarsPicture, MatrixPicture, TablePicture, row, verdict_row
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_best, choose
+from headlight.course.pictures import MatrixPicture, TablePicture, bars, row
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError, shortened
 from headlight.nn.transformer import Transformer
+from headlight.questions.asking import ask_best, choose
+from headlight.questions.kinds import Question
 
 SYMBOLS = ("a", "b", "c", "d", "e")
 DICE = torch.tensor([[0.35, 0.25, 0.2, 0.12, 0.08], [0.08, 0.12, 0.2, 0.25, 0.35]])  # how often each shows each symbol
@@ -52,35 +52,27 @@ WHY = {
     "need another seed).",
 }
 Batches = list[tuple[Ids, Ids]]  # sequences of one length together, with their labels
-Tagger = Callable[[Ids, Ids, NewIds], NewIds]  # training ids, their labels, other ids -> labels of those
+Tagger = Callable[[Ids, Ids, NewIds, int], NewIds]  # training ids, labels, other ids, steps -> labels of those
 
 
-def earlier_tools(task: str, examples: str, sentence: str, seed: int) -> Answer:
-    """The taggers on tasks whose answers are known, or two of them on the learner's own labels."""
-    return compare_taggers(task, seed) if task != OWN else label_own(examples, sentence)
-
-
-def compare_taggers(task: str, seed: int) -> Answer:
+def compare_taggers(task: str, steps: int, seed: int) -> Answer:
     """The share of tokens that each tagger labels right on sequences that it has not seen, and one of those."""
-    shares = accuracies(task, seed)
+    shares = accuracies(task, steps, seed)
     ids, labels = sequences(task, HELD_OUT, seed + 1)
     best = max(shares, key=lambda name: shares[name])
     return (
-        row(
-            MatrixPicture(
-                title=f"One sequence: {TASKS[task]}",
-                values=labels[:1].float(),
-                columns=tuple(SYMBOLS[each] for each in ids[0]),
-                rows=("label",),
-                colours="weights",
-                digits=0,
-            )
+        MatrixPicture(
+            f"One sequence: {TASKS[task]}",
+            labels[:1].float(),
+            columns=tuple(SYMBOLS[each] for each in ids[0]),
+            rows=("label",),
+            colours="weights",
+            digits=0,
         ),
         row(
-            BarsPicture(
-                title=f"Tokens labelled right, of {HELD_OUT} new sequences: {TASKS[task]}",
-                labels=tuple(shares),
-                series={"": list(shares.values())},
+            bars(
+                f"Tokens labelled right, of {HELD_OUT} new sequences: {TASKS[task]}",
+                shares,
                 high=1.0,
                 note="The first bar is what one gets by always giving the more frequent label.",
             ),
@@ -90,7 +82,7 @@ def compare_taggers(task: str, seed: int) -> Answer:
                 NOISE,
             ),
         ),
-        verdict_row(f"Best on this task: {best}, with {shares[best]:.1%}: {WHY[task]}"),
+        f"Best on this task: {best}, with {shares[best]:.1%}: {WHY[task]}",
     )
 
 
@@ -108,19 +100,19 @@ def sequences(task: str, count: int, seed: int) -> tuple[Ids, Ids]:
     return ids, labels.long()
 
 
-def accuracies(task: str, seed: int) -> dict[str, float]:
+def accuracies(task: str, steps: int, seed: int) -> dict[str, float]:
     """The share of right labels of each tagger, after the same training sequences."""
     ids, labels = sequences(task, TRAINING, seed)
     new, right = sequences(task, HELD_OUT, seed + 1)
     found = {"more frequent label": float((right == labels.flatten().mode().values).float().mean())}
     for name, tagger in TAGGERS.items():
         torch.manual_seed(seed)
-        found[name] = float((tagger(ids, labels, new) == right).float().mean())
+        found[name] = float((tagger(ids, labels, new, steps) == right).float().mean())
         check_cancelled()
     return found
 
 
-def tag_by_svm(ids: Ids, labels: Ids, new: NewIds) -> NewIds:
+def tag_by_svm(ids: Ids, labels: Ids, new: NewIds, _: int) -> NewIds:
     """A linear map of a token and its neighbours, trained with the hinge loss (Cortes and Vapnik 1995)."""
 
     def features(tokens: Int[Tensor, "any_row pos"]) -> Float[Tensor, "any_row pos feature"]:
@@ -128,8 +120,9 @@ def tag_by_svm(ids: Ids, labels: Ids, new: NewIds) -> NewIds:
         windows: Tensor = one_hot.unfold(1, 2 * NEIGHBOURS + 1, 1).flatten(2)
         return windows
 
-    linear, sides = nn.Linear(features(ids).shape[-1], 1), 2.0 * labels - 1
-    _descend(linear, lambda: torch.relu(1 - sides * linear(features(ids))[..., 0]).mean())
+    given, sides = features(ids), 2.0 * labels - 1
+    linear = nn.Linear(given.shape[-1], 1)
+    _descend(linear, lambda: torch.relu(1 - sides * linear(given)[..., 0]).mean())
     found: NewIds = (linear(features(new))[..., 0] > 0).long()
     return found
 
@@ -194,14 +187,14 @@ def likeliest_labels(
     return found
 
 
-def tag_by_attention(ids: Ids, labels: Ids, new: NewIds) -> NewIds:
+def tag_by_attention(ids: Ids, labels: Ids, new: NewIds, steps: int) -> NewIds:
     """A Transformer of one layer that labels tokens."""
     config = Config(
         architecture="encoder", vocabulary_size=len(SYMBOLS), context_length=LENGTH, d_model=32, layers=1, heads=4,
         masks=(), positional_encoding="learned", output_head="token-classifier", labels=("0", "1"),
     )  # fmt: skip
     model = Transformer(config).train()
-    _descend(model, lambda: functional.cross_entropy(model(ids).flatten(0, 1), labels.flatten()), 240, 5e-3)
+    _descend(model, lambda: functional.cross_entropy(model(ids).flatten(0, 1), labels.flatten()), steps, 5e-3)
     with torch.no_grad():
         found: NewIds = model.eval()(new).argmax(-1)
     return found
@@ -214,8 +207,8 @@ def _descend(module: nn.Module, loss: Callable[[], Tensor], steps: int = 100, ra
 
 TAGGERS: dict[str, Tagger] = {
     "linear SVM": tag_by_svm,
-    "hidden Markov model": lambda ids, labels, new: fit_hmm([(ids, labels)], len(SYMBOLS), LABELS).tag(new),
-    "CRF": lambda ids, labels, new: fit_crf([(ids, labels)], len(SYMBOLS), LABELS).tag(new),
+    "hidden Markov model": lambda ids, labels, new, _: fit_hmm([(ids, labels)], len(SYMBOLS), LABELS).tag(new),
+    "CRF": lambda ids, labels, new, _: fit_crf([(ids, labels)], len(SYMBOLS), LABELS).tag(new),
     "attention": tag_by_attention,
 }
 
@@ -237,9 +230,7 @@ def label_own(examples: str, sentence: str) -> Answer:
     table = partial(MatrixPicture, rows=labels, columns=labels, row_axis="label", column_axis="the next one")
     return (
         row(
-            TablePicture(
-                columns=("", *asked), rows=tuple((name, *given) for name, given in found.items()), title="The labels"
-            ),
+            TablePicture(("", *asked), tuple((name, *given) for name, given in found.items()), title="The labels"),
             question=_ask_of_label(asked[-1], labels, read, next(iter(found.values()))[-1]),
         ),
         row(
@@ -282,18 +273,13 @@ EARLIER_TOOLS = Screen(
     "Markov model and a conditional random field weigh which label follows which. Attention looks wherever the answer "
     "is; all four learn from the same sequences, here and now, and two of them from yours.",
     controls={
-        "task": ChoiceControl(title="Label of each token", default="first", options=TASKS | {OWN: "my own labels"}),
-        "examples": TextControl(
-            title="Sentences to learn from, each word/LABEL",
-            default=EXAMPLES,
-            longest=1_000,
-            lines=7,
-            when=f"task={OWN}",
-        ),
-        "sentence": TextControl(title="A sentence to label", default=SENTENCE, when=f"task={OWN}"),
-        "seed": SeedControl(when=f"task={','.join(TASKS)}"),
+        "task": ChoiceControl("Label of each token", "first", TASKS | {OWN: "my own labels"}),
+        "examples": TextControl("Sentences to learn from, each word/LABEL", EXAMPLES, longest=1_000, lines=7),
+        "sentence": TextControl("A sentence to label", SENTENCE),
+        "steps": CountControl("Steps of attention", "240", 20, 480, step=20),
+        "seed": SeedControl(),
     },
-    compute=earlier_tools,
+    compute={**dict.fromkeys(TASKS, compare_taggers), OWN: label_own},
     formulas=(
         r"\text{SVM: } \mathrm{sign}(w \cdot x + b)",
         r"\text{HMM: } \sum_i \log p(y_i \mid y_{i-1}) + \log p(x_i \mid y_i)",

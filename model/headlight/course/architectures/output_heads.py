@@ -15,13 +15,13 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
 from headlight.config_groups import OutputHeadConfig
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.fitting import fit
-from headlight.course.pictures import BarsPicture, Row, TablePicture, TokensPicture, row
-from headlight.course.questions import ask_number
+from headlight.course.fitting import fit, parameter_count
+from headlight.course.pictures import BarsPicture, Row, TablePicture, TokensPicture, bars, row
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import token_labels
 from headlight.errors import InputError
 from headlight.nn.output_heads import LanguageModelHead, SequenceClassifier, TokenClassifier
+from headlight.questions.asking import ask_number
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.run import encode_input, prediction_positions, token_tensor
@@ -71,12 +71,12 @@ def output_heads(model: Checkpoint, examples: str, text: str) -> Answer:
     return (
         _matrices_row(model, labels, classifier, tagger, asked),
         row(
-            BarsPicture(title="Classify: one answer for the text", labels=labels, series={"": of_text}, high=1.0),
+            bars("Classify: one answer for the text", labels, of_text, high=1.0),
             _own_answers(model, asked),
         ),
         row(
             TokensPicture(
-                tokens=token_labels(asked.text), shades=of_tokens, below=tuple(f"{float(p):.0%}" for p in of_tokens)
+                "", token_labels(asked.text), shades=of_tokens, below=tuple(f"{float(p):.0%}" for p in of_tokens)
             ),
             title="Tag: an answer for each token",
             text="How likely the tagger finds it that you would have marked the token.",
@@ -158,22 +158,22 @@ def _matrices_row(
     network, tokens = model.model, len(asked.text.ids)
     body = sum(p.numel() for name, p in network.named_parameters() if not name.startswith("output_head."))
     tied = ", which are the embedding's" if network.config.tied_embeddings else ""
-    own = sum(parameter.numel() for parameter in network.output_head.parameters())
+    own = parameter_count(network.output_head)
     heads = (
         ("classify", classifier, "a probability of each label, from the mean of the vectors"),
         ("tag", tagger, f"a probability for each of {tokens} tokens"),
     )
     rows = [("the network, once", f"{body:,}", f"→ {tokens} × {network.config.d_model} vectors")]
-    rows += [(name, f"{sum(p.numel() for p in head.parameters()):,}", what) for name, head, what in heads]
+    rows += [(name, f"{parameter_count(head):,}", what) for name, head, what in heads]
     logits = f"{network.config.vocabulary_size:,} logits for each of {tokens} tokens"
     rows.append((task_of(network.config).prediction_title.lower(), f"{own:,}{tied}", logits))
     width, count = network.config.d_model, len(labels)
     return row(
-        TablePicture(columns=("part", "parameters", "gives"), rows=tuple(rows)),
+        TablePicture(("part", "parameters", "gives"), tuple(rows)),
         title="One body, three heads",
         question=ask_number(
             f"A mean of {tokens} vectors of {width} channels, {count} labels: how many parameters has the classifier?",
-            sum(parameter.numel() for parameter in classifier.parameters()),
+            parameter_count(classifier),
             (width * count, "Each label has a bias, too."),
             (width * tokens * count, "It reads one vector, the mean of all tokens."),
             hints=("Each label has a number for each channel.", "And each label has one more, its bias."),
@@ -187,12 +187,12 @@ def _own_answers(model: Checkpoint, asked: Read) -> BarsPicture | TokensPicture:
     title = f"{task_of(network.config).prediction_title}: one of {network.config.vocabulary_size:,}"
     places = prediction_positions(network, model.tokenizer, asked.text)
     if not places:
-        return TokensPicture(title=title, tokens=("[MASK]",), note="Write [MASK] for a word of the sentence.")
+        return TokensPicture(title, ("[MASK]",), note="Write [MASK] for a word of the sentence.")
     with torch.no_grad():
         logits = network.output_head(asked.vectors.to(network.device, network.embedding.weight.dtype))
     best = logits[0, places[0]].float().softmax(-1).topk(GUESSES)
     names = tuple(model.tokenizer.stripped_token_text(token) or "new line" for token in best.indices.tolist())
-    return BarsPicture(title=title, labels=names, series={"": best.values}, high=1.0)
+    return bars(title, names, best.values, high=1.0)
 
 
 OUTPUT_HEADS = Screen(
@@ -203,9 +203,9 @@ OUTPUT_HEADS = Screen(
     controls={
         "model": ModelControl(default="stories-causal", needs="predicts-tokens"),
         "examples": TextControl(
-            title="Your lines, each “label: sentence”, with *marked* words", default=EXAMPLES, longest=1_200, lines=7
+            "Your lines, each “label: sentence”, with *marked* words", EXAMPLES, longest=1_200, lines=7
         ),
-        "text": TextControl(title="A new sentence", default="The little fox was lost and cried."),
+        "text": TextControl("A new sentence", "The little fox was lost and cried."),
     },
     compute=output_heads,
     formulas=(

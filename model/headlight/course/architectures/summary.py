@@ -13,22 +13,20 @@ from torch.nn.functional import normalize
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.architectures.cross_attention import write
-from headlight.course.controls import ChoiceControl, ModelControl, NumberControl, TextControl
+from headlight.course.controls import ChoiceControl, CountControl, ModelControl, TextControl
 from headlight.course.pictures import (
-    BarsPicture,
     HeatMapPicture,
     Row,
     TablePicture,
-    Verdict,
+    bars,
     row,
-    verdict_row,
     weights_map,
 )
-from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import require_layer, token_labels, value
 from headlight.course.tokens.model_vectors import text_vectors
 from headlight.errors import InputError, TextError
+from headlight.questions.asking import ask_largest
 from headlight.tracing.run import run
 
 MOST_SENTENCES = 20
@@ -60,7 +58,12 @@ def summary(model: Checkpoint, decoder: Checkpoint, text: str, sentences: int, v
     selection = selections[vectors]
     return (
         row(
-            _cosine_bars(found, selection),
+            bars(
+                "Cosine of each sentence with the mean; ✓ is chosen",
+                tuple(f"{at + 1}{' ✓' if at in selection.chosen else ''}" for at in range(len(found))),
+                selection.cosines,
+                digits=3,
+            ),
             _cosine_map(found, selection),
             title="How near is each sentence to the mean of all?",
             question=ask_largest(
@@ -68,8 +71,8 @@ def summary(model: Checkpoint, decoder: Checkpoint, text: str, sentences: int, v
                 {f"{at + 1}. {each}": float(selection.cosines[at]) for at, each in enumerate(found)},
             ),
         ),
-        verdict_row(" ".join(found[at] for at in selection.chosen), title="The summary"),
-        row(TablePicture(columns=("", "sentence"), rows=tuple((str(at), each) for at, each in enumerate(found, 1)))),
+        row(" ".join(found[at] for at in selection.chosen), title="The summary"),
+        TablePicture(("", "sentence"), tuple((str(at), each) for at, each in enumerate(found, 1))),
         _comparison_row(selections, sentences),
         *_written_rows(decoder, text),
     )
@@ -100,22 +103,13 @@ def select(vectors: Float[Tensor, "sentence channel"], count: int) -> Selection:
     return Selection(vectors, cosines, tuple(sorted(cosines.topk(count).indices.tolist())))
 
 
-def _cosine_bars(sentences: tuple[str, ...], selection: Selection) -> BarsPicture:
-    return BarsPicture(
-        title="Cosine of each sentence with the mean; ✓ is chosen",
-        labels=tuple(f"{at + 1}{' ✓' if at in selection.chosen else ''}" for at in range(len(sentences))),
-        series={"": selection.cosines},
-        digits=3,
-    )
-
-
 def _cosine_map(sentences: tuple[str, ...], selection: Selection) -> HeatMapPicture:
     """The cosine of each two sentences, whose mean in a row is in proportion to the sentence's cosine with the mean."""
     unit = normalize(selection.vectors, dim=-1)
     numbers = tuple(str(at) for at in range(1, len(sentences) + 1))
     return HeatMapPicture(
-        title="Cosine of each two sentences",
-        values=unit @ unit.T,
+        "Cosine of each two sentences",
+        unit @ unit.T,
         rows=numbers,
         columns=numbers,
         colours="signed",
@@ -129,7 +123,7 @@ def _comparison_row(selections: dict[str, Selection], count: int) -> Row:
     chosen["none: the first sentences"] = tuple(range(count))
     rows = tuple((name, ", ".join(str(at + 1) for at in each)) for name, each in chosen.items())
     return row(
-        TablePicture(columns=("vectors", "sentences chosen"), rows=rows),
+        TablePicture(("vectors", "sentences chosen"), rows),
         title="Does the network help?",
         text="Words can be counted without any network, and news put what matters first, so that the beginning of a "
         "text is a summary which is hard to beat. Judge for your text which choice says most.",
@@ -143,25 +137,23 @@ def _written_rows(writer: Checkpoint, text: str) -> Answer:
         path = require_layer(writer.model, writer.model.config.layers - 1) + ".cross.weights"
         trace = run(writer.model, writer.tokenizer, written, source=text, keep=(path,))
     except TextError as error:  # the text is too long for it
-        return (verdict_row(str(error), title="A summary in words of its own"),)
+        return (row(str(error), title="A summary in words of its own"),)
     assert trace.source is not None  # of an encoder-decoder
     words = {word.lower() for word in WORD.findall(text)}
     own = [word for word in WORD.findall(written) if word.lower() not in words]
     return (
         row(
-            Verdict(text=f"{written} (Not in the text: {', '.join(own) or 'no word'}.)"),
+            f"{written} (Not in the text: {', '.join(own) or 'no word'}.)",
             title="A summary in words of its own",
             text="A vector writes nothing. An encoder-decoder that was trained on texts and their summaries writes a "
             "new sentence (BART, T5). The shipped one knows short stories of one kind alone: change a sentence that "
             "matters, or one that does not; of any other text it claims the same kind of story.",
         ),
-        row(
-            weights_map(
-                "Where each word looked to write the next: cross-attention of the last layer, mean of its heads",
-                value(trace, path).mean(0),
-                token_labels(trace.text),
-                token_labels(trace.source),
-            )
+        weights_map(
+            "Where each word looked to write the next: cross-attention of the last layer, mean of its heads",
+            value(trace, path).mean(0),
+            token_labels(trace.text),
+            token_labels(trace.source),
         ),
     )
 
@@ -174,9 +166,9 @@ SUMMARY = Screen(
     controls={
         "model": ModelControl(title="Encoder", default="stories-masked", needs="encoder"),
         "decoder": ModelControl(title="Encoder-decoder", default="summary", needs="encoder-decoder"),
-        "text": TextControl(title="Text", default=TEXT, longest=2_000, lines=6),
-        "sentences": NumberControl(title="Sentences of the summary", default="3", low=1, high=10, whole=True),
-        "vectors": ChoiceControl(title="Vectors", default="model", options=VECTORS),
+        "text": TextControl("Text", TEXT, longest=2_000, lines=6),
+        "sentences": CountControl("Sentences of the summary", "3", 1, 10),
+        "vectors": ChoiceControl("Vectors", "model", VECTORS),
     },
     compute=summary,
     formulas=(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 
@@ -12,21 +10,16 @@ from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
 from headlight.config_groups import PerLayerConfig
 from headlight.course.controls import ChoiceControl, ModelControl, TextControl
-from headlight.course.pictures import (
-    ModelDiagramPicture,
-    Row,
-    row,
-    verdict_row,
-    weights_map,
-)
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_number
+from headlight.course.fitting import parameter_count
+from headlight.course.pictures import ModelDiagramPicture, Row, Verdict, row, shape_text, weights_map
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import token_labels
 from headlight.nn.hooks import no_hook
 from headlight.nn.masks import MASKS, QueryKeyPositions, combine_masks
 from headlight.nn.stack import Stack
 from headlight.nn.transformer import Transformer, meta_model
+from headlight.questions.asking import ask_number
+from headlight.questions.kinds import Question
 from headlight.rendering.model_diagram import ModelDiagram, model_diagram
 from headlight.text.tokenizer import Encoded
 from headlight.tracing.run import RecordingHook, encode_input, encode_source
@@ -128,7 +121,13 @@ def _shape_row(
         ),
     }[shape]  # fmt: skip
     return row(
-        weights_map(title, cells.float(), queries, keys, note="1: may look"),
+        weights_map(
+            title,
+            cells.float(),
+            queries,
+            keys,
+            note="1: may look" + (f". “{queries[0]}” begins every text." if queries[0].startswith("<") else ""),
+        ),
         drawn,
         title="Who may look at whom",
         question=_question(shape, len(queries), len(keys)),
@@ -161,19 +160,14 @@ def _measured_row(config: Config, source_length: int, length: int, diagram: Mode
     model, shapes = run_shapes(config, source_length, length)
     weights = {path: shape for path, shape in shapes.items() if path.endswith(".weights")}
     each = "; ".join(dict.fromkeys(f"{_kind(path)} {shape_text(shape)}" for path, shape in weights.items()))
-    parameters = sum(parameter.numel() for parameter in model.parameters())
+    parameters = parameter_count(model)
     agree = drawn_shapes(diagram).items() <= shapes.items()
     same = "are" if agree else "are not"
-    return verdict_row(
+    text = (
         f"Run on your tokens, this shape has {len(weights)} attentions and {parameters:,} parameters. "
-        f"Weights, heads × queries × keys: {each}. The shapes in the drawing {same} those of the run.",
-        good=agree,
+        f"Weights, heads × queries × keys: {each}. The shapes in the drawing {same} those of the run."
     )
-
-
-def shape_text(shape: Sequence[int]) -> str:
-    """A shape as it stands in a table, on one line."""
-    return "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}".join(map(str, shape))
+    return row(Verdict(text, good=agree))
 
 
 def _kind(path: str) -> str:
@@ -187,10 +181,10 @@ THREE_SHAPES = Screen(
     "itself and what stands before it. Cross-attention joins the two.",
     controls={
         "model": ModelControl(default="dates", needs="text"),
-        "shape": ChoiceControl(title="Shape", default="decoder", options=TITLES),
-        "text": TextControl(title="Text", default="2021-03", longest=120),
+        "shape": ChoiceControl("Shape", "decoder", TITLES),
+        "text": TextControl("Text", "2021-03", longest=120),
         "source": TextControl(
-            title="What the encoder reads", default="third of March 2021", longest=120, when="shape=encoder-decoder"
+            "What the encoder reads", "third of March 2021", longest=120, when="shape=encoder-decoder"
         ),
     },
     compute=three_shapes,

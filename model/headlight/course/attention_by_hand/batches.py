@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from headlight.course.attention import HeadValues, attend
-from headlight.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
+from headlight.course.controls import ChoiceControl, CountControl, NumberControl, SeedControl, TextControl
 from headlight.course.pictures import (
     BarsPicture,
     MatrixPicture,
@@ -18,14 +18,13 @@ from headlight.course.pictures import (
     TokensPicture,
     Verdict,
     row,
-    verdict_row,
     weights_matrix,
 )
-from headlight.course.questions import ask_whether, choose
 from headlight.course.screen import Answer, Screen, compare_link, link
 from headlight.errors import InputError
 from headlight.nn.attention import Attention
 from headlight.nn.masks import MASKS, QueryKeyPositions, padding
+from headlight.questions.asking import ask_whether, choose
 
 PAD = "[PAD]"
 WIDTH = 4
@@ -54,7 +53,14 @@ def two_sentences(first: str, second: str, mask: str) -> Answer:
     heads = [attend(*[each.vectors] * 3, allowed=cells) for each, cells in zip(batch, allowed, strict=True)]
     return (
         _batch_row(batch, is_token, longest),
-        *(_sentence_row(index, each, head) for index, (each, head) in enumerate(zip(batch, heads, strict=True))),
+        *(
+            row(
+                weights_matrix("weights", head.weights, each.words, crossed=~head.allowed),
+                MatrixPicture("output", head.output, before="→", rows=each.words),
+                title=f"Sentence {index + 1}",
+            )
+            for index, (each, head) in enumerate(zip(batch, heads, strict=True))
+        ),
         row(
             *(verdicts := _verdicts(split, heads)),
             question=ask_whether(
@@ -86,19 +92,11 @@ def _batch_row(batch: list[Sentence], is_token: Tensor, longest: int) -> Row:
     )
     return row(
         *(
-            TokensPicture(title=f"Sentence {index + 1}", tokens=each.words, shades=is_token[index].float() * 0.4)
+            TokensPicture(f"Sentence {index + 1}", each.words, shades=is_token[index].float() * 0.4)
             for index, each in enumerate(batch)
         ),
-        TablePicture(columns=("tensor", "axes", "shape"), rows=shapes),
+        TablePicture(("tensor", "axes", "shape"), shapes),
         title="One tensor for both",
-    )
-
-
-def _sentence_row(index: int, sentence: Sentence, head: HeadValues) -> Row:
-    return row(
-        weights_matrix("weights", head.weights, sentence.words, crossed=~head.allowed),
-        MatrixPicture(title="output", before="→", values=head.output, rows=sentence.words),
-        title=f"Sentence {index + 1}",
     )
 
 
@@ -109,7 +107,7 @@ def _verdicts(split: list[list[str]], heads: list[HeadValues]) -> tuple[Verdict,
     same = difference < 1e-5
     ending = "The sentence beside it does not matter." if same else "Its words look at padding as well: mask it."
     text = f"Alone and in the batch, sentence {shorter + 1} differs by at most {difference:.2g}. {ending}"
-    return (Verdict(text=text, good=same),)
+    return (Verdict(text, good=same),)
 
 
 BATCH = Screen(
@@ -118,9 +116,9 @@ BATCH = Screen(
     "look at padding, or the answer for a sentence would depend on its neighbours. Each word has a random vector of "
     "its own here, which is query, key and value alike.",
     controls={
-        "first": TextControl(title="Sentence 1", default="the cat sat on the mat"),
-        "second": TextControl(title="Sentence 2", default="the dog slept"),
-        "mask": ChoiceControl(title="Padding", default="on", options={"on": "Masked", "off": "Looked at"}),
+        "first": TextControl("Sentence 1", "the cat sat on the mat"),
+        "second": TextControl("Sentence 2", "the dog slept"),
+        "mask": ChoiceControl("Padding", "on", {"on": "Masked", "off": "Looked at"}),
     },
     compute=two_sentences,
     formulas=(MASKS["padding"].formula,),
@@ -150,18 +148,14 @@ def dropped_weights(rate: float, tokens: int, seed: int) -> Answer:
                 1 if rate else 0,
             ),
         ),
-        row(
-            BarsPicture(
-                title=f"Row sums: once, and the mean of {DRAWS} draws",
-                labels=tuple(f"row {index + 1}" for index in range(tokens)),
-                series={"once": kept.sum(-1), "mean": many.sum(-1).mean(0)},
-            )
+        BarsPicture(
+            title=f"Row sums: once, and the mean of {DRAWS} draws",
+            labels=tuple(f"row {index + 1}" for index in range(tokens)),
+            series={"once": kept.sum(-1), "mean": many.sum(-1).mean(0)},
         ),
-        verdict_row(
-            f"{zeros} of {tokens * tokens} weights became 0, and the others were multiplied by "
-            f"{1 / (1 - rate):.2f} = 1 / (1 − {rate:g}). A row adds up to 1 only on average. "
-            "When a model is used and not trained, nothing is dropped."
-        ),
+        f"{zeros} of {tokens * tokens} weights became 0, and the others were multiplied by "
+        f"{1 / (1 - rate):.2f} = 1 / (1 − {rate:g}). A row adds up to 1 only on average. "
+        "When a model is used and not trained, nothing is dropped.",
     )
 
 
@@ -171,8 +165,8 @@ DROPOUT = Screen(
     "that stay grow by 1 / (1 − p), so that the mean of the output stays as it was. It happens after the softmax: "
     "rows do not add up to 1 any more.",
     controls={
-        "rate": NumberControl(title="Dropout p", default="0.3", low=0, high=0.9, step=0.05),
-        "tokens": NumberControl(title="Tokens", default="5", low=2, high=6, whole=True),
+        "rate": NumberControl("Dropout p", "0.3", 0, 0.9, step=0.05),
+        "tokens": CountControl("Tokens", "5", 2, 6),
         "seed": SeedControl(),
     },
     compute=dropped_weights,

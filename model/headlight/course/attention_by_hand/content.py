@@ -8,24 +8,25 @@ import torch
 from torch import Tensor
 
 from headlight.array_types import Float
-from headlight.course.attention import attend
+from headlight.course.attention import UNSCALED, attend
 from headlight.course.attention_by_hand.words import TOKENS
-from headlight.course.controls import Axis, MatrixControl, NumberControl
-from headlight.course.modalities.similarity import UNSCALED
+from headlight.course.controls import Axis, CountControl, MatrixControl, NumberControl
 from headlight.course.pictures import (
     Arrow,
     ArrowsPicture,
-    BarsPicture,
     LinesPicture,
     MatrixPicture,
     Verdict,
+    bars,
     row,
-    verdict_row,
     weights_matrix,
 )
-from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen
 from headlight.nn.attention import Attention
+from headlight.questions.asking import ask_design, choose
+
+SURE = 0.9  # the weight of a head that looks at one token
+CLEAN, NEARLY_ALIKE = 0.95, 60  # the weight of a key that is picked; degrees between keys that are hardly told apart
 
 
 def attention_by_content(angle: float, strength: float, copies: int) -> Answer:
@@ -50,31 +51,46 @@ def _by_angle(angle: float, strength: float) -> Answer:
             ArrowsPicture(
                 arrows=(*named, Arrow("query", float(query[0, 0]), float(query[0, 1]))), groups=("query", "keys")
             ),
-            BarsPicture(
-                title="Weights",
-                labels=("key 1", "key 2", "key 3"),
-                series={"weight": head.weights[0]},
+            bars(
+                "Weights",
+                ("key 1", "key 2", "key 3"),
+                head.weights[0],
+                name="weight",
                 high=1.0,
                 note="The query asks for key 1.",
             ),
+            question=ask_design(
+                f"Change the angle and the length until key 1 gets more than {CLEAN:.0%} of the weight.",
+                share > CLEAN,
+                f"Key 1 gets {share:.0%}.",
+                (
+                    share <= CLEAN and angle < NEARLY_ALIKE,
+                    f"Key 1 gets {share:.0%}: key 2 points almost the same way, so what fits key 1 fits key 2.",
+                ),
+                (share <= CLEAN, f"Key 1 gets {share:.0%}: the query is short, so the scores hardly differ."),
+                solution={"angle": "90", "strength": "6"},
+                hints=(
+                    "Which key takes what key 1 does not get?",
+                    "Turn key 2 to 90°, then make the query longer.",
+                ),
+                because="Orthogonal keys do not answer for one another, and a long query makes the difference count.",
+            ),
         ),
-        row(
-            LinesPicture(
-                title="What key 1 gets, by the angle between key 1 and key 2",
-                x=swept,
-                series={"weight of key 1": torch.tensor(shares)},
-                x_title="angle in degrees",
-                y_title="weight",
-            )
+        LinesPicture(
+            "What key 1 gets, by the angle between key 1 and key 2",
+            swept,
+            {"weight of key 1": torch.tensor(shares)},
+            "angle in degrees",
+            "weight",
         ),
-        verdict_row(
+        Verdict(
             f"Key 1 gets {share:.1%}. "
             + (
                 "The selection is clean."
-                if share > 0.95
+                if share > CLEAN
                 else "Turn key 2 away, to 90° or more, and make the query longer: then the selection is clean."
             ),
-            good=share > 0.95,
+            good=share > CLEAN,
         ),
     )
 
@@ -90,9 +106,9 @@ CONTENT = Screen(
     "orthogonal do not answer for one another, and a long query makes the difference count. Turn the second key, and "
     "see when the first is picked cleanly.",
     controls={
-        "angle": NumberControl(title="Angle between key 1 and key 2", default="30", low=0, high=180, step=5),
-        "strength": NumberControl(title="Length of the query", default="4", low=0, high=12, step=0.5),
-        "copies": NumberControl(title="Copies of “cat”", default="3", low=1, high=6, whole=True),
+        "angle": NumberControl("Angle between key 1 and key 2", "30", 0, 180, step=5),
+        "strength": NumberControl("Length of the query", "4", 0, 12, step=0.5),
+        "copies": CountControl("Copies of “cat”", "3", 1, 6),
     },
     compute=attention_by_content,
     formulas=(
@@ -116,13 +132,8 @@ def _repeated(copies: int, strength: float) -> Answer:
     single = float(one.weights[0, 0])
     return (
         row(
-            BarsPicture(
-                title="One “cat”",
-                labels=("cat", "dog", "bird"),
-                series={"weight": one.weights[0]},
-                high=1.0,
-            ),
-            BarsPicture(title=f"{copies} × “cat”", labels=names, series={"weight": many.weights[0]}, high=1.0),
+            bars("One “cat”", ("cat", "dog", "bird"), one.weights[0], name="weight", high=1.0),
+            bars(f"{copies} × “cat”", names, many.weights[0], name="weight", high=1.0),
             question=choose(
                 "With more copies of “cat” the weight of one copy ...",
                 ("stays as it was", "becomes smaller", "becomes larger"),
@@ -133,12 +144,10 @@ def _repeated(copies: int, strength: float) -> Answer:
             "tell them apart, and need not.",
         ),
         row(
-            MatrixPicture(title="Output with one", values=one.output),
-            MatrixPicture(title=f"Output with {copies}", values=many.output),
-            Verdict(
-                text=f"All copies together get {total:.1%}, one alone gets {single:.1%}. Copies have the same value, "
-                "so it does not matter how they share: attending to all of them is attending to one."
-            ),
+            MatrixPicture("Output with one", one.output),
+            MatrixPicture(f"Output with {copies}", many.output),
+            f"All copies together get {total:.1%}, one alone gets {single:.1%}. Copies have the same value, "
+            "so it does not matter how they share: attending to all of them is attending to one.",
         ),
     )
 
@@ -153,10 +162,10 @@ def attention_by_position(values: Float[Tensor, "pos value_channel"], offset: in
     share = float(head.weights[torch.arange(count), wanted].min())
     return (
         row(
-            MatrixPicture(title="Q: where each token wants to look", values=strength * keys[wanted], rows=names),
-            MatrixPicture(title="K: where each token stands", values=keys, rows=names),
+            MatrixPicture("Q: where each token wants to look", strength * keys[wanted], rows=names),
+            MatrixPicture("K: where each token stands", keys, rows=names),
             weights_matrix("weights", head.weights, names, before="→"),
-            MatrixPicture(title="output", before="→", values=head.output, rows=names),
+            MatrixPicture("output", head.output, before="→", rows=names),
             question=choose(
                 f"At which token will “{names[-1]}” look most?",
                 names,
@@ -166,9 +175,18 @@ def attention_by_position(values: Float[Tensor, "pos value_channel"], offset: in
             if strength
             else None,
         ),
-        verdict_row(
+        row(
             f"Each token gives at least {share:.1%} of its weight to the one it asks for. "
-            "What the words mean plays no part: swap two values, and the weights stay."
+            "What the words mean plays no part: swap two values, and the weights stay.",
+            question=ask_design(
+                "Make it a head that looks one back: at least 90 % of each token's weight on the token before it.",
+                offset == -1 and share >= SURE,
+                f"It looks one back, but the least sure token gives only {share:.0%} to the token before it.",
+                (offset != -1, f"It looks {abs(offset)} {'back' if offset < 0 else 'on'}; one back is −1."),
+                solution={"offset": "-1", "strength": "6"},
+                hints=("Where does it look, and how surely?", "A longer query makes the largest score count more."),
+                because="Scores stand further apart the longer the query is; 4 is enough for six tokens.",
+            ),
         ),
     )
 
@@ -178,9 +196,9 @@ POSITION = Screen(
     lesson="Give each place a key of its own, and queries can ask for places: “the token before me”, whatever it "
     "says. Trained models have such heads; Explore sorts its heads by Previous token and Next token.",
     controls={
-        "values": MatrixControl(title="V", default="1;2;3;4", rows=TOKENS, columns=Axis("value channels", 1, 3)),
-        "offset": NumberControl(title="Look at the token at", default="-1", low=-3, high=3, whole=True),
-        "strength": NumberControl(title="Length of the query", default="6", low=0, high=12, step=0.5),
+        "values": MatrixControl("V", "1;2;3;4", rows=TOKENS, columns=Axis("value channels", 1, 3)),
+        "offset": CountControl("Look at the token at", "-1", -3, 3),
+        "strength": NumberControl("Length of the query", "2", 0, 12, step=0.5),
     },
     compute=attention_by_position,
     formulas=(r"k_j = e_j,\quad q_i = c\, e_{i + r}", r"s_{ij} = c\, [\,j = i + r\,]", UNSCALED),

@@ -9,22 +9,22 @@ import torch
 from torch import Tensor
 
 from headlight.array_types import Float
-from headlight.course.attention import HeadValues, Recorder, attend, head_config
+from headlight.course.attention import HeadValues, attend, context_without_positions, head_config
 from headlight.course.attention_by_hand.words import WORDS
-from headlight.course.controls import Axis, ChoiceControl, MatrixControl, NumberControl, SeedControl
+from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixControl, SeedControl
 from headlight.course.fitting import fit
-from headlight.course.pictures import LinesPicture, MatrixPicture, row, verdict_row
-from headlight.course.questions import ask_number
+from headlight.course.pictures import LinesPicture, MatrixPicture, Verdict, row
 from headlight.course.screen import Answer, Screen
-from headlight.nn.attention import Attention, AttentionContext
-from headlight.nn.masks import QueryKeyPositions
-from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.nn.attention import Attention
+from headlight.nn.hooks import no_hook
+from headlight.questions.asking import ask_design
+from headlight.tracing.run import RecordingHook
 
 COUNT = 3
 TOLERANCE = 0.05  # by which an output may miss the goal
 EXAMPLES, LEARNING_RATE = 64, 0.1
 CONFIG = head_config(COUNT, COUNT).replace(d_model=2 * COUNT, head_dim=COUNT)
-NO_POSITIONS = POSITIONAL_ENCODINGS["none"](CONFIG)
+EVERY_TOKEN = torch.ones(COUNT, COUNT, dtype=torch.bool)
 TOKENS = Axis("tokens", COUNT, COUNT, WORDS[:COUNT])
 CHANNELS = Axis("channels", 1, 4)
 GOAL_CHANNELS = Axis("value channels", COUNT, COUNT)
@@ -65,25 +65,36 @@ def check_design(
 ) -> Answer:
     """The output of a design beside the goal, with what is wrong with it, and what gradient descent finds."""
     wanted = GOALS[goal].output
-    head, zeros = attend(q, k, v), int((wanted == 0).sum())
+    head = attend(q, k, v)
     difference = head.output - wanted
     reached = float(difference.abs().max()) <= TOLERANCE
     return (
         row(
-            MatrixPicture(title="Your weights", values=head.weights, rows=NAMES, columns=NAMES, colours="weights"),
-            MatrixPicture(title="Your output", before="→", values=head.output, rows=NAMES),
-            MatrixPicture(title="The goal", values=wanted, rows=NAMES),
-            MatrixPicture(title="Output − goal", values=difference, rows=NAMES),
-            question=ask_number(
-                f"“{GOALS[goal].title}”, with V as the identity: how many of the {COUNT**2} weights have to be 0?",
-                zeros,
-                (COUNT**2 - zeros, "That many have to be above 0."),
-                hints=("A row of the weights says of which tokens one token gets its output.",),
+            MatrixPicture("Your weights", head.weights, rows=NAMES, columns=NAMES, colours="weights"),
+            MatrixPicture("Your output", head.output, before="→", rows=NAMES),
+            MatrixPicture("The goal", wanted, rows=NAMES),
+            MatrixPicture("Output − goal", difference, rows=NAMES),
+            question=ask_design(
+                f"Write Q, K and V until the output is the goal: {GOALS[goal].title.lower()}.",
+                reached,
+                _advice(head, v, wanted, reached),
+                solution={"q": _solution(wanted), "k": IDENTITY, "v": IDENTITY},
+                hints=(
+                    f"With V as the identity, {int((wanted == 0).sum())} of the {COUNT**2} weights have to be 0.",
+                    "A row of the weights says of which tokens one token gets its output.",
+                    "Leave K and V as the identity. Each row of Q is then the row of the goal, times 10.",
+                ),
+                because="With keys that are orthogonal, a query that is large where it wants to look is enough.",
             ),
         ),
-        verdict_row(_advice(head, v, wanted, reached), good=reached),
+        Verdict(_advice(head, v, wanted, reached), good=reached),
         *_learned_rows(goal, head, steps, seed),
     )
+
+
+def _solution(wanted: Tensor) -> str:
+    """Queries that reach a goal, with the identity as keys and values."""
+    return ";".join(",".join(f"{10 * weight:g}" for weight in row) for row in wanted.tolist())
 
 
 def _advice(head: HeadValues, v: Tensor, wanted: Tensor, reached: bool) -> str:
@@ -137,10 +148,8 @@ def learn(goal: str, steps: int, seed: int) -> Learned:
 def _run(attention: Attention, words: Float[Tensor, "text pos channel"]) -> dict[str, Tensor]:
     """The values of the head on X, which has the words' channels and then the positions'."""
     x = torch.cat((words, torch.eye(COUNT).expand(len(words), -1, -1)), -1)
-    positions = QueryKeyPositions(torch.arange(COUNT), torch.arange(COUNT))
-    allowed = torch.ones(1, 1, COUNT, COUNT, dtype=torch.bool)
-    recorder = Recorder()
-    attention(x, None, AttentionContext(NO_POSITIONS, positions, allowed), recorder)
+    recorder = RecordingHook(no_hook, None)
+    attention(x, None, context_without_positions(CONFIG, EVERY_TOKEN), recorder)
     return recorder.values
 
 
@@ -154,20 +163,23 @@ def _learned_rows(goal: str, own: HeadValues, steps: int, seed: int) -> Answer:
             weights(title="Your weights", values=own.weights),
             weights(title="Learned weights", values=found.values["weights"][0]),
             LinesPicture(
-                title="Mean squared distance to the goal", x=list(range(1, steps + 1)), x_title="step",
-                y_title="loss", series={"distance": found.losses},
+                "Mean squared distance to the goal",
+                range(1, steps + 1),
+                {"distance": found.losses},
+                "step",
+                "loss",
             ),
             title="The same goal, learned",
             text=f"W_Q, W_K and W_V are learned from X: {EXAMPLES} texts of {COUNT} random words, each beside its "
             "place. The queries, keys and values that you write are what X times these matrices would give.",
         ),
-        row(*(MatrixPicture(title=name, values=each, rows=channels) for name, each in found.matrices.items())),
-        verdict_row(
+        row(*(MatrixPicture(name, each, rows=channels) for name, each in found.matrices.items())),
+        Verdict(
             f"After {steps} steps the outputs for {EXAMPLES} new texts miss the goal by {found.missed:.2f} on average. "
             "Another seed finds other matrices: many designs reach a goal, and learned ones are seldom tidy.",
             good=found.missed <= TOLERANCE,
         ),
-    )  # fmt: skip
+    )
 
 
 DESIGN = Screen(
@@ -175,11 +187,11 @@ DESIGN = Screen(
     lesson="Choose a goal and write queries, keys and values that reach it. A way that always works: keys that are "
     "orthogonal, and queries that are large where they want to look. Below, gradient descent gets the same goal.",
     controls={
-        "goal": ChoiceControl(title="Goal", default="reversed", options=GOAL_OPTIONS),
-        "q": MatrixControl(title="Q", default="0,0,1;0,1,0;1,0,0", rows=TOKENS, columns=CHANNELS),
-        "k": MatrixControl(title="K", default=IDENTITY, rows=TOKENS, columns=CHANNELS),
-        "v": MatrixControl(title="V", default=IDENTITY, rows=TOKENS, columns=GOAL_CHANNELS),
-        "steps": NumberControl(title="Steps of learning", default="150", low=1, high=300, whole=True),
+        "goal": ChoiceControl("Goal", "reversed", GOAL_OPTIONS),
+        "q": MatrixControl("Q", "0,0,1;0,1,0;1,0,0", rows=TOKENS, columns=CHANNELS),
+        "k": MatrixControl("K", IDENTITY, rows=TOKENS, columns=CHANNELS),
+        "v": MatrixControl("V", IDENTITY, rows=TOKENS, columns=GOAL_CHANNELS),
+        "steps": CountControl("Steps of learning", "150", 1, 300),
         "seed": SeedControl(),
     },
     compute=check_design,

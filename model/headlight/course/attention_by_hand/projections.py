@@ -1,4 +1,4 @@
-"""From the tokens' vectors to queries, keys and values: of one sequence, or of two (cross-attention)."""
+"""From the tokens' vectors to queries, keys and values: of one sequence or of two (cross-attention), and moving."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from torch import Tensor
 
 from headlight.array_types import Float
 from headlight.course.attention import attend_with_weights
-from headlight.course.attention_by_hand.words import dot, number
-from headlight.course.controls import Axis, ChoiceControl, MatrixControl
-from headlight.course.pictures import Equations, MatrixPicture, Row, row, verdict_row
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_number
+from headlight.course.attention_by_hand.words import TOKENS, WORDS, dot, number
+from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixControl
+from headlight.course.pictures import Equations, MatrixPicture, MovingPointsPicture, Verdict, bars, row
+from headlight.course.requirements import require_index
 from headlight.course.screen import Answer, Screen
 from headlight.course.sentences import require_width
 from headlight.nn.attention import Attention
+from headlight.questions.asking import ask_largest, ask_number
+from headlight.questions.kinds import Question
 
-ASKING = Axis("tokens that ask", 1, 6, ("le", "chat", "dort", "ici", "bien", "."))
-SOURCE = Axis("source tokens", 1, 6, ("the", "cat", "is", "asleep", "here", "."))
+ASKING = Axis("tokens that ask", 1, 6, WORDS)
+SOURCE = Axis("source tokens", 1, 6, ("le", "chat", "est", "assis", "ici", "."))
 CHANNELS, HEAD_CHANNELS, VALUE_CHANNELS = (
     Axis("channels", 1, 4),
     Axis("head channels", 1, 4),
@@ -45,10 +46,10 @@ def project(
     queries, keys = ASKING.label_all(len(target)), axis.label_all(len(read))
     return (
         *_head_rows(values, queries, keys, _question(target, w_q, w_k, values["q"])),
-        row(Equations(lines=(_equation(values, queries[-1]),))),
+        Equations(lines=(_equation(values, queries[-1]),)),
         *_product_rows(target, read, w_q @ w_k.T, values, (queries, keys)),
         *_columns_rows(target, read, w_q, w_k, (queries, keys)),
-        verdict_row(_told_of_order(target, read, (w_q, w_k, w_v), values["weighted_values"])),
+        _told_of_order(target, read, (w_q, w_k, w_v), values["weighted_values"]),
     )
 
 
@@ -67,23 +68,20 @@ def _question(target: Tensor, w_q: Tensor, w_k: Tensor, q: Tensor) -> Question:
 
 def _head_rows(
     values: dict[str, Tensor], queries: tuple[str, ...], keys: tuple[str, ...], question: Question
-) -> tuple[Row, Row]:
+) -> Answer:
     q, k, v, scores, weights, output = (values[name] for name in NAMES)
     return (
         row(
-            MatrixPicture(title="Q = X W_Q", values=q, rows=queries),
-            MatrixPicture(title="K = Y W_K", values=k, rows=keys),
-            MatrixPicture(title="V = Y W_V", values=v, rows=keys),
+            MatrixPicture("Q = X W_Q", q, rows=queries),
+            MatrixPicture("K = Y W_K", k, rows=keys),
+            MatrixPicture("V = Y W_V", v, rows=keys),
             title="X asks; Y has keys and values",
             question=question,
         ),
         row(
-            MatrixPicture(title="scores Q Kᵀ / √d_k", values=scores, rows=queries, columns=keys),
-            MatrixPicture(
-                title="weights", before="→", values=weights, rows=queries, columns=keys, colours="weights",
-                row_sums=True,
-            ),
-            MatrixPicture(title="output", before="→", values=output, rows=queries),
+            MatrixPicture("scores Q Kᵀ / √d_k", scores, rows=queries, columns=keys),
+            MatrixPicture("weights", weights, before="→", rows=queries, columns=keys, colours="weights", row_sums=True),
+            MatrixPicture("output", output, before="→", rows=queries),
             title="A row for each token that asks, a column for each that is read",
         ),
     )  # fmt: skip
@@ -97,20 +95,20 @@ def _equation(values: dict[str, Tensor], name: str) -> str:
 
 def _product_rows(
     target: Tensor, read: Tensor, joint: Tensor, values: dict[str, Tensor], names: tuple[tuple[str, ...], ...]
-) -> tuple[Row, Row]:
+) -> Answer:
     """Scores know W_Q and W_K only by their product."""
     product, by_parts = target @ joint @ read.T, values["q"] @ values["k"].T
     difference = float((product - by_parts).abs().max())
     queries, keys = names
     return (
         row(
-            MatrixPicture(title="W_Q W_Kᵀ", values=joint),
-            MatrixPicture(title="X (W_Q W_Kᵀ) Yᵀ", before="→", values=product, rows=queries, columns=keys),
-            MatrixPicture(title="Q Kᵀ", before="=", values=by_parts, rows=queries, columns=keys),
+            MatrixPicture("W_Q W_Kᵀ", joint),
+            MatrixPicture("X (W_Q W_Kᵀ) Yᵀ", product, before="→", rows=queries, columns=keys),
+            MatrixPicture("Q Kᵀ", by_parts, before="=", rows=queries, columns=keys),
             title="Scores know W_Q and W_K only by their product",
             text="Two matrices that look different give the same attention, as long as their product is the same.",
         ),
-        verdict_row(
+        Verdict(
             f"The largest difference between the two is {difference:.1g}.",
             good=difference <= 1e-4 * max(1.0, float(by_parts.abs().max())),
         ),
@@ -146,7 +144,7 @@ def _columns_rows(target: Tensor, read: Tensor, w_q: Tensor, w_k: Tensor, names:
             text="Some notes begin with q = W x, which takes tokens as columns, and end with softmax(X W_Q W_Kᵀ Xᵀ), "
             "which takes them as rows, and leave out the values. Code has tokens as rows.",
         ),
-        verdict_row(
+        Verdict(
             "Both conventions agree on these numbers: try matrices that are not their own transposes."
             if same
             else f"With the same matrices the scores differ by up to {difference:.4g}. With the transposes of W_Q and "
@@ -173,14 +171,14 @@ PROJECTIONS = Screen(
     "the same for all tokens. Queries come from the tokens X that ask, keys and values from Y: X itself, or another "
     "sequence (cross-attention), whose length may differ and which is not masked, because all of it is there.",
     controls={
-        "target": MatrixControl(title="X: the tokens that ask", default="1,0;0,1;1,1", rows=ASKING, columns=CHANNELS),
-        "memory": ChoiceControl(title="Y", default="self", options=MEMORIES),
+        "target": MatrixControl("X: the tokens that ask", "1,0;0,1;1,1", rows=ASKING, columns=CHANNELS),
+        "memory": ChoiceControl("Y", "self", MEMORIES),
         "source": MatrixControl(
-            title="The other sequence", default="1,0;0,1;1,1;-1,1", rows=SOURCE, columns=CHANNELS, when="memory=cross"
+            "The other sequence", "1,0;0,1;1,1;-1,1", rows=SOURCE, columns=CHANNELS, when="memory=cross"
         ),
-        "w_q": MatrixControl(title="W_Q", default="2,0;0,1", rows=CHANNELS, columns=HEAD_CHANNELS),
-        "w_k": MatrixControl(title="W_K", default="0,1;1,0", rows=CHANNELS, columns=HEAD_CHANNELS),
-        "w_v": MatrixControl(title="W_V", default="1,0;0,1", rows=CHANNELS, columns=VALUE_CHANNELS),
+        "w_q": MatrixControl("W_Q", "2,0;0,1", rows=CHANNELS, columns=HEAD_CHANNELS),
+        "w_k": MatrixControl("W_K", "0,1;1,0", rows=CHANNELS, columns=HEAD_CHANNELS),
+        "w_v": MatrixControl("W_V", "1,0;0,1", rows=CHANNELS, columns=VALUE_CHANNELS),
     },
     compute=project,
     formulas=(
@@ -190,4 +188,86 @@ PROJECTIONS = Screen(
         r"(W_Q x_i)^\top (W_K y_j) = x_i^\top W_Q^\top W_K y_j",
     ),
     code=(Attention.project, Attention.forward, attend_with_weights, scores_by_columns),
+)
+
+
+PLANE = Axis("channels", 2, 2, ("x", "y"))
+STEPS = 12  # frames of each of the two movements
+KINDS = ("query", "key", "value", "output")
+
+
+def move(
+    x: Float[torch.Tensor, "pos channel"],
+    w_q: Float[torch.Tensor, "q_in q_out"],
+    w_k: Float[torch.Tensor, "k_in k_out"],
+    w_v: Float[torch.Tensor, "v_in v_out"],
+    query: int,
+) -> Answer:
+    """The points of one query, of all keys and values, and of the output, in every frame; and the weights."""
+    require_index(query, len(x), "token", "X")
+    values = attend_with_weights(x, None, w_q, w_k, w_v)
+    q, k, v, weights, output = (values[name][0, 0] for name in ("q", "k", "v", "weights", "weighted_values"))
+    names = TOKENS.label_all(len(x))
+    begin = torch.cat((x[[query]], x, x, x[[query]]))
+    projected = torch.cat((q[[query]], k, v, v[[query]]))
+    end = torch.cat((projected[:-1], output[[query]]))
+    labels = (f"q {names[query]}", *(f"k {name}" for name in names), *(f"v {name}" for name in names), "output")
+    groups = (0, *[1] * len(x), *[2] * len(x), 3)
+    written = " + ".join(f"{number(w)} · v {name}" for w, name in zip(weights[query], names, strict=True))
+    return (
+        row(
+            MovingPointsPicture(
+                title=f"“{names[query]}” asks",
+                labels=labels,
+                groups=groups,
+                group_titles=KINDS,
+                frames=torch.cat((_between(begin, projected), _between(projected, end)[1:])),
+                names=_frame_names(),
+            ),
+            bars(
+                f"Weights of “{names[query]}”: how well each key fits the query, after the softmax",
+                names,
+                weights[query],
+                high=1.0,
+            ),
+            question=ask_largest(
+                f"At whose key will “{names[query]}” look most?", dict(zip(names, weights[query].tolist(), strict=True))
+            ),
+        ),
+        f"The output is {written}.",
+    )
+
+
+def _between(
+    begin: Float[torch.Tensor, "point 2"], end: Float[torch.Tensor, "point 2"]
+) -> Float[torch.Tensor, "frame point 2"]:
+    """Straight ways from where points are to where they go."""
+    share = torch.linspace(0, 1, STEPS + 1)[:, None, None]
+    return begin + share * (end - begin)
+
+
+def _frame_names() -> tuple[str, ...]:
+    projecting = [f"X times W_Q, W_K, W_V: {step / STEPS:.0%} of the way" for step in range(1, STEPS)]
+    averaging = [f"to the weighted mean of the values: {step / STEPS:.0%} of the way" for step in range(1, STEPS)]
+    return ("X: the tokens as they are", *projecting, "Q, K and V", *averaging, "the output")
+
+
+MOVING = Screen(
+    title="Self-attention, moving",
+    lesson="Every token begins as one point. Three matrices move it to three places: to its query, its key and its "
+    "value. Then the output leaves the value of the token that asks, and goes to the mean of all values, weighted by "
+    "how well their keys fit the query.",
+    controls={
+        "x": MatrixControl("X: the tokens", "2,0.4;0.5,2;-1.6,1", rows=TOKENS, columns=PLANE),
+        "w_q": MatrixControl("W_Q", "0,0.6;0.6,-0.2", rows=PLANE, columns=PLANE),
+        "w_k": MatrixControl("W_K", "1,-0.5;0.3,1.4", rows=PLANE, columns=PLANE),
+        "w_v": MatrixControl("W_V", "1,-1;-0.8,-0.6", rows=PLANE, columns=PLANE),
+        "query": CountControl("Token that asks (0 is the first)", "0", 0, 5),
+    },
+    compute=move,
+    formulas=(
+        r"q_i = x_i W_Q,\quad k_j = x_j W_K,\quad v_j = x_j W_V",
+        r"o_i = \sum_j \mathrm{softmax}_j\left(q_i \cdot k_j / \sqrt{d}\right) v_j",
+    ),
+    code=(Attention.project, Attention.weighted_sum, move),
 )

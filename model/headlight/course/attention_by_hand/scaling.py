@@ -9,22 +9,22 @@ from torch import Tensor
 
 from headlight.array_types import Float
 from headlight.course.attention import attend
-from headlight.course.controls import ChoiceControl, NumberControl, SeedControl
+from headlight.course.controls import ChoiceControl, CountControl, SeedControl
 from headlight.course.pictures import (
     BarsPicture,
     LinesPicture,
     Row,
     TablePicture,
+    bars,
     fold,
     row,
-    verdict_row,
     weights_map,
 )
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_nearest
 from headlight.course.screen import Answer, Screen, compare_link, link
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import AttentionFunction
+from headlight.questions.asking import ask_nearest
+from headlight.questions.kinds import Question
 
 WIDTHS = tuple(2**power for power in range(10))
 PAIRS = 4_000  # queries and keys of which each variance is taken
@@ -49,24 +49,24 @@ def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) 
     return (
         row(
             LinesPicture(
-                title=f"Variance of q · k, of {PAIRS:,} pairs for each d",
-                x=widths,
-                series={"measured": measured, "proved": predicted, "after division by √d": measured / widths},
+                f"Variance of q · k, of {PAIRS:,} pairs for each d",
+                widths,
+                {"measured": measured, "proved": predicted, "after division by √d": measured / widths},
+                "d",
+                "variance",
                 broken=("proved",),
-                x_title="d",
-                y_title="variance",
                 log_x=True,
                 log_y=True,
             ),
             LinesPicture(
-                title=f"The largest of {keys} weights, mean of {ROWS} rows",
-                x=widths,
-                series={"scores divided by √d": scaled, "as they are": unscaled},
-                x_title="d",
-                y_title="largest weight",
+                f"The largest of {keys} weights, mean of {ROWS} rows",
+                widths,
+                {"scores divided by √d": scaled, "as they are": unscaled},
+                "d",
+                "largest weight",
                 log_x=True,
             ),
-            question=_ask_of_variance(width, draw, float(chosen.var())),
+            question=_ask_of_best_key(width, keys, float(largest_weight(draw, width, keys, 1.0, seed))),
         ),
         row(
             _histogram(f"q · k for d = {width}", chosen),
@@ -76,29 +76,25 @@ def variance_of_scores(width: int, heads: int, keys: int, draw: str, seed: int) 
             ),
             title="The scores themselves, and one head's weights",
         ),
-        verdict_row(
-            f"At d = {WIDTHS[-1]} the largest of {keys} weights is {unscaled[-1]:.2f} without the scale and "
-            f"{scaled[-1]:.2f} with it. A weight near 1 leaves almost no gradient: its slope is a (1 − a)."
-            if draw == "normal"
-            else "All numbers of torch.rand are positive, with a mean of ½, so all scores are large and alike: even "
-            "without the scale no key stands out. The proof needs a mean of 0; torch.randn has it."
-        ),
+        f"At d = {WIDTHS[-1]} the largest of {keys} weights is {unscaled[-1]:.2f} without the scale and "
+        f"{scaled[-1]:.2f} with it. A weight near 1 leaves almost no gradient: its slope is a (1 − a)."
+        if draw == "normal"
+        else "All numbers of torch.rand are positive, with a mean of ½, so all scores are large and alike: even "
+        "without the scale no key stands out. The proof needs a mean of 0; torch.randn has it.",
         *fold(_divisors_row(width, heads, keys, draw, seed, chosen)),
     )
 
 
-def _ask_of_variance(width: int, draw: str, variance: float) -> Question:
+def _ask_of_best_key(width: int, keys: int, weight: float) -> Question:
+    """How much the best of random keys gets where nothing divides the scores."""
+    even = 1 / keys
+    shares = [even + (1 - even) * part for part in (0.0, 0.3, 0.6, 0.9)]
     return ask_nearest(
-        f"Add up the products of {width} pairs of random numbers. What is the variance of the sum nearest to?",
-        {"1": 1, f"√{width}": width**0.5, str(width): width, f"{width}²": width**2},
-        variance,
-        {
-            "1": "Each product has the variance 1; variances of independent terms add up.",
-            f"√{width}": "That is its standard deviation, the root of the variance.",
-            f"{width}²": "The variance of a sum is the sum of the variances, not their product.",
-        }
-        if draw == "normal"
-        else {str(width): "The variance of one product is 7/144 here, since the numbers lie between 0 and 1."},
+        f"Queries and keys of {width} random channels, and nothing divides their scores. What weight does the "
+        f"best of {keys} keys get, on average?",
+        {f"{share:.2f}": share for share in shares},
+        weight,
+        {f"{even:.2f}": "That is an even share: all scores would have to be alike."},
     )
 
 
@@ -118,14 +114,13 @@ def _divisors_row(width: int, heads: int, keys: int, draw: str, seed: int, produ
     )
     columns = ("scores are divided by", "number", "their mean", "their standard deviation", "largest weight")
     return row(
-        BarsPicture(
-            title=f"The largest of {keys} weights, mean of {ROWS} rows",
-            labels=tuple(found),
-            series={"": list(found.values())},
+        bars(
+            f"The largest of {keys} weights, mean of {ROWS} rows",
+            found,
             high=1.0,
             note=f"Even weights would be {1 / keys:.3g}.",
         ),
-        TablePicture(columns=columns, rows=tuple(rows), digits=3),
+        TablePicture(columns, tuple(rows), digits=3),
         title="Divided by what?",
         text="Notes leave the scale out, call d_k itself the factor, take the width of the whole model, or speak of "
         "the “dimension of the key matrix”, which has two. It is the root of d_k, the width of a query of one head.",
@@ -154,7 +149,7 @@ def _histogram(title: str, numbers: Tensor) -> BarsPicture:
     edges = torch.linspace(-reach, reach, 12)
     counted = torch.histogram(numbers, edges).hist / len(numbers)
     labels = tuple(f"{low:.2g} to {high:.2g}".replace("-", "−") for low, high in pairwise(edges.tolist()))
-    return BarsPicture(title=title, labels=labels, series={"share": counted}, note="Share of all pairs")
+    return bars(title, labels, counted, name="share", note="Share of all pairs")
 
 
 SCALING = Screen(
@@ -163,10 +158,10 @@ SCALING = Screen(
     "the softmax choose one key outright, where it has almost no slope left to learn from. Dividing by √d brings the "
     "variance back to 1 for every width.",
     controls={
-        "width": NumberControl(title="d_k, the width of a head", default="64", low=1, high=512, whole=True),
-        "heads": NumberControl(title="Heads of the model", default="4", low=1, high=16, whole=True),
-        "keys": NumberControl(title="Keys n", default="8", low=2, high=32, whole=True),
-        "draw": ChoiceControl(title="Channels", default="normal", options=DRAWS),
+        "width": CountControl("d_k, the width of a head", "64", 1, 512),
+        "heads": CountControl("Heads of the model", "4", 1, 16),
+        "keys": CountControl("Keys n", "8", 2, 32),
+        "draw": ChoiceControl("Channels", "normal", DRAWS),
         "seed": SeedControl(),
     },
     compute=variance_of_scores,

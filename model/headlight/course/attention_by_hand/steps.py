@@ -1,4 +1,4 @@
-"""Attention, number by number: scores, scale, mask, weights, output."""
+"""From a table that is looked up softly to attention, number by number: scores, scale, mask, weights, output."""
 
 from __future__ import annotations
 
@@ -12,15 +12,101 @@ from headlight.config import Config
 from headlight.course.attention import HeadValues, attend, head_config
 from headlight.course.attention_by_hand.words import CHANNELS, TOKENS, VALUE_CHANNELS, dot, number
 from headlight.course.attention_by_hand.worksheet import worksheet
-from headlight.course.controls import ChoiceControl, MatrixControl, NumberControl, SeedControl
-from headlight.course.pictures import Arrow, ArrowsPicture, Equations, FilePicture, MatrixPicture, Row, row
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_number
+from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixControl, NumberControl, SeedControl
+from headlight.course.pictures import (
+    Arrow,
+    ArrowsPicture,
+    BarsPicture,
+    Equations,
+    FilePicture,
+    MatrixPicture,
+    Row,
+    row,
+)
+from headlight.course.requirements import require_index
 from headlight.course.screen import Answer, Screen
-from headlight.errors import InputError, numbered
 from headlight.nn.attention import Attention
-from headlight.nn.attention_functions import ATTENTION_FUNCTIONS, AttentionFunction, SoftmaxAttention, score_formula
+from headlight.nn.attention_functions import (
+    ATTENTION_FUNCTIONS,
+    AttentionFunction,
+    HardmaxAttention,
+    SoftmaxAttention,
+    score_formula,
+)
 from headlight.nn.masks import MASKS, QueryKeyPositions, combine_masks
+from headlight.questions.asking import ask_number, choose
+from headlight.questions.kinds import Question
+
+ENTRIES = Axis("entries", 2, 6)
+WIDTH = Axis("channels", 1, 4)
+
+
+def look_up(
+    query: Float[Tensor, "1 query_channel"],
+    keys: Float[Tensor, "key key_channel"],
+    values: Float[Tensor, "value value_channel"],
+    sharpness: float,
+) -> Answer:
+    """One query, looked up hard (argmax) and softly (softmax)."""
+    names = ENTRIES.label_all(len(keys))
+    hard, soft = (
+        attend(sharpness * query, keys, values, scale=False, attention_function=name) for name in ("hardmax", "softmax")
+    )
+    best = int(soft.weights[0].argmax())
+    share = float(soft.weights[0, best])
+    return (
+        row(
+            MatrixPicture("Scores: query · key", soft.scores, columns=names, column_axis="entry", rows=("query",)),
+            BarsPicture(
+                title="Share of each entry",
+                labels=names,
+                series={"hard": hard.weights[0], "soft": soft.weights[0]},
+                high=1.0,
+            ),
+            question=_ask_of_entry(sharpness * query[0], keys, names, best),
+        ),
+        row(
+            MatrixPicture("Hard look-up: the value of the best entry", hard.output, rows=("output",)),
+            MatrixPicture("Soft look-up: all values, weighted", soft.output, rows=("output",)),
+        ),
+        f"Entry {names[best]} gets {share:.0%} of the soft look-up. "
+        + (
+            "It is as good as a hard look-up."
+            if share > 0.99
+            else "Raise the sharpness, and the soft look-up comes ever closer to the hard one."
+        ),
+    )
+
+
+def _ask_of_entry(query: Tensor, keys: Tensor, names: tuple[str, ...], best: int) -> Question:
+    scores = [f"{dot(query, key, '·')} = {number(query @ key)}" for key in keys]
+    entries = tuple(f"entry {name}" for name in names)
+    return choose(
+        "Which entry will the query take most from?",
+        entries,
+        best,
+        {entry: f"Its score is {score}; another one is larger." for entry, score in zip(entries, scores, strict=True)},
+        f"Its score, {scores[best]}, is the largest.",
+        ("A score is a dot product: channel times channel, added up.", f"The score of entry 0 is {scores[0]}."),
+    )
+
+
+LOOK_UP = Screen(
+    title="A look-up that became soft",
+    lesson="A dictionary compares a query with its keys and returns the value of the key that fits. Attention does "
+    "the same with lists of numbers, but softly: every key that fits a little gives a little of its value. Because "
+    "nothing jumps, a network can learn it by small steps.",
+    controls={
+        "query": MatrixControl("Query", "1,0.5", rows=Axis("query", 1, 1, ("q",)), columns=WIDTH),
+        "keys": MatrixControl("Keys", "1,0;0,1;-1,0", rows=ENTRIES, columns=WIDTH),
+        "values": MatrixControl("Values", "10,0;0,10;5,5", rows=ENTRIES, columns=VALUE_CHANNELS),
+        "sharpness": NumberControl("Sharpness (multiplies the query)", "2", 0, 20, step=0.1),
+    },
+    compute=look_up,
+    formulas=(r"o = \sum_j a_j v_j", ATTENTION_FUNCTIONS["softmax"].formula, ATTENTION_FUNCTIONS["hardmax"].formula),
+    code=(look_up, Attention.weighted_sum, SoftmaxAttention, HardmaxAttention),
+)
+
 
 MASK_OPTIONS = {"none": "None", "causal": MASKS["causal"].title, "window:2": f"{MASKS['window'].title} (2)"}
 
@@ -38,8 +124,7 @@ def attention_steps(
     positions = QueryKeyPositions(torch.arange(len(q)), torch.arange(len(k)))
     allowed = combine_masks([] if mask == "none" else [mask], positions)[0, 0]
     head = attend(q, k, v, allowed=allowed, scale=scale == "on")
-    if query >= len(q):
-        raise InputError(f"There is no query {query} to write out: there are {numbered('token', len(q))}.")
+    require_index(query, len(q), "query", "Q")
     names = TOKENS.label_all(len(q))
     question = _question(head, q, k, names)
     return (
@@ -80,7 +165,7 @@ def _matrix_form(head: HeadValues, names: tuple[str, ...], question: Question) -
         matrix(title="Q Kᵀ", values=head.scores / head.scale, row_axis="query", column_axis="key", crossed=None),
         matrix(title="scaled and masked", before="→", values=head.masked_scores),
         matrix(title="weights: softmax of each row", before="→", values=head.weights, colours="weights", row_sums=True),
-        MatrixPicture(title="output = weights · V", before="→", values=head.output, rows=names),
+        MatrixPicture("output = weights · V", head.output, before="→", rows=names),
         title="All queries at once: the matrix form",
         question=question,
     )
@@ -140,12 +225,12 @@ STEPS = Screen(
     "softmax turns the scores of one query into weights that add up to 1; the output is the weighted sum of the "
     "values. Change any number and check it with a pencil.",
     controls={
-        "q": MatrixControl(title="Q", default="1,0;0,2;2,1", rows=TOKENS, columns=CHANNELS),
-        "k": MatrixControl(title="K", default="1,1;0,1;2,0", rows=TOKENS, columns=CHANNELS),
-        "v": MatrixControl(title="V", default="1,0;0,1;1,1", rows=TOKENS, columns=VALUE_CHANNELS),
-        "scale": ChoiceControl(title="Scale", default="on", options={"on": "Divide by √d", "off": "As they are"}),
-        "mask": ChoiceControl(title="Mask", default="none", options=MASK_OPTIONS),
-        "query": NumberControl(title="Query to write out (0 is the first)", default="0", low=0, high=5, whole=True),
+        "q": MatrixControl("Q", "1,0;0,2;2,1", rows=TOKENS, columns=CHANNELS),
+        "k": MatrixControl("K", "1,1;0,1;2,0", rows=TOKENS, columns=CHANNELS),
+        "v": MatrixControl("V", "1,0;0,1;1,1", rows=TOKENS, columns=VALUE_CHANNELS),
+        "scale": ChoiceControl("Scale", "on", {"on": "Divide by √d", "off": "As they are"}),
+        "mask": ChoiceControl("Mask", "none", MASK_OPTIONS),
+        "query": CountControl("Query to write out (0 is the first)", "0", 0, 5),
         "sheet": SeedControl(title="Worksheet to print"),
     },
     compute=attention_steps,

@@ -8,20 +8,12 @@ from torch import Tensor
 from headlight.array_types import Bool, Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.attention import attend
-from headlight.course.controls import ON, Axis, MatrixControl, ModelControl, NumberControl, TextControl, only_when
-from headlight.course.pictures import (
-    LinesPicture,
-    PointsPicture,
-    TablePicture,
-    Verdict,
-    row,
-    verdict_row,
-    weights_matrix,
-)
-from headlight.course.questions import ask_whether
+from headlight.course.controls import ON, Axis, CountControl, MatrixControl, ModelControl, TextControl
+from headlight.course.pictures import LinesPicture, PointsPicture, TablePicture, Verdict, row, weights_matrix
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import require_width, value
 from headlight.nn.attention import Attention
+from headlight.questions.asking import ask_whether
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 
@@ -29,14 +21,7 @@ TOKENS, CHANNELS, PLANE = Axis("tokens", 3, 8), Axis("channels", 1, 4), Axis("pl
 TOLERANCE = 1e-4
 
 
-def averages(
-    on: str, queries: Tensor, keys: Tensor, values: Tensor, times: int, model: Checkpoint, text: str
-) -> Answer:
-    """The same on typed numbers, and in every head of a model."""
-    return averages_in_model(model, text) if on == "model" else _on_numbers(queries, keys, values, times)
-
-
-def _on_numbers(queries: Tensor, keys: Tensor, values: Tensor, times: int) -> Answer:
+def averages_on_numbers(queries: Tensor, keys: Tensor, values: Tensor, times: int) -> Answer:
     """Outputs of attention among its values in the plane, and what is left after averaging again and again."""
     require_width(len(values), {"queries": len(queries), "keys": len(keys)}, "tokens")
     head = attend(queries, keys, values)
@@ -54,16 +39,23 @@ def _on_numbers(queries: Tensor, keys: Tensor, values: Tensor, times: int) -> An
         ),
         row(
             Verdict(
-                text=f"{int(inside.sum())} of {len(inside)} outputs lie within the convex hull of the values, the "
+                f"{int(inside.sum())} of {len(inside)} outputs lie within the convex hull of the values, the "
                 "smallest convex polygon around them.",
                 good=bool(inside.all()),
             ),
-            Verdict(
-                text=f"Three times the values give three times the output (difference {error:.1g}): "
-                "attention is linear in its values."
-            ),
+            f"Three times the values give three times the output (difference {error:.1g}): "
+            "attention is linear in its values.",
         ),
-        row(_spread(queries, keys, values, times), title="Attention alone, layer after layer"),
+        row(
+            LinesPicture(
+                "Largest distance between two tokens",
+                range(times + 1),
+                {"distance": spread_by_layer(queries, keys, values, times)},
+                "layers of attention without residual connection and feed-forward",
+                "distance",
+            ),
+            title="Attention alone, layer after layer",
+        ),
     )
 
 
@@ -99,16 +91,6 @@ def _points(values: Tensor, outputs: Tensor, names: tuple[str, ...]) -> PointsPi
     )
 
 
-def _spread(queries: Tensor, keys: Tensor, values: Tensor, times: int) -> LinesPicture:
-    return LinesPicture(
-        title="Largest distance between two tokens",
-        x=list(range(times + 1)),
-        series={"distance": spread_by_layer(queries, keys, values, times)},
-        x_title="layers of attention without residual connection and feed-forward",
-        y_title="distance",
-    )
-
-
 def averages_in_model(model: Checkpoint, text: str) -> Answer:
     """The same in every head of a model: each channel of an output between the smallest and largest value."""
     trace = run(model.model, model.tokenizer, text, keep=("*.self.v", "*.self.weights", "*.self.weighted_values"))
@@ -120,17 +102,13 @@ def averages_in_model(model: Checkpoint, text: str) -> Answer:
     outside = sum(int(each[3]) for each in rows)
     numbers = sum(int(each[2]) for each in rows)
     return (
-        verdict_row(
+        Verdict(
             f"{numbers - outside:,} of {numbers:,} numbers that heads give lie between the smallest and the "
             "largest value of their channel, among the tokens that may be looked at.",
             good=outside == 0,
         ),
-        row(
-            TablePicture(
-                columns=("", "row sums off 1 by", "numbers", "outside", "largest value", "largest output"),
-                rows=rows,
-                digits=4,
-            )
+        TablePicture(
+            ("", "row sums off 1 by", "numbers", "outside", "largest value", "largest output"), rows, digits=4
         ),
     )
 
@@ -154,26 +132,14 @@ AVERAGES = Screen(
     "layer has weights of its own, and residual connections and feed-forward networks keep the tokens apart.",
     controls={
         "on": ON,
-        **only_when(
-            "on=numbers",
-            {
-                "queries": MatrixControl(title="Queries", default="1,0;0,1;1,1;0,0", rows=TOKENS, columns=CHANNELS),
-                "keys": MatrixControl(title="Keys", default="2,0;0,2;-1,1;1,-1", rows=TOKENS, columns=CHANNELS),
-                "values": MatrixControl(
-                    title="Values (points in the plane)", default="0,0;4,0;4,3;1,4", rows=TOKENS, columns=PLANE
-                ),
-                "times": NumberControl(title="Layers", default="8", low=1, high=30, whole=True),
-            },
-        ),
-        **only_when(
-            "on=model",
-            {
-                "model": ModelControl(default="stories-causal"),
-                "text": TextControl(title="Sentence", default="Once upon a time there was a little girl"),
-            },
-        ),
+        "queries": MatrixControl("Queries", "1,0;0,1;1,1;0,0", rows=TOKENS, columns=CHANNELS),
+        "keys": MatrixControl("Keys", "2,0;0,2;-1,1;1,-1", rows=TOKENS, columns=CHANNELS),
+        "values": MatrixControl("Values (points in the plane)", "0,0;4,0;4,3;1,4", rows=TOKENS, columns=PLANE),
+        "times": CountControl("Layers", "8", 1, 30),
+        "model": ModelControl(default="stories-causal"),
+        "text": TextControl("Sentence", "Once upon a time there was a little girl"),
     },
-    compute=averages,
+    compute={"numbers": averages_on_numbers, "model": averages_in_model},
     formulas=(
         r"z_i = \sum_j a_{ij} v_j,\quad a_{ij} \ge 0,\quad \sum_j a_{ij} = 1",
         r"\min_j v_{jc} \le z_{ic} \le \max_j v_{jc}",

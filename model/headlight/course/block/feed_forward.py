@@ -8,18 +8,20 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
-from headlight.course.controls import ON, Axis, ChoiceControl, MatrixControl, ModelControl, TextControl, only_when
-from headlight.course.pictures import BarsPicture, MatrixPicture, Verdict, row
-from headlight.course.questions import ask_nearest, ask_number
+from headlight.course.controls import ON, Axis, ChoiceControl, MatrixControl, ModelControl, TextControl
+from headlight.course.pictures import MatrixPicture, Verdict, bars, row
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import LAYER, TOKEN, require_layer, require_token, require_width, token_labels, value
 from headlight.nn.hooks import no_hook
 from headlight.nn.layers import FEED_FORWARDS, MLP, GatedMLP
 from headlight.nn.transformer import Transformer
-from headlight.tracing.run import run
+from headlight.questions.asking import ask_design, ask_nearest, ask_number
+from headlight.questions.kinds import Question
+from headlight.tracing.run import RecordingHook, run
 
 TOKENS, CHANNELS, NEURONS, ONE = Axis("tokens", 1, 5), Axis("channels", 1, 4), Axis("neurons", 1, 6), Axis("row", 1, 1)
 SHOWN = 10
+TRUTH, CLOSE = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), 0.05
 MOST_OF_IT = 0.9  # of the squared length of the neurons
 ACTIVATIONS = ("relu", "gelu", "silu", "tanh", "linear")
 
@@ -35,16 +37,16 @@ def feed_forward_by_hand(
     before = x @ up + up_bias
     return (
         row(
-            MatrixPicture(title="x", values=x, rows=names, column_axis="channel"),
-            MatrixPicture(title="x W₁ + b₁", values=before, rows=names, column_axis="neuron", before="→"),
+            MatrixPicture("x", x, rows=names, column_axis="channel"),
+            MatrixPicture("x W₁ + b₁", before, rows=names, column_axis="neuron", before="→"),
             MatrixPicture(
-                title=f"Neurons: {FEED_FORWARDS[activation].title} of it",
-                values=neurons,
+                f"Neurons: {FEED_FORWARDS[activation].title} of it",
+                neurons,
                 rows=names,
                 column_axis="neuron",
                 before="→",
             ),
-            MatrixPicture(title="Output", values=output, rows=names, column_axis="channel", before="→"),
+            MatrixPicture("Output", output, rows=names, column_axis="channel", before="→"),
             question=ask_number(
                 f"What is neuron 0 of {names[-1]}, after the activation?",
                 float(neurons[-1, 0]),
@@ -57,12 +59,36 @@ def feed_forward_by_hand(
                 ),
             ),
         ),
-        row(_verdict(neurons, up, down, activation)),
-        *(
-            (row(MatrixPicture(title="W₁ W₂: one matrix does the same", values=up @ down)),)
-            if activation == "linear"
-            else ()
+        row(
+            _verdict(neurons, up, down, activation),
+            question=_ask_for_and(up, up_bias, activation, down, down_bias) if len(up) == TRUTH.shape[1] else None,
         ),
+        *((MatrixPicture("W₁ W₂: one matrix does the same", up @ down),) if activation == "linear" else ()),
+    )
+
+
+def _ask_for_and(up: Tensor, up_bias: Tensor, activation: str, down: Tensor, down_bias: Tensor) -> Question:
+    """The network as it comes computes XOR; the learner makes it compute AND."""
+    found = apply_feed_forward(TRUTH, up, up_bias, activation, down, down_bias)[1][:, 0]
+
+    def is_near(*wanted: float) -> bool:
+        return bool((found - torch.tensor(wanted)).abs().max() < CLOSE)
+
+    given = ", ".join(f"{number:.2g}" for number in found.tolist())
+    return ask_design(
+        "It computes XOR. Make it AND: change W₁, b₁ or W₂ until channel 0 of the output is 1 for (1, 1), and 0 for "
+        "(0, 0), (0, 1) and (1, 0).",
+        is_near(0, 0, 0, 1),
+        f"For (0, 0), (0, 1), (1, 0) and (1, 1) it gives {given}.",
+        (is_near(0, 1, 1, 0), "That is still XOR: 1 where just one of the two channels is 1."),
+        (is_near(0, 1, 1, 1), "That is OR: 1 where at least one channel is 1."),
+        (activation == "linear", f"It gives {given}. Without an activation 1 + 1 is twice 1: AND is no linear map."),
+        solution={"activation": "relu", "up": "1,1;1,1", "up_bias": "-1,-1", "down": "1,0;0,0", "down_bias": "0,0"},
+        hints=(
+            "Which neuron is above 0 for (1, 1) alone?",
+            "Neuron 1 is: its bias of −1 takes one 1 away. The output need only be that neuron.",
+        ),
+        because="One way: biases of −1, so that a neuron is 1 for (1, 1) alone; 1 and 0 in the first column of W₂.",
     )
 
 
@@ -81,27 +107,22 @@ def apply_feed_forward(
     )  # fmt: skip
     network = FEED_FORWARDS[activation].make(config)
     assert network is not None
-    recorded: dict[str, Tensor] = {}
-
-    def record(name: str, number: Tensor) -> Tensor:
-        recorded[name] = number
-        return number
-
+    recorder = RecordingHook(no_hook, None)
     weights = {"up.weight": up.T, "up.bias": up_bias[0], "down.weight": down.T, "down.bias": down_bias[0]}
     network.load_state_dict(weights)
     with torch.no_grad():
-        output = network(x[None], record)
-    return recorded["neurons"][0], output[0]
+        output = network(x[None], recorder)
+    return recorder.values["neurons"][0], output[0]
 
 
 def _verdict(neurons: Tensor, up: Tensor, down: Tensor, activation: str) -> Verdict:
     if activation == "linear":
         return Verdict(
-            text="Without an activation the two maps are one linear map, and no linear map can compute XOR.", good=False
+            "Without an activation the two maps are one linear map, and no linear map can compute XOR.", good=False
         )
     active = [int(count) for count in (neurons.abs() > 1e-6).sum(1)]
     return Verdict(
-        text=f"Active neurons, which are not 0, of {neurons.shape[1]}: "
+        f"Active neurons, which are not 0, of {neurons.shape[1]}: "
         + ", ".join(f"token {at}: {count}" for at, count in enumerate(active))
         + ". The same two maps are applied to every token, and no token sees another one."
     )
@@ -118,13 +139,11 @@ def neurons(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
     names = tuple(str(neuron) for neuron in strongest.tolist())
     return (
         row(
-            BarsPicture(
-                title=f"Strongest neurons at “{labels[at]}”", labels=names, series={"": activity[at, strongest]}
-            ),
-            BarsPicture(
-                title=f"Neurons that hold {MOST_OF_IT:.0%} of the squared length",
-                labels=labels,
-                series={"": [float(count) for count in needed(activity)]},
+            bars(f"Strongest neurons at “{labels[at]}”", names, activity[at, strongest]),
+            bars(
+                f"Neurons that hold {MOST_OF_IT:.0%} of the squared length",
+                labels,
+                [float(count) for count in needed(activity)],
                 digits=0,
                 note=f"of {activity.shape[1]}; {FEED_FORWARDS[network.config.feed_forward].title}",
             ),
@@ -135,16 +154,10 @@ def neurons(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
                 needed(activity)[at] / activity.shape[1],
             ),
         ),
-        row(
-            MatrixPicture(
-                title="The same neurons at every token",
-                values=activity[:, strongest],
-                rows=labels,
-                columns=names,
-                column_axis="neuron",
-            )
+        MatrixPicture(
+            "The same neurons at every token", activity[:, strongest], rows=labels, columns=names, column_axis="neuron"
         ),
-        row(_same_network(network, path, inputs, outputs)),
+        _same_network(network, path, inputs, outputs),
     )
 
 
@@ -169,29 +182,10 @@ def apply_alone(
 def _same_network(model: Transformer, path: str, inputs: Tensor, outputs: Tensor) -> Verdict:
     error = float((apply_alone(model, path, inputs) - outputs).abs().max())
     return Verdict(
-        text=f"Checked: given one token at a time, in reverse order, the network answers the same (largest difference "
+        f"Checked: given one token at a time, in reverse order, the network answers the same (largest difference "
         f"{error:.1g}). So words are mixed by attention alone.",
         good=error < 1e-3 * max(1.0, float(outputs.abs().max())),
     )
-
-
-def feed_forward(
-    on: str,
-    x: Tensor,
-    activation: str,
-    up: Tensor,
-    up_bias: Tensor,
-    down: Tensor,
-    down_bias: Tensor,
-    model: Checkpoint,
-    text: str,
-    layer: int,
-    token: int,
-) -> Answer:
-    """The network on typed numbers, or in a model."""
-    if on == "model":
-        return neurons(model, text, layer, token)
-    return feed_forward_by_hand(x, activation, up, up_bias, down, down_bias)
 
 
 FEED_FORWARD = Screen(
@@ -201,32 +195,18 @@ FEED_FORWARD = Screen(
     "linear activation. In a model it has hundreds of neurons, of which each token uses a few strongly.",
     controls={
         "on": ON,
-        **only_when(
-            "on=numbers",
-            {
-                "x": MatrixControl(title="x", default="0,0;0,1;1,0;1,1", rows=TOKENS, columns=CHANNELS),
-                "activation": ChoiceControl(
-                    title="Activation",
-                    default="relu",
-                    options={name: FEED_FORWARDS[name].title for name in ACTIVATIONS},
-                ),
-                "up": MatrixControl(title="W₁", default="1,1;1,1", rows=CHANNELS, columns=NEURONS),
-                "up_bias": MatrixControl(title="b₁", default="0,-1", rows=ONE, columns=NEURONS),
-                "down": MatrixControl(title="W₂", default="1,0;-2,0", rows=NEURONS, columns=CHANNELS),
-                "down_bias": MatrixControl(title="b₂", default="0,0", rows=ONE, columns=CHANNELS),
-            },
-        ),
-        **only_when(
-            "on=model",
-            {
-                "model": ModelControl(default="stories-causal", needs="feed-forward"),
-                "text": TextControl(title="Sentence", default="The cat saw a dog and the dog saw the cat"),
-                "layer": LAYER,
-                "token": TOKEN,
-            },
-        ),
+        "x": MatrixControl("x", "0,0;0,1;1,0;1,1", rows=TOKENS, columns=CHANNELS),
+        "activation": ChoiceControl("Activation", "relu", {name: FEED_FORWARDS[name].title for name in ACTIVATIONS}),
+        "up": MatrixControl("W₁", "1,1;1,1", rows=CHANNELS, columns=NEURONS),
+        "up_bias": MatrixControl("b₁", "0,-1", rows=ONE, columns=NEURONS),
+        "down": MatrixControl("W₂", "1,0;-2,0", rows=NEURONS, columns=CHANNELS),
+        "down_bias": MatrixControl("b₂", "0,0", rows=ONE, columns=CHANNELS),
+        "model": ModelControl(default="stories-causal", needs="feed-forward"),
+        "text": TextControl("Sentence", "The cat saw a dog and the dog saw the cat"),
+        "layer": LAYER,
+        "token": TOKEN,
     },
-    compute=feed_forward,
+    compute={"numbers": feed_forward_by_hand, "model": neurons},
     formulas=(
         r"\mathrm{FFN}(x) = \max(0, x W_1 + b_1) W_2 + b_2",
         r"\mathrm{SwiGLU}(x) = (\mathrm{silu}(x W_g) \odot x W_1) W_2",

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 import torch
 
 from headlight.analysis.walkthrough.prediction import PredictionWalkthrough, paths_to_keep, prediction_walkthrough
 from headlight.analysis.walkthrough.steps import WalkthroughStep
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl, TextControl
-from headlight.course.pictures import BarsPicture, MatrixPicture, TablePicture, Verdict, row, verdict_row
-from headlight.course.question_kinds import Question
-from headlight.course.questions import choose
+from headlight.course.pictures import MatrixPicture, TablePicture, Verdict, bars, row
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import WordRank, rank_word, token_labels, value
 from headlight.errors import InputError
 from headlight.nn.output_heads import LanguageModelHead, MaskedLanguageModelHead, PredictionHead
 from headlight.nn.transformer import Transformer
+from headlight.questions.asking import ask_flip, choose
+from headlight.questions.kinds import Question
 from headlight.tracing.run import prediction_positions, run
 
 SHOWN_CHANNELS, CANDIDATES = 8, 8
+SENTENCE = "The cat sat on the"
 OF_VECTORS = ("last-layer", "final-norm", "project-out", "transform")  # steps that end with a vector
 
 
@@ -36,23 +39,43 @@ def last_steps(model: Checkpoint, text: str, word: str) -> Answer:
     label = token_labels(trace.text)[places[0]]
     width, vocabulary = walkthrough.steps[0].values[0].array.size, network.config.vocabulary_size
     ranked = rank_word(model, word, value(trace, "logits")[places[0]].softmax(-1))
-    bars = dict(zip(names, _numbers(walkthrough, "probabilities")[-1].tolist(), strict=True))
+    chances = dict(zip(names, _numbers(walkthrough, "probabilities")[-1].tolist(), strict=True))
     if ranked.rank > len(names):
-        bars[f"{ranked.name} (number {ranked.rank:,})"] = ranked.probability
+        chances[f"{ranked.name} (number {ranked.rank:,})"] = ranked.probability
     return (
         row(*vectors, title=f"At “{label}”: {width} channels, of which the first {SHOWN_CHANNELS}"),
         row(
             _table(walkthrough, names, vocabulary),
-            BarsPicture(title="Probability", labels=tuple(bars), series={"": list(bars.values())}, digits=4),
+            bars("Probability", chances, digits=4),
             title=f"Times the matrix to the vocabulary: {vocabulary:,} logits, of which the {CANDIDATES} largest",
             question=ask_rank(ranked),
         ),
-        verdict_row(
-            f"“{ranked.name}”{' (the first token of your word)' if ranked.is_part else ''} is number {ranked.rank:,} "
-            f"of {vocabulary:,}, with a probability of {ranked.probability:.2%}. Its loss would be "
-            f"{ranked.loss:.2f} nats."
-        ),
-        row(_verdict(network, walkthrough)),
+        f"“{ranked.name}”{' (the first token of your word)' if ranked.is_part else ''} is number {ranked.rank:,} "
+        f"of {vocabulary:,}, with a probability of {ranked.probability:.2%}. Its loss would be "
+        f"{ranked.loss:.2f} nats.",
+        row(_verdict(network, walkthrough), question=_ask_to_flip(model, text, names[0])),
+    )
+
+
+def _ask_to_flip(model: Checkpoint, text: str, guess: str) -> Question | None:
+    """One word of the sentence to be exchanged until the first guess is another; nothing where it has no guess."""
+    trace = run(model.model, model.tokenizer, SENTENCE, keep=("logits",))
+    places = prediction_positions(model.model, model.tokenizer, trace.text)
+    if not places:
+        return None
+    before = model.tokenizer.stripped_token_text(int(value(trace, "logits")[places[0]].argmax()))
+    words, others = SENTENCE.split(), text.split()
+    changed = sum(one != other for one, other in zip_longest(words, others))
+    return ask_flip(
+        f"For “{SENTENCE}” its first guess is “{before}”. Exchange a single word of that sentence until the first "
+        "guess is another one.",
+        guess != before and changed == 1,
+        f"The first guess is still “{guess}”.",
+        (changed == 0, f"That is the sentence as it was, and its first guess is “{before}”."),
+        (changed > 1, f"{changed} words are other ones now. Exchange a single one."),
+        solution={"text": SENTENCE.replace("cat", "bird")},
+        hints=("Which word says most about what comes?", "Let somebody else sit there, who sits elsewhere."),
+        because=f"Its guess follows from every word: for “{text.strip()}” it is “{guess}”.",
     )
 
 
@@ -77,8 +100,8 @@ def _channels(step: WalkthroughStep) -> MatrixPicture:
     numbers = torch.tensor(step.values[-1].array)
     length = f"length {float(numbers.norm()):.3g}, mean {float(numbers.mean()):.2g}".replace("-", "−")
     return MatrixPicture(
-        title=step.description.title,
-        values=numbers[None, :SHOWN_CHANNELS],
+        step.description.title,
+        numbers[None, :SHOWN_CHANNELS],
         column_axis="channel",
         before="" if step.name == OF_VECTORS[0] else "→",
         note=length,
@@ -89,8 +112,8 @@ def _table(walkthrough: PredictionWalkthrough, names: tuple[str, ...], vocabular
     logits, powers, total, probabilities = _numbers(walkthrough, "probabilities")
     columns = (each.tolist() for each in (logits, powers, probabilities))
     return TablePicture(
-        columns=("token", "logit", "e^(logit − largest)", "probability"),
-        rows=tuple(zip(names, *columns, strict=True)),
+        ("token", "logit", "e^(logit − largest)", "probability"),
+        tuple(zip(names, *columns, strict=True)),
         digits=3,
         note=f"All {vocabulary:,} numbers of the third column add up to {float(total):.4g}; each is divided by that.",
     )
@@ -104,7 +127,7 @@ def _verdict(model: Transformer, walkthrough: PredictionWalkthrough) -> Verdict:
     words = " plus its bias" if len(parts) > 1 else ""
     tied = " W is the embedding matrix, transposed." if weight.data_ptr() == model.embedding.weight.data_ptr() else ""
     return Verdict(
-        text=f"Checked for the best token: its column of W times the vector{words} is {total:.4f}; its logit is "
+        f"Checked for the best token: its column of W times the vector{words} is {total:.4f}; its logit is "
         f"{float(logits[0]):.4f}.{tied}",
         good=abs(total - float(logits[0])) < 1e-2 * max(1.0, abs(total)),
     )
@@ -117,8 +140,8 @@ LAST_STEPS = Screen(
     "of the best: name one, and see its rank.",
     controls={
         "model": ModelControl(default="stories-causal", needs="predicts-tokens"),
-        "text": TextControl(title="Sentence", default="The cat sat on the"),
-        "word": TextControl(title="Any word", default="mat", longest=40),
+        "text": TextControl("Sentence", SENTENCE),
+        "word": TextControl("Any word", "mat", longest=40),
     },
     compute=last_steps,
     formulas=(

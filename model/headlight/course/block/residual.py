@@ -1,20 +1,23 @@
-"""The residual connection: what a sublayer adds to what was there."""
+"""The residual stream: what sublayers add to it, layer norm on typed numbers, and where norms stand."""
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
-from headlight.course.controls import ModelControl, NumberControl, TextControl
-from headlight.course.pictures import LinesPicture, MatrixPicture, TablePicture, Verdict, row
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_largest
+from headlight.config import Config
+from headlight.course.controls import Axis, ChoiceControl, CountControl, MatrixControl, ModelControl, TextControl
+from headlight.course.pictures import Equations, LinesPicture, MatrixPicture, TablePicture, Verdict, row
 from headlight.course.screen import Answer, Screen, link
-from headlight.course.sentences import LAYER, TOKEN, require_layer, require_token, token_labels, value
+from headlight.course.sentences import LAYER, TOKEN, require_layer, require_token, require_width, token_labels, value
+from headlight.nn.layers import NORMS, RMSNorm
 from headlight.nn.stack import NORM_PLACEMENTS, ResidualConnection
 from headlight.nn.transformer import Transformer
+from headlight.questions.asking import ask_largest, ask_order
+from headlight.questions.kinds import Question
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 
@@ -42,9 +45,9 @@ def residual(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
             text=f"The first {shown} of {width} channels.",
             question=_question([step for step in steps if step[0].startswith(f"layer {layer},")], layer),
         ),
-        row(_verdict(network, steps)),
+        _verdict(network, steps),
         row(_lengths(steps), title="The same token through all layers"),
-        row(_table(steps)),
+        _table(steps),
     )
 
 
@@ -90,7 +93,7 @@ def _sum_pictures(step: Step, norm_placement: str) -> tuple[MatrixPicture, ...]:
 
     def picture(title: str, numbers: Float[Tensor, " channel"], sign: str = "") -> MatrixPicture:
         shown = numbers[None, :SHOWN_CHANNELS]
-        return MatrixPicture(title=title, values=shown, columns=columns, column_axis="channel", before=sign)
+        return MatrixPicture(title, shown, columns=columns, column_axis="channel", before=sign)
 
     becomes, sign = ("x + f(x)", "=") if _is_sum(step) else (BECOMES.get(norm_placement, "the stream after it"), "→")
     return picture("x", before), picture("f(x)", added, "+"), picture(becomes, after, sign)
@@ -101,25 +104,24 @@ def _verdict(model: Transformer, steps: list[Step]) -> Verdict:
     placement = NORM_PLACEMENTS[model.config.norm_placement]
     if all(map(_is_sum, steps)):
         return Verdict(
-            text=f"Checked in all {len(steps)} sublayers: the stream after each is the sum of the two to {error:.1g}.",
+            f"Checked in all {len(steps)} sublayers: the stream after each is the sum of the two to {error:.1g}.",
             good=True,
         )
     return Verdict(
-        text="In this model the stream is not a plain sum. "
-        f"Its norms: {placement.title[0].lower()}{placement.title[1:]}."
+        f"In this model the stream is not a plain sum. Its norms: {placement.title[0].lower()}{placement.title[1:]}."
     )
 
 
 def _lengths(steps: list[Step]) -> LinesPicture:
     return LinesPicture(
-        title="Length (2-norm) of the stream and of what is added to it",
-        x=list(range(len(steps))),
-        series={
+        "Length (2-norm) of the stream and of what is added to it",
+        range(len(steps)),
+        {
             "stream before": [float(before.norm()) for _, before, _, _ in steps],
             "added": [float(added.norm()) for _, _, added, _ in steps],
         },
-        x_title="sublayer (0 is the first)",
-        y_title="length",
+        "sublayer (0 is the first)",
+        "length",
     )
 
 
@@ -135,9 +137,7 @@ def _table(steps: list[Step]) -> TablePicture:
         for name, before, added, after in steps
     )
     return TablePicture(
-        columns=("sublayer", "length of x", "length of f(x)", "length after", "cosine of x and f(x)"),
-        rows=rows,
-        digits=2,
+        ("sublayer", "length of x", "length of f(x)", "length after", "cosine of x and f(x)"), rows, digits=2
     )
 
 
@@ -148,9 +148,9 @@ RESIDUAL = Screen(
     "and the gradient has a straight way back. With post-norm each sum is normed anew: LN(x + f(x)).",
     controls={
         "model": ModelControl(default="stories-causal"),
-        "text": TextControl(title="Sentence", default="Once upon a time there was a little girl"),
+        "text": TextControl("Sentence", "Once upon a time there was a little girl"),
         "layer": LAYER,
-        "token": NumberControl(title=TOKEN.title, default="5", low=0, high=31, whole=True),
+        "token": CountControl(TOKEN.title, "5", 0, 31),
     },
     compute=residual,
     formulas=(
@@ -159,4 +159,237 @@ RESIDUAL = Screen(
     ),
     code=(ResidualConnection,),
     explore=link("model", "text", "layer", query="token", fixed={"tab": "layers"}),
+)
+
+
+TOKENS, NORM_CHANNELS, ONE = Axis("tokens", 1, 4), Axis("channels", 2, 6), Axis("row", 1, 1)
+KINDS = ("layernorm", "rmsnorm")
+ZERO = 1e-3  # means below are rounding
+
+
+def normalize(
+    x: Float[Tensor, "token channel"],
+    norm: str,
+    gain: Float[Tensor, "1 channel"],
+    shift: Float[Tensor, "1 channel"],
+    epsilon: float,
+) -> Float[Tensor, "token channel"]:
+    """x through the project's norm of that name; RMSNorm has no shift."""
+    module = NORMS[norm].make(x.shape[1], epsilon, True)
+    with torch.no_grad():
+        module.get_parameter("weight").copy_(gain[0])
+        if norm == "layernorm":
+            module.get_parameter("bias").copy_(shift[0])
+        normed: Tensor = module(x)
+    return normed
+
+
+def layer_norm(x: Tensor, norm: str, gain: Tensor, shift: Tensor, epsilon: str) -> Answer:
+    """The norm with and without gain and shift, and what it does to means and variances."""
+    require_width(x.shape[1], {"gain": gain.shape[1], "shift": shift.shape[1]})
+    plain = normalize(x, norm, torch.ones_like(gain), torch.zeros_like(shift), float(epsilon))
+    normed = normalize(x, norm, gain, shift, float(epsilon))
+    names = tuple(f"token {label}" for label in TOKENS.label_all(len(x)))
+    return (
+        row(
+            MatrixPicture("x", x, rows=names, column_axis="channel"),
+            MatrixPicture("Normed", plain, rows=names, column_axis="channel", before="→"),
+            MatrixPicture("With gain and shift", normed, rows=names, column_axis="channel", before="→"),
+            question=_ask_of_means(plain),
+        ),
+        row(_statistics(names, x, plain, normed), title="Each token for itself"),
+        row(Equations(lines=_pencil(x[0], plain[0], norm, float(epsilon))), title="Token 0, by hand"),
+        _said_of_norm(x, plain, norm),
+    )
+
+
+def _ask_of_means(plain: Float[Tensor, "token channel"]) -> Question:
+    """Over which numbers a norm works; RMSNorm leaves a mean of 0 to neither."""
+    means = {"all channels of a token": plain.mean(1), "all tokens in a channel": plain.mean(0)}
+    largest = {name: float(mean.abs().max()) for name, mean in means.items()}
+    says = {name: f"A mean of {mean:.2g} is among them." for name, mean in largest.items()}
+    says["neither"] = "This norm takes a mean off."
+    return ask_largest(
+        "Before gain and shift, which numbers have a mean of 0?", largest | {"neither": ZERO}, says, least=True
+    )
+
+
+def _statistics(names: tuple[str, ...], *stages: Tensor) -> TablePicture:
+    def of(numbers: Tensor) -> tuple[float, float]:
+        mean, variance = float(numbers.mean()), float(numbers.var(unbiased=False))
+        return round(mean, 6), round(variance, 6)
+
+    columns = ("", *(f"{what} {stage}" for stage in ("of x", "normed", "at the end") for what in ("mean", "variance")))
+    rows: list[tuple[str | float, ...]] = []
+    for at, name in enumerate(names):
+        rows.append((name, *(each for stage in stages for each in of(stage[at]))))
+    return TablePicture(columns, tuple(rows), digits=3)
+
+
+def _pencil(x: Float[Tensor, " channel"], normed: Tensor, norm: str, epsilon: float) -> tuple[str, ...]:
+    count, first, last = len(x), _written(float(x[0])), float(normed[0])
+    numbers = " + ".join(_bracketed(float(each)) for each in x)
+    if norm == "rmsnorm":
+        squares = " + ".join(f"{_bracketed(float(each))}^2" for each in x)
+        mean_square = float((x * x).mean())
+        return (
+            rf"\mathrm{{mean\ square}} = ({squares}) / {count} = {_written(mean_square)}",
+            rf"{first} / \sqrt{{{_written(mean_square)} + {_written(epsilon)}}} = {last:.3f}",
+        )
+    mean, variance = float(x.mean()), float(x.var(unbiased=False))
+    deviations = " + ".join(f"({_written(each - mean)})^2" for each in x.tolist())
+    return (
+        rf"\mu = ({numbers}) / {count} = {_written(mean)}",
+        rf"\sigma^2 = ({deviations}) / {count} = {_written(variance)}",
+        rf"({first} - {_bracketed(mean)}) / \sqrt{{{_written(variance)} + {_written(epsilon)}}} = {last:.3f}",
+    )
+
+
+def _bracketed(number: float) -> str:
+    return f"({_written(number)})" if number < 0 else _written(number)
+
+
+def _written(number: float) -> str:
+    """A number in LaTeX with four digits that count, without the exponents of a program."""
+    digits, _, exponent = f"{number:.4g}".partition("e")
+    if not exponent:
+        return digits
+    power = f"10^{{{int(exponent)}}}"
+    return power if digits == "1" else rf"{digits} \cdot {power}"
+
+
+def _said_of_norm(x: Tensor, normed: Tensor, norm: str) -> Verdict:
+    if not bool(normed.isfinite().all()):
+        return Verdict(
+            "A token whose channels are all equal has variance 0, and 0 / 0 is not a number. ε prevents this.",
+            good=False,
+        )
+    pairs = [(i, j) for i in range(len(x)) for j in range(i) if torch.allclose(normed[i], normed[j], atol=1e-3)]
+    pairs = [(i, j) for i, j in pairs if not torch.equal(x[i], x[j])]
+    if pairs:
+        i, j = pairs[0]
+        lost = "their sizes" if norm == "rmsnorm" else "their sizes and means"
+        return Verdict(f"Tokens {j} and {i} have become the same: they differed only in {lost}.", good=True)
+    return Verdict("No token looks at another one here: change one row, and only that row of the result changes.")
+
+
+LAYER_NORM = Screen(
+    title="Layer norm",
+    lesson="Numbers are brought to mean 0 and variance 1, whatever their size was, so that a layer always reads "
+    "numbers of about the same size: find out which of them are taken together. Then each channel is multiplied by a "
+    "gain and gets a shift, both learned. RMSNorm leaves out the mean and the shift.",
+    controls={
+        "x": MatrixControl("x", "1,2,3,6;10,20,30,60;-1,0,0,1", rows=TOKENS, columns=NORM_CHANNELS),
+        "norm": ChoiceControl("Norm", "layernorm", {name: NORMS[name].title for name in KINDS}),
+        "gain": MatrixControl("Gain γ", "1,1,1,2", rows=ONE, columns=NORM_CHANNELS),
+        "shift": MatrixControl("Shift β", "0,0,0,0.5", rows=ONE, columns=NORM_CHANNELS),
+        "epsilon": ChoiceControl("ε", "1e-05", {"0": "0", "1e-05": "0.00001", "0.1": "0.1", "1": "1"}),
+    },
+    compute=layer_norm,
+    formulas=(
+        r"\mathrm{LN}(x) = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta",
+        r"\mathrm{RMSNorm}(x) = \gamma \odot \frac{x}{\sqrt{\mathrm{mean}(x^2) + \varepsilon}}",
+    ),
+    code=(normalize, RMSNorm),
+)
+
+
+STREAM_CHANNELS = Axis("channels", 2, 4)
+# post-norm, pre-norm and those between; "residual-from-norm" is a pre-norm with another stream
+PLACEMENTS = ("post", "pre", "post-sublayer", "sandwich", "none")
+
+
+def through_blocks(
+    x: Float[Tensor, "1 channel"], matrix: Float[Tensor, "channel channel"], placement: str, depth: int
+) -> Float[Tensor, "depth channel"]:
+    """The stream before and after each of `depth` residual connections around the same sublayer f(h) = h M."""
+    config = Config(
+        vocabulary_size=1, context_length=1, d_model=x.shape[1], layers=1, heads=1,
+        norm="layernorm", norm_placement=placement, positional_encoding="none",
+    )  # fmt: skip
+    connection, stream = ResidualConnection(config), [x[None]]
+    with torch.no_grad():
+        for _ in range(depth):
+            stream.append(connection(stream[-1], lambda h: h @ matrix))
+    return torch.cat(stream)[:, 0]
+
+
+def norm_placement(x: Tensor, matrix: Tensor, depth: int) -> Answer:
+    """Each placement on the same numbers: after one sublayer, and over many."""
+    require_width(x.shape[1], {"rows of M": matrix.shape[0], "columns of M": matrix.shape[1]})
+    streams = {name: through_blocks(x, matrix, name, depth) for name in PLACEMENTS}
+    return (
+        row(_one_block(streams), title="After one sublayer", question=_ask_of_lengths(streams, depth)),
+        row(
+            LinesPicture(
+                "Length of the stream",
+                range(len(next(iter(streams.values())))),
+                {NORM_PLACEMENTS[name].title: stream.norm(dim=1).tolist() for name, stream in streams.items()},
+                "sublayers passed",
+                "length (2-norm)",
+                broken=(NORM_PLACEMENTS["none"].title,),
+                log_y=True,
+            ),
+            title="The same sublayer again and again",
+        ),
+        _said_of_lengths(streams, depth),
+    )
+
+
+def _one_block(streams: dict[str, Tensor]) -> TablePicture:
+    channels = next(iter(streams.values())).shape[1]
+    columns = ("where the norm stands", *(f"channel {at}" for at in range(channels)), "mean", "variance")
+    rows = tuple(
+        (
+            NORM_PLACEMENTS[name].title,
+            *stream[1].tolist(),
+            round(float(stream[1].mean()), 6),
+            float(stream[1].var(unbiased=False)),
+        )
+        for name, stream in streams.items()
+    )
+    return TablePicture(columns, rows, digits=3)
+
+
+def _ask_of_lengths(streams: dict[str, Tensor], depth: int) -> Question:
+    lengths = {NORM_PLACEMENTS[name].title: float(streams[name][-1].norm()) for name in ("post", "pre", "none")}
+    order = tuple(sorted(lengths, key=lambda name: lengths[name]))
+    return ask_order(
+        f"Put them in order by the length of the stream after {depth} sublayers, the shortest first.",
+        order,
+        (order[::-1], "Turn it round: the shortest comes first."),
+        hints=("Post-norm brings the stream back to the same length each time; pre-norm leaves the stream alone.",),
+        because=f"The lengths are {', '.join(f'{lengths[name]:.3g}' for name in order)}.",
+    )
+
+
+def _said_of_lengths(streams: dict[str, Tensor], depth: int) -> Verdict:
+    post, pre, none = (float(streams[name][-1].norm()) for name in ("post", "pre", "none"))
+    return Verdict(
+        f"After {depth} sublayers: post-norm {post:.3g}, pre-norm {pre:.3g}, neither norm nor residual "
+        f"{none:.3g}. Post-norm brings the stream back to the same length each time. Pre-norm does not, so such "
+        "models have one more norm at the end."
+    )
+
+
+NORM_PLACEMENT = Screen(
+    title="Post-norm and pre-norm",
+    lesson="The Transformer of 2017 has its norms after each residual connection (post-norm). Most later models norm "
+    "what a sublayer reads and leave the stream itself alone (pre-norm): then no norm stands in the gradient's way "
+    "back, and deep models train without a warm-up.",
+    controls={
+        "x": MatrixControl("x", "3,-1,2", rows=ONE, columns=STREAM_CHANNELS),
+        "matrix": MatrixControl(
+            "Sublayer f(h) = h M",
+            "0.5,0.5,0;-0.5,0.5,0;0,0,0.5",
+            rows=STREAM_CHANNELS,
+            columns=STREAM_CHANNELS,
+            low=-10.0,
+            high=10.0,
+        ),
+        "depth": CountControl("Sublayers", "16", 1, 48),
+    },
+    compute=norm_placement,
+    formulas=(r"\mathrm{post:}\ \mathrm{LN}(x + f(x))", r"\mathrm{pre:}\ x + f(\mathrm{LN}(x))"),
+    code=(ResidualConnection, through_blocks),
 )

@@ -1,23 +1,29 @@
-"""Parts of a trained model switched off, one at a time, and the loss on a sentence."""
+"""Parts switched off: in a trained model, one at a time, and in models that learn here and now without them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import log
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
+from headlight.array_types import Int
 from headlight.cancellation import check_cancelled
 from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
-from headlight.course.controls import ModelControl, TextControl
-from headlight.course.pictures import BarsPicture, ScreenLink, TablePicture, row, verdict_row
-from headlight.course.questions import ask_largest
+from headlight.course.controls import CountControl, ModelControl, SeedControl, TextControl
+from headlight.course.fitting import fit
+from headlight.course.language_modeling.ladder import windows
+from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, bars, row
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import sentence_batch, target_loss
+from headlight.errors import InputError
 from headlight.nn.hooks import Hook
 from headlight.nn.stack import NORM_PLACEMENTS, ResidualConnection
 from headlight.nn.transformer import Transformer
+from headlight.questions.asking import ask_largest
 from headlight.tracing.interventions import InterventionHook
 from headlight.tracing.run import parse_interventions
 from headlight.training.objectives.batch import Batch
@@ -88,26 +94,22 @@ def switch_off(model: Checkpoint, text: str) -> Answer:
     worst = max(parts, key=lambda name: parts[name])
     return (
         row(
-            BarsPicture(
-                title="Loss on this sentence, with one part off in all layers (nats for each token predicted)",
-                labels=("everything on", *(f"no {name}" for name in parts)),
-                series={"": [whole, *parts.values()]},
+            bars(
+                "Loss on this sentence, with one part off in all layers (nats for each token predicted)",
+                ("everything on", *(f"no {name}" for name in parts)),
+                [whole, *parts.values()],
                 note=f"{batch.target_count} tokens are predicted; guessing at random costs "
                 f"{log(network.config.vocabulary_size):.2f}.",
             ),
             question=ask_largest("Without which part will this trained model predict worst?", parts),
         ),
-        row(
-            BarsPicture(
-                title="Off in one layer only: what is added to the loss",
-                labels=tuple(f"layer {layer}" for layer in range(len(layers["attention"]))),
-                series={name: [loss - whole for loss in losses] for name, losses in layers.items()},
-            )
+        BarsPicture(
+            title="Off in one layer only: what is added to the loss",
+            labels=tuple(f"layer {layer}" for layer in range(len(layers["attention"]))),
+            series={name: [loss - whole for loss in losses] for name, losses in layers.items()},
         ),
-        verdict_row(
-            f"Most is lost without {worst}: {parts[worst] - whole:+.2f} nats. The model was trained with all "
-            "of its parts: this tells what it relies on, not how a model that was trained without one would do."
-        ),
+        f"Most is lost without {worst}: {parts[worst] - whole:+.2f} nats. The model was trained with all "
+        "of its parts: this tells what it relies on, not how a model that was trained without one would do.",
         row(_edits(network), title="How each is switched off"),
     )
 
@@ -157,8 +159,8 @@ def _parts(model: Transformer) -> tuple[Part, ...]:
         ("feed-forward", f"{stack}.*.feed_forward.output=set:0", "an edit: its output is 0"),
         ("positions", f"{stack}.position_ids=set:0", "an edit: every token stands at position 0"),
         ("1/√d", f"{stack}.*.self.scale=set:1", "an edit: scores are not scaled"),
-        ("norms", "", "a hook: no norm in any layer; a final norm after them stays"),
-        ("residual connections", "", "a hook: a sublayer's output is added to nothing"),
+        ("norms", "", "in the code: no norm in any layer; a final norm after them stays"),
+        ("residual connections", "", "in the code: a sublayer's output is added to nothing"),
     )
     return tuple(part for part in parts if has.get(part[0], True))
 
@@ -168,7 +170,7 @@ def _edits(model: Transformer) -> TablePicture:
     note = (
         "Norms and residual connections cannot be taken apart in this model." if not can_separate(model.config) else ""
     )
-    return TablePicture(columns=("part", "edit", "what it does"), rows=rows, note=note)
+    return TablePicture(("part", "edit", "what it does"), rows, note=note)
 
 
 SWITCH_OFF = Screen(
@@ -177,11 +179,138 @@ SWITCH_OFF = Screen(
     "surprised it is by the words that follow (or that are masked, in a model that fills masks: here every fourth).",
     controls={
         "model": ModelControl(default="stories-causal", needs="predicts-tokens"),
-        "text": TextControl(title="Sentence", default="Once upon a time there was a little girl. She loved to play."),
+        "text": TextControl("Sentence", "Once upon a time there was a little girl. She loved to play."),
     },
     compute=switch_off,
     formulas=(r"L = -\frac{1}{n} \sum_i \log p(\mathrm{token}_i)",),
     code=(target_loss, SublayerSwitches),
     explore=link("model", "text", fixed={"tab": "model"}),
     see_also=(ScreenLink("training", "ladder"),),
+)
+
+
+# The name of each of the four, and what is on in it: residual connections, norms.
+CONDITIONS = {
+    "both": (True, True),
+    "no norm": (True, False),
+    "no residual": (False, True),
+    "neither": (False, False),
+}
+WINDOW, ROWS, D_MODEL, HEADS = 16, 8, 32, 4
+LEARNING_RATE = 3e-3
+
+
+@dataclass(frozen=True)
+class Training:
+    """Losses of each step, and the 2-norm of the gradient of each layer at the first step."""
+
+    losses: list[float]
+    gradients: list[float]
+
+
+def gradients(text: str, depth: int, steps: int, seed: int) -> Answer:
+    """Four models from the same seed, trained on the same batches of the learner's text."""
+    runs = {name: train(text, depth, steps, seed, *parts) for name, parts in CONDITIONS.items()}
+    return (
+        row(
+            LinesPicture(
+                "Gradient of each layer at the first step (2-norm)",
+                range(depth),
+                {name: training.gradients for name, training in runs.items()},
+                "layer (0 is the first; the loss is behind the last)",
+                "gradient",
+                log_y=True,
+            ),
+            LinesPicture(
+                "Loss while they learn (nats a character)",
+                range(1, steps + 1),
+                {name: training.losses for name, training in runs.items()},
+                "step",
+                "loss",
+            ),
+            question=ask_largest(
+                "In which network does the first layer get the largest gradient?",
+                {name: training.gradients[0] for name, training in runs.items()},
+            ),
+        ),
+        _told(runs),
+    )
+
+
+def train(text: str, depth: int, steps: int, seed: int, residual: bool, norm: bool) -> Training:
+    """A character model of `depth` layers, trained for some steps on windows of the text."""
+    ids = character_ids(text)
+    torch.manual_seed(seed)
+    model = Transformer(
+        Config(
+            vocabulary_size=(int(ids.max()) + 1),
+            context_length=WINDOW,
+            d_model=D_MODEL,
+            layers=depth,
+            heads=HEADS,
+            norm="layernorm",
+            feed_forward="gelu",
+            positional_encoding="rope",
+            bias=True,
+        )
+    ).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE)
+    batches, gradients = windows(ids, WINDOW + 1, steps, seed, ROWS), list[float]()
+
+    def loss() -> Tensor:
+        batch = next(batches)
+        logits = model(batch[:, :-1], hook=SublayerSwitches(model, residual, norm))
+        return functional.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
+
+    def keep_first(step: int) -> None:
+        if step == 0:
+            gradients.extend(gradient_norms(model))
+
+    return Training(fit(optimizer, loss, steps, after_backward=keep_first), gradients)
+
+
+def gradient_norms(model: Transformer) -> list[float]:
+    """The 2-norm of the gradient of all parameters of each block."""
+    blocks = model.stack(model.config.stacks[-1]).blocks
+    gradients = ([p.grad for p in block.parameters() if p.grad is not None] for block in blocks)
+    return [float(torch.stack([gradient.norm() for gradient in each]).norm()) for each in gradients]
+
+
+def character_ids(text: str) -> Int[Tensor, " pos"]:
+    """Each character's number, the text repeated until a window fits. Raises InputError for less than two kinds."""
+    characters = sorted(set(text))
+    if len(characters) < 2:
+        raise InputError("The text has only one kind of character; there is nothing to learn. Type a sentence.")
+    repeated = (text + " ") * (2 + WINDOW // len(text))
+    known = sorted(set(repeated))
+    return torch.tensor([known.index(each) for each in repeated])
+
+
+def _told(runs: dict[str, Training]) -> str:
+    last = {name: training.losses[-1] for name, training in runs.items()}
+    best = min(last, key=lambda name: last[name])
+    both, neither = (runs[name].gradients for name in ("both", "neither"))
+    return (
+        f"The first layer's gradient is {both[0]:.2g} with both parts and {neither[0]:.1g} with neither. "
+        f"After {len(runs['both'].losses)} steps the lowest loss has “{best}”: "
+        + ", ".join(f"{name} {loss:.2f}" for name, loss in last.items())
+        + "."
+    )
+
+
+GRADIENTS = Screen(
+    title="Why residuals and norms: the gradient by layer",
+    lesson="Four small models begin with the same weights and learn your text, character by character, here and now: "
+    "with residual connections and norms, without one of them, and without both. See how much of the gradient reaches "
+    "the first layer, and which of them learn.",
+    controls={
+        "text": TextControl("Text to learn", "The cat chased the dog, and the dog chased the cat."),
+        "depth": CountControl("Layers", "6", 2, 16),
+        "steps": CountControl("Steps", "20", 5, 100, step=5),
+        "seed": SeedControl(),
+    },
+    compute=gradients,
+    formulas=(r"g_l = \lVert \nabla_{\theta_l} L \rVert",),
+    code=(train, fit, gradient_norms, SublayerSwitches),
+    is_long=True,
 )

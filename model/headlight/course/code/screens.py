@@ -11,11 +11,11 @@ from headlight.code_exercises.cases import Case, right_answer
 from headlight.code_exercises.exercises import CODE_EXERCISES, notebook_text, python_text
 from headlight.code_exercises.misconceptions import MISCONCEPTIONS, wrong_answer
 from headlight.code_exercises.steps import Steps, compute
-from headlight.course.controls import ChoiceControl, NumberControl, SeedControl
-from headlight.course.pictures import FilePicture, MatrixPicture, TablePicture, row, verdict_row
-from headlight.course.questions import ask_largest, ask_whether
+from headlight.course.controls import ChoiceControl, CountControl, SeedControl
+from headlight.course.pictures import FilePicture, MatrixPicture, TablePicture, Verdict, row
 from headlight.course.screen import Answer, Screen
 from headlight.nn.attention import Attention
+from headlight.questions.asking import ask_largest, ask_whether
 
 DIGITS = 4
 WITHOUT_LAYERS = (
@@ -50,8 +50,8 @@ def show_exercise(name: str, tokens: int, seed: int) -> Answer:
         (name, text.strip()) for name, _, text in (each.partition(":") for each in row_of_exercise.arguments)
     )
     return (
-        verdict_row(row_of_exercise.task),
-        row(TablePicture(title="Arguments", columns=("name", "what it is"), rows=arguments)),
+        row_of_exercise.task,
+        TablePicture(("name", "what it is"), arguments, title="Arguments"),
         row(
             FilePicture(file_name="attention.ipynb", media_type="application/x-ipynb+json", text=notebook_text()),
             FilePicture(file_name="my_attention.py", media_type="text/x-python", text=python_text()),
@@ -78,10 +78,10 @@ def show_exercise(name: str, tokens: int, seed: int) -> Answer:
     )
 
 
-def show_mistake(name: str, tokens: int, channels: int, seed: int) -> Answer:
+def show_mistake(mistake: str, tokens: int, channels: int, seed: int) -> Answer:
     """A misconception computed beside the right answer, on the same numbers."""
     case = drawn_case(seed, tokens, channels)
-    right, row_of_mistake = right_answer(case), MISCONCEPTIONS[name]
+    right, row_of_mistake = right_answer(case), MISCONCEPTIONS[mistake]
     wrong = wrong_answer(case, row_of_mistake) or right
     distance = float((wrong.output - right.output).abs().max())
     diagnosis = row_of_mistake.diagnosis
@@ -90,7 +90,7 @@ def show_mistake(name: str, tokens: int, channels: int, seed: int) -> Answer:
             matrix("Right weights", right.weights, "query", "key", weights=True),
             matrix("Weights of the mistake", wrong.weights, "query", "key", weights=True),
             question=ask_whether(
-                f"{name.replace('-', ' ').capitalize()}: does each row of weights still add up to 1?",
+                f"{mistake.replace('-', ' ').capitalize()}: does each row of weights still add up to 1?",
                 bool(torch.isclose(wrong.weights.sum(-1), torch.tensor(1.0), atol=1e-4).all()),
                 "Add the numbers of each row: only a softmax over the keys, with nothing after it, makes them 1.",
             ),
@@ -99,10 +99,10 @@ def show_mistake(name: str, tokens: int, channels: int, seed: int) -> Answer:
             matrix("Right output", right.output, "query", "channel"),
             matrix("Output of the mistake", wrong.output, "query", "channel"),
         ),
-        verdict_row(
+        Verdict(
             f"The outputs differ by up to {distance:.{DIGITS}f}. It looks as if {diagnosis.looks_like}", good=False
         ),
-        verdict_row(f"{diagnosis.hints.nudge} {diagnosis.hints.concrete}", title="What to try"),
+        row(f"{diagnosis.hints.nudge} {diagnosis.hints.concrete}", title="What to try"),
     )
 
 
@@ -111,8 +111,8 @@ def matrix(
 ) -> MatrixPicture:
     """A matrix of the only text of a batch."""
     return MatrixPicture(
-        title=title,
-        values=values[0],
+        title,
+        values[0],
         rows=_numbers(values.shape[1]),
         columns=_numbers(values.shape[2]),
         row_axis=row_axis,
@@ -127,11 +127,6 @@ def _numbers(count: int) -> tuple[str, ...]:
     return tuple(str(number) for number in range(count))
 
 
-def write(shown: str, name: str, mistake: str, tokens: int, channels: int, seed: int) -> Answer:
-    """An exercise, or a mistake."""
-    return show_exercise(name, tokens, seed) if shown == "exercise" else show_mistake(mistake, tokens, channels, seed)
-
-
 WRITE = Screen(
     title="Write it yourself, and know your mistakes",
     lesson="Write attention once, and you know where each number comes from: four exercises lead from one function to "
@@ -139,26 +134,22 @@ WRITE = Screen(
     "choose one and compare. The check of your code computes each of them, too, and so knows a wrong number by its "
     "mistake.",
     controls={
-        "shown": ChoiceControl(
-            title="Show", default="exercise", options={"exercise": "An exercise", "mistake": "What a mistake gives"}
-        ),
+        "shown": ChoiceControl("Show", "exercise", {"exercise": "An exercise", "mistake": "What a mistake gives"}),
         "name": ChoiceControl(
-            title="Exercise",
-            when="shown=exercise",
-            default="scaled_dot_product_attention",
-            options={name: each.title for name, each in CODE_EXERCISES.items()},
+            "Exercise",
+            "scaled_dot_product_attention",
+            {name: each.title for name, each in CODE_EXERCISES.items()},
         ),
         "mistake": ChoiceControl(
-            title="Mistake",
-            when="shown=mistake",
-            default="mask-after-softmax",
-            options={name: name.replace("-", " ").capitalize() for name in WITHOUT_LAYERS},
+            "Mistake",
+            "mask-after-softmax",
+            {name: name.replace("-", " ").capitalize() for name in WITHOUT_LAYERS},
         ),
-        "tokens": NumberControl(title="Tokens", default="4", low=2, high=6, whole=True),
-        "channels": NumberControl(title="Channels", when="shown=mistake", default="4", low=2, high=6, whole=True),
+        "tokens": CountControl("Tokens", "4", 2, 6),
+        "channels": CountControl("Channels", "4", 2, 6),
         "seed": SeedControl(),
     },
-    compute=write,
+    compute={"exercise": show_exercise, "mistake": show_mistake},
     formulas=(r"\mathrm{softmax}\left(\frac{Q K^T}{\sqrt{d_k}}\right) V",),
     code=(Attention.weighted_sum, Steps, compute),
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 
 from headlight.array_types import Float
-from headlight.course.controls import NumberControl
-from headlight.course.pictures import BarsPicture, LinesPicture, MatrixPicture, TablePicture, fold, row, verdict_row
+from headlight.course.controls import CountControl
+from headlight.course.pictures import BarsPicture, LinesPicture, MatrixPicture, TablePicture, fold, row
 from headlight.course.positions.waves import wavelengths, waves
-from headlight.course.questions import ask_number
 from headlight.course.screen import Answer, Screen
 from headlight.nn.positional_encodings import SINUSOIDAL_BASE, Sinusoidal, sinusoids
+from headlight.questions.asking import ask_number
 
 STILL = 0.1  # a channel that changes by less within a text tells no positions apart
 SHOWN_ROWS, SHOWN_CHANNELS = 6, 4
@@ -39,17 +39,17 @@ def _pair_numbers(d_model: int, length: int) -> Answer:
     return (
         row(
             LinesPicture(
-                title="Wavelength of each channel",
-                x=list(range(d_model)),
-                series={"j counts pairs": by_pair, "j taken for the channel": by_channel},
-                x_title="channel",
-                y_title="positions",
+                "Wavelength of each channel",
+                range(d_model),
+                {"j counts pairs": by_pair, "j taken for the channel": by_channel},
+                "channel",
+                "positions",
                 log_y=True,
             ),
             TablePicture(
+                ("channel", "its pair j", "j counts pairs", "j taken for the channel"),
+                tuple((str(c), str(c // 2), f"{by_pair[c]:,.1f}", f"{by_channel[c]:,.1f}") for c in shown),
                 title="Positions until a channel's wave begins again",
-                columns=("channel", "its pair j", "j counts pairs", "j taken for the channel"),
-                rows=tuple((str(c), str(c // 2), f"{by_pair[c]:,.1f}", f"{by_channel[c]:,.1f}") for c in shown),
             ),
             question=ask_number(
                 f"Which j has channel {d_model - 1}, the last one?",
@@ -58,11 +58,9 @@ def _pair_numbers(d_model: int, length: int) -> Answer:
                 (d_model // 2, "Pairs are counted from 0."),
             ),
         ),
-        verdict_row(
-            f"Read as the channel, j makes the longest wave {by_channel[-1]:,.0f} positions instead of "
-            f"{by_pair[-1]:,.0f}. Within {length} tokens {still['c']} of {d_model} channels then hardly move "
-            f"(by less than {STILL:g}), where {still['j']} should."
-        ),
+        f"Read as the channel, j makes the longest wave {by_channel[-1]:,.0f} positions instead of "
+        f"{by_pair[-1]:,.0f}. Within {length} tokens {still['c']} of {d_model} channels then hardly move "
+        f"(by less than {STILL:g}), where {still['j']} should.",
     )
 
 
@@ -75,8 +73,8 @@ def _first_position(length: int, d_model: int) -> Answer:
         row(
             *(
                 MatrixPicture(
-                    title=title,
-                    values=encoding[:SHOWN_ROWS, :SHOWN_CHANNELS],
+                    title,
+                    encoding[:SHOWN_ROWS, :SHOWN_CHANNELS],
                     rows=names,
                     column_axis="channel",
                     columns=tuple(map(str, range(min(d_model, SHOWN_CHANNELS)))),
@@ -86,11 +84,9 @@ def _first_position(length: int, d_model: int) -> Answer:
             title="The first token is at position 0, even where a text counts its tokens from 1",
             text=f"{len(names)} of {length} tokens, {min(d_model, SHOWN_CHANNELS)} of {d_model} channels.",
         ),
-        verdict_row(
-            f"Counted from 1 a number changes by up to {moved:.2f}, and the first vector is not 0, 1, 0, 1. "
-            f"The distances between positions stay the same up to {apart:.1g}: a model can be trained with "
-            "either, but it must then be used with the one that it was trained with."
-        ),
+        f"Counted from 1 a number changes by up to {moved:.2f}, and the first vector is not 0, 1, 0, 1. "
+        f"The distances between positions stay the same up to {apart:.1g}: a model can be trained with "
+        "either, but it must then be used with the one that it was trained with.",
     )
 
 
@@ -108,11 +104,11 @@ def _fast_channels(d_model: int, length: int) -> Answer:
     return (
         row(
             LinesPicture(
-                title="A channel at the front, and one at the end",
-                x=list(range(length)),
-                series={f"channel {channel}": encodings[:, channel] for channel in (first, last)},
-                x_title="position",
-                y_title="value",
+                "A channel at the front, and one at the end",
+                range(length),
+                {f"channel {channel}": encodings[:, channel] for channel in (first, last)},
+                "position",
+                "value",
             ),
             BarsPicture(
                 title="How often a channel crosses zero in each half of the text",
@@ -124,12 +120,10 @@ def _fast_channels(d_model: int, length: int) -> Answer:
             ),
             title="Fast are the first channels, not the first positions",
         ),
-        verdict_row(
-            f"Channel {first} crosses zero {int(halves[0][first])} times in the first half of the text and "
-            f"{int(halves[1][first])} times in the second; channel {last} {int(halves[0][last])} and "
-            f"{int(halves[1][last])} times. Fast and slow are channels, not positions: late tokens are told from "
-            "their neighbours as well as early ones."
-        ),
+        f"Channel {first} crosses zero {int(halves[0][first])} times in the first half of the text and "
+        f"{int(halves[1][first])} times in the second; channel {last} {int(halves[0][last])} and "
+        f"{int(halves[1][last])} times. Fast and slow are channels, not positions: late tokens are told from "
+        "their neighbours as well as early ones.",
     )
 
 
@@ -138,8 +132,8 @@ PAIRS = Screen(
     lesson="In the formula i is the position, from 0, and j is often said to be the channel. It counts pairs: the "
     "channels 2j and 2j + 1 share one wave. (The paper writes pos for our i, and i for our j.)",
     controls={
-        "d_model": NumberControl(title="Channels d", default="512", low=4, high=1024, step=2, whole=True),
-        "length": NumberControl(title="Tokens", default="100", low=8, high=1000, whole=True),
+        "d_model": CountControl("Channels d", "512", 4, 1024, step=2),
+        "length": CountControl("Tokens", "100", 8, 1000),
     },
     compute=channel_numbers,
     formulas=(Sinusoidal.formula, r"\lambda_j = 2 \pi \cdot 10000^{2j/d}"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -10,19 +11,27 @@ from typing import Any
 import torch
 
 from headlight.course.controls import ChoiceControl
-from headlight.course.pictures import TablePicture, row, verdict_row
+from headlight.course.pictures import TablePicture, Verdict, row
 from headlight.course.positions.waves import wavelengths
-from headlight.course.questions import ask_whether
 from headlight.course.screen import Answer, Screen
 from headlight.nn.attention import split_heads
 from headlight.nn.positional_encodings import sinusoids
+from headlight.questions.asking import ask_whether
+
+
+def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """Scaled dot-product attention as notes print it, without the imports above it."""
+    scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(query.size(-1))
+    return torch.matmul(torch.softmax(scores, dim=-1), value)
+
 
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "attention": (attention, (torch.ones(1, 3, 4),) * 3),
     "wavelengths": (wavelengths, (8, 10_000.0)),
     "sinusoids": (sinusoids, (torch.arange(4), 8)),
     "split_heads": (split_heads, (torch.zeros(1, 4, 8), 2)),
 }
-IMPORTS: dict[str, tuple[str, ...]] = {"nothing": (), "torch": ("torch",), "all": ("torch", "tau")}
+IMPORTS: dict[str, tuple[str, ...]] = {"nothing": (), "torch": ("torch",), "all": ("torch", "math", "tau")}
 
 
 def needed_names(function: Callable[..., Any]) -> dict[str, Any]:
@@ -49,17 +58,17 @@ def missing_names(function: str, imports: str) -> Answer:
     rows = tuple((name, "yes" if name in known else "no") for name in needed) or (("none", "—"),)
     return (
         row(
-            TablePicture(title=f"Names that {function} takes from its file", columns=("name", "known"), rows=rows),
+            TablePicture(("name", "known"), rows, title=f"Names that {function} takes from its file"),
             TablePicture(
+                ("line", "result"),
+                ((f"def\N{NO-BREAK SPACE}{function}(...)", "no error"), (f"{function}(...)", said)),
                 title="What Python says",
-                columns=("line", "result"),
-                rows=((f"def\N{NO-BREAK SPACE}{function}(...)", "no error"), (f"{function}(...)", said)),
             ),
             question=ask_whether(
                 f"The definition of {function} was accepted. Will a call of it work?", len(known) == len(needed)
             ),
         ),
-        verdict_row(
+        Verdict(
             f"{len(known)} of {len(needed)} names that it needs are known. Python looks a name up when its "
             "line runs, so a definition without its imports is accepted, and the first call fails. A class is "
             "worse off: the name in its first line, as in “class Head(nn.Module)”, is looked up at once.",
@@ -73,13 +82,11 @@ MISSING_NAMES = Screen(
     lesson="Printed code often lacks its imports, and a cell that defines a function runs all the same. Here functions "
     "of this very program are called with only some of the names that they need.",
     controls={
-        "function": ChoiceControl(title="Function", default="wavelengths", options={name: name for name in CALLS}),
+        "function": ChoiceControl("Function", "attention", {name: name for name in CALLS}),
         "imports": ChoiceControl(
-            title="Imported",
-            default="nothing",
-            options={"nothing": "Nothing", "torch": "torch", "all": "torch, and tau from math"},
+            "Imported", "nothing", {"nothing": "Nothing", "torch": "torch", "all": "torch, math, and tau from it"}
         ),
     },
     compute=missing_names,
-    code=(call_with, wavelengths, sinusoids, split_heads),
+    code=(call_with, attention, wavelengths, sinusoids, split_heads),
 )

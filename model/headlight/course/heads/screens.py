@@ -1,32 +1,132 @@
-"""Heads: cut, joined, counted, and of other widths."""
+"""Heads: cut, joined and of other widths, and what they cost, counted on attention that is run."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import lcm
 
 import torch
 from torch import Tensor
 
+from headlight.array_types import Float
 from headlight.checkpoints import Checkpoint
 from headlight.config import Config
-from headlight.course.attention import require_equal_heads
-from headlight.course.controls import ModelControl, NumberControl, TextControl
-from headlight.course.heads.counting import AttentionRun, MultiplyAdds, join_heads, run_attention, run_two_stacks
+from headlight.course.attention import context_without_positions, require_equal_heads
+from headlight.course.controls import CountControl, ModelControl, TextControl
+from headlight.course.fitting import parameter_count
 from headlight.course.pictures import (
-    BarsPicture,
     HeatMapPicture,
     MatrixPicture,
     TablePicture,
+    Verdict,
+    bars,
     fold,
     row,
-    verdict_row,
+    shape_text,
     weights_map,
 )
-from headlight.course.questions import ask_largest, ask_nearest, ask_number
 from headlight.course.requirements import require_part
 from headlight.course.screen import Answer, Screen, link
-from headlight.course.sentences import HEAD, LAYER, counted
+from headlight.course.sentences import HEAD, LAYER, require_layer
+from headlight.course.timing import multiply_adds
+from headlight.errors import counted
 from headlight.nn.attention import Attention, merge_heads, split_heads
+from headlight.nn.hooks import no_hook
+from headlight.nn.transformer import Transformer, attention_at
+from headlight.questions.asking import ask_largest, ask_nearest, ask_number
+from headlight.text.tokenizer import Encoded
+from headlight.tracing.run import RecordingHook, run
+
+VOCABULARY, CHANNELS_AT_LEAST = 32, 48
+
+
+def run_two_stacks(
+    encoder_heads: int, decoder_heads: int, source_length: int, length: int, seed: int = 0
+) -> dict[str, Float[Tensor, "head query key"]]:
+    """The attention weights of an encoder-decoder of random weights, by the name of each attention."""
+    heads = lcm(encoder_heads, decoder_heads)
+    config = Config(
+        architecture="encoder-decoder", vocabulary_size=VOCABULARY, context_length=max(source_length, length),
+        d_model=heads * -(-CHANNELS_AT_LEAST // heads), layers=1, heads=decoder_heads, encoder_heads=encoder_heads,
+        positional_encoding="sinusoidal",
+    )  # fmt: skip
+    recorder = RecordingHook(no_hook, ("*.weights",))
+    with torch.random.fork_rng(devices=()), torch.inference_mode():
+        torch.manual_seed(seed)
+        model = Transformer(config).eval()
+        source, target = (torch.randint(VOCABULARY, (1, size)) for size in (source_length, length))
+        model(target, source=source, hook=recorder)
+    values = {path: value[0] for path, value in recorder.values.items()}
+    return {
+        "Self-attention of the encoder": values["encoder.0.self.weights"],
+        "Self-attention of the decoder": values["decoder.0.self.weights"],
+        "Cross-attention of the decoder": values["decoder.0.cross.weights"],
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedHeads:
+    """One layer's self-attention of a text, from its heads to its output.
+
+    `by_head` is what each head adds to the output by its own rows of W_O; their sum, with the bias of the projection,
+    is the output up to `error`.
+    """
+
+    text: Encoded
+    head_outputs: Float[Tensor, "head pos value_head_dim"]
+    concatenated: Float[Tensor, "pos heads_times_value_head_dim"]
+    projection: Float[Tensor, "heads_times_value_head_dim d_model"]
+    output: Float[Tensor, "pos d_model"]
+    by_head: Float[Tensor, "head pos d_model"]
+    error: float
+
+
+@torch.inference_mode()
+def join_heads(checkpoint: Checkpoint, text: str, layer: int) -> JoinedHeads:
+    """Run a text and follow the heads of a layer (from 0) to the output. Raises InputError for a layer there is not."""
+    model = checkpoint.model
+    path = f"{require_layer(model, layer)}.self"
+    trace = run(model, checkpoint.tokenizer, text, keep=(f"{path}.weighted_values", f"{path}.output"))
+    head_outputs, output = (torch.tensor(trace[f"{path}.{name}"]) for name in ("weighted_values", "output"))
+    linear = attention_at(model, path)[0].output
+    projection = linear.weight.detach().float().cpu().T
+    rows = projection.view(len(head_outputs), -1, projection.shape[1])  # those of each head
+    by_head = head_outputs @ rows
+    summed = by_head.sum(0) if linear.bias is None else by_head.sum(0) + linear.bias.float().cpu()
+    error = float((summed - output).abs().max())
+    return JoinedHeads(trace.text, head_outputs, merge_heads(head_outputs[None])[0], projection, output, by_head, error)
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionRun:
+    """One forward pass of one attention: each value by its hook point, without the batch, and what it took."""
+
+    values: Mapping[str, Tensor]
+    parameters: int
+    multiply_adds: int
+
+
+def run_attention(
+    d_model: int, heads: int, length: int, *, head_dim: int = 0, value_head_dim: int = 0, seed: int = 0
+) -> AttentionRun:
+    """Attention of random weights over random tokens, each of which sees all.
+
+    Sizes of 0 are d_model / heads. Raises ConfigError where the sizes do not go together.
+    """
+    config = Config(
+        vocabulary_size=1, context_length=1, layers=1, d_model=d_model, heads=heads, head_dim=head_dim,
+        value_head_dim=value_head_dim, positional_encoding="none", masks=(),
+    )  # fmt: skip
+    context = context_without_positions(config, torch.ones(length, length, dtype=torch.bool))
+    recorder = RecordingHook(no_hook, None)
+    with torch.random.fork_rng(devices=()), torch.inference_mode():
+        torch.manual_seed(seed)
+        attention, x = Attention(config).eval(), torch.randn(1, length, d_model)
+        products = multiply_adds(lambda: attention(x, None, context, recorder))
+    values = {name: value[0] for name, value in recorder.values.items()}
+    return AttentionRun(values, parameter_count(attention), products)
+
 
 SHOWN_TOKENS, SHOWN_CHANNELS = 24, 128
 
@@ -41,8 +141,8 @@ def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
     return (
         row(
             MatrixPicture(
-                title=f"{counted(tokens, 'token')} × {counted(d_model, 'channel')}",
-                values=x[0],
+                f"{counted(tokens, 'token')} × {counted(d_model, 'channel')}",
+                x[0],
                 rows=names,
                 column_axis="channel",
                 columns=tuple(map(str, range(d_model))),
@@ -60,8 +160,8 @@ def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
         row(
             *(
                 MatrixPicture(
-                    title=f"Head {number}",
-                    values=head,
+                    f"Head {number}",
+                    head,
                     rows=names,
                     colours="none",
                     digits=0,
@@ -71,7 +171,7 @@ def cut_heads(tokens: int, d_model: int, heads: int) -> Answer:
             ),
             title=f"Cut: {counted(heads, 'head')} × {counted(tokens, 'token')} × {counted(config.head_dim, 'channel')}",
         ),
-        verdict_row(
+        Verdict(
             "Joined again, every number stands where it stood: cutting and joining compute nothing.",
             good=bool((merge_heads(cut) == x).all()),
         ),
@@ -86,39 +186,33 @@ def show_joining(model: Checkpoint, text: str, layer: int, head: int) -> Answer:
     names = tuple(found.text.token_texts[:SHOWN_TOKENS])
     lengths = found.by_head[:, :SHOWN_TOKENS].norm(dim=-1)
     return (
-        row(
-            HeatMapPicture(
-                title=f"{heads} heads side by side: {heads} × {width} channels",
-                values=found.concatenated[:SHOWN_TOKENS],
-                rows=names,
-                column_axis="channel",
-                column_groups=width,
-            )
+        HeatMapPicture(
+            f"{heads} heads side by side: {heads} × {width} channels",
+            found.concatenated[:SHOWN_TOKENS],
+            rows=names,
+            column_axis="channel",
+            column_groups=width,
         ),
-        row(
-            HeatMapPicture(
-                before="×",
-                title=f"W_O: the {counted(width, 'row')} of head {head}",
-                values=found.projection[head * width : (head + 1) * width, :SHOWN_CHANNELS],
-                note=_shown_columns(found.projection),
-                row_axis="channel of the head",
-                column_axis="channel of the model",
-            )
+        HeatMapPicture(
+            f"W_O: the {counted(width, 'row')} of head {head}",
+            found.projection[head * width : (head + 1) * width, :SHOWN_CHANNELS],
+            before="×",
+            note=_shown_columns(found.projection),
+            row_axis="channel of the head",
+            column_axis="channel of the model",
         ),
-        row(
-            HeatMapPicture(
-                before="=",
-                title="Output of attention",
-                values=found.output[:SHOWN_TOKENS, :SHOWN_CHANNELS],
-                note=_shown_columns(found.output),
-                rows=names,
-                column_axis="channel",
-            )
+        HeatMapPicture(
+            "Output of attention",
+            found.output[:SHOWN_TOKENS, :SHOWN_CHANNELS],
+            before="=",
+            note=_shown_columns(found.output),
+            rows=names,
+            column_axis="channel",
         ),
         row(
             MatrixPicture(
-                title="Length of what each head adds to each token",
-                values=lengths.T,
+                "Length of what each head adds to each token",
+                lengths.T,
                 rows=names,
                 columns=tuple(f"head {number}" for number in range(heads)),
                 colours="signed",
@@ -128,7 +222,7 @@ def show_joining(model: Checkpoint, text: str, layer: int, head: int) -> Answer:
                 {f"head {number}": float(length) for number, length in enumerate(lengths[:, -1])},
             ),
         ),
-        verdict_row(
+        Verdict(
             "Joining and multiplying by W_O is the same as a sum: each head times its own rows of W_O. "
             f"Added up, the {heads} heads give the output up to {found.error:.1g}.",
             good=found.error < 1e-3,
@@ -153,12 +247,7 @@ def compare_costs(d_model: int, heads: int, length: int) -> Answer:
     return (
         row(
             *(
-                BarsPicture(
-                    title=title,
-                    labels=tuple(runs),
-                    series={title: [getattr(each, name) for each in runs.values()]},
-                    digits=0,
-                )
+                bars(title, tuple(runs), [getattr(each, name) for each in runs.values()], name=title, digits=0)
                 for title, name in (("Parameters", "parameters"), ("Multiply-adds of one pass", "multiply_adds"))
             ),
             question=ask_nearest(
@@ -167,22 +256,18 @@ def compare_costs(d_model: int, heads: int, length: int) -> Answer:
                 many.parameters / one.parameters,
             ),
         ),
-        row(
-            TablePicture(
-                title="Counted",
-                columns=("attention", "parameters", "multiply-adds", "attention weights: heads × queries × keys"),
-                rows=tuple(
-                    (name, f"{each.parameters:,}", f"{each.multiply_adds:,}", f"{each.values['weights'].numel():,}")
-                    for name, each in runs.items()
-                ),
-            )
+        TablePicture(
+            ("attention", "parameters", "multiply-adds", "attention weights: heads × queries × keys"),
+            tuple(
+                (name, f"{each.parameters:,}", f"{each.multiply_adds:,}", f"{each.values['weights'].numel():,}")
+                for name, each in runs.items()
+            ),
+            title="Counted",
         ),
-        verdict_row(
-            f"{heads} narrow heads take {many.parameters:,} parameters and {many.multiply_adds:,} "
-            f"multiply-adds, one wide head {one.parameters:,} and {one.multiply_adds:,}. Heads of full width take "
-            f"{wide.parameters / one.parameters:.1f} times the parameters: “more heads at no more cost” holds only "
-            "where each is d / h wide."
-        ),
+        f"{heads} narrow heads take {many.parameters:,} parameters and {many.multiply_adds:,} "
+        f"multiply-adds, one wide head {one.parameters:,} and {one.multiply_adds:,}. Heads of full width take "
+        f"{wide.parameters / one.parameters:.1f} times the parameters: “more heads at no more cost” holds only "
+        "where each is d / h wide.",
     )
 
 
@@ -191,22 +276,23 @@ def show_widths(
 ) -> Answer:
     """The shape of each value on its way through attention, for any widths, and of two stacks with other heads."""
     found = run_attention(d_model, heads, length, head_dim=head_dim, value_head_dim=value_head_dim)
+    shapes = {name: shape_text(each.shape) for name, each in found.values.items()}
     joined = merge_heads(found.values["weighted_values"][None])[0]
     return (
         row(
             TablePicture(
-                title="Shapes of one pass",
-                columns=("value", "shape", "axes"),
-                rows=(
-                    ("input", _shape(found, "input"), "tokens × channels"),
-                    ("queries", _shape(found, "q"), "heads × tokens × d_k"),
-                    ("keys", _shape(found, "k"), "heads × tokens × d_k"),
-                    ("values", _shape(found, "v"), "heads × tokens × d_v"),
-                    ("weights", _shape(found, "weights"), "heads × queries × keys"),
-                    ("outputs of the heads", _shape(found, "weighted_values"), "heads × tokens × d_v"),
-                    ("joined", " × ".join(map(str, joined.shape)), "tokens × (heads · d_v)"),
-                    ("after W_O", _shape(found, "output"), "tokens × channels"),
+                ("value", "shape", "axes"),
+                (
+                    ("input", shapes["input"], "tokens × channels"),
+                    ("queries", shapes["q"], "heads × tokens × d_k"),
+                    ("keys", shapes["k"], "heads × tokens × d_k"),
+                    ("values", shapes["v"], "heads × tokens × d_v"),
+                    ("weights", shapes["weights"], "heads × queries × keys"),
+                    ("outputs of the heads", shapes["weighted_values"], "heads × tokens × d_v"),
+                    ("joined", shape_text(joined.shape), "tokens × (heads · d_v)"),
+                    ("after W_O", shapes["output"], "tokens × channels"),
                 ),
+                title="Shapes of one pass",
             ),
             question=ask_number(
                 "How many channels has a token when the heads are joined, before W_O?",
@@ -217,31 +303,25 @@ def show_widths(
         ),
         row(
             HeatMapPicture(
-                title=f"Joined: {heads} × {value_head_dim} channels",
-                values=joined,
+                f"Joined: {heads} × {value_head_dim} channels",
+                joined,
                 column_groups=value_head_dim,
                 row_axis="token",
                 column_axis="channel",
             ),
             HeatMapPicture(
+                f"After W_O: {d_model} channels again",
+                found.values["output"],
                 before="→",
-                title=f"After W_O: {d_model} channels again",
-                values=found.values["output"],
                 row_axis="token",
                 column_axis="channel",
             ),
         ),
-        verdict_row(
-            "Queries and keys must be equally wide, since they are multiplied; values may have any width. W_O brings "
-            f"{heads} · {value_head_dim} = {heads * value_head_dim} channels back to {d_model}. {found.parameters:,} "
-            f"parameters, {found.multiply_adds:,} multiply-adds."
-        ),
+        "Queries and keys must be equally wide, since they are multiplied; values may have any width. W_O brings "
+        f"{heads} · {value_head_dim} = {heads * value_head_dim} channels back to {d_model}. {found.parameters:,} "
+        f"parameters, {found.multiply_adds:,} multiply-adds.",
         *fold(*_two_stacks(encoder_heads, heads, source_length, length)),
     )
-
-
-def _shape(run: AttentionRun, name: str) -> str:
-    return " × ".join(map(str, run.values[name].shape))
 
 
 def _two_stacks(encoder_heads: int, decoder_heads: int, source_length: int, length: int) -> Answer:
@@ -250,24 +330,21 @@ def _two_stacks(encoder_heads: int, decoder_heads: int, source_length: int, leng
     return (
         row(
             TablePicture(
-                columns=("attention", "heads", "queries", "keys"),
-                rows=tuple((name, *each.shape) for name, each in weights.items()),
+                ("attention", "heads", "queries", "keys"), tuple((name, *each.shape) for name, each in weights.items())
             ),
             title="Another number of heads in the encoder",
         ),
         row(*(weights_map(f"{name}, head 0", each[0]) for name, each in weights.items())),
-        verdict_row(
-            "The encoder hands over vectors of d channels and no heads, so it may have any number of "
-            "heads. Cross-attention belongs to the decoder: it has the decoder's heads, as many queries as the "
-            "target has tokens, and as many keys as the source has. This network is not trained, so it looks "
-            "almost evenly at all that it may see."
-        ),
+        "The encoder hands over vectors of d channels and no heads, so it may have any number of "
+        "heads. Cross-attention belongs to the decoder: it has the decoder's heads, as many queries as the "
+        "target has tokens, and as many keys as the source has. This network is not trained, so it looks "
+        "almost evenly at all that it may see.",
     )
 
 
-D_MODEL = NumberControl(title="Channels d", default="64", low=8.0, high=256.0, step=8.0, whole=True)
-HEADS = NumberControl(title="Heads h", default="8", low=1.0, high=16.0, whole=True)
-LENGTH = NumberControl(title="Tokens", default="16", low=2.0, high=64.0, whole=True)
+D_MODEL = CountControl("Channels d", "64", 8.0, 256.0, step=8.0)
+HEADS = CountControl("Heads h", "8", 1.0, 16.0)
+LENGTH = CountControl("Tokens", "16", 2.0, 64.0)
 
 CUTTING = Screen(
     title="Cut into heads",
@@ -275,9 +352,9 @@ CUTTING = Screen(
     "then cut into heads: a view and a transpose that move no number to another token. After attention the heads are "
     "put side by side again.",
     controls={
-        "tokens": NumberControl(title="Tokens", default="3", low=1.0, high=6.0, whole=True),
-        "d_model": NumberControl(title="Channels d", default="8", low=2.0, high=12.0, step=1.0, whole=True),
-        "heads": NumberControl(title="Heads h", default="4", low=1.0, high=6.0, whole=True),
+        "tokens": CountControl("Tokens", "3", 1.0, 6.0),
+        "d_model": CountControl("Channels d", "8", 2.0, 12.0, step=1.0),
+        "heads": CountControl("Heads h", "4", 1.0, 6.0),
     },
     compute=cut_heads,
     formulas=(r"\mathbf{R}^{n \times d} \to \mathbf{R}^{h \times n \times d/h} \to \mathbf{R}^{n \times d}",),
@@ -290,7 +367,7 @@ JOINING = Screen(
     "of what each head writes.",
     controls={
         "model": ModelControl(default="stories-causal"),
-        "text": TextControl(title="Text", default="The cat sat on the mat."),
+        "text": TextControl("Text", "The cat sat on the mat."),
         "layer": replace(LAYER, default="1"),
         "head": HEAD,
     },
@@ -301,20 +378,20 @@ JOINING = Screen(
 )
 COSTS = Screen(
     title="More heads at no more cost?",
-    lesson="The three attentions below are really run, and each matrix product is counted. Heads that share the "
-    "channels among them cost what one wide head costs and give several patterns in place of one. Heads of full width "
-    "cost about h times as much.",
+    lesson="Several heads give several patterns in place of one; what do they cost? Three attentions are really run, "
+    "and each matrix product is counted: one wide head, heads that share its channels among them, and heads that are "
+    "each as wide as all channels.",
     controls={
         "d_model": D_MODEL,
-        "heads": NumberControl(title="Heads h", default="8", low=2.0, high=16.0, whole=True),
+        "heads": CountControl("Heads h", "8", 2.0, 16.0),
         "length": LENGTH,
     },
     compute=compare_costs,
     formulas=(
         r"4d^2\ \text{parameters}",
-        r"4nd^2 + 2n^2d\ \text{multiply-adds}\quad (h\,d_k = d)",
+        r"4nd^2 + 2n^2d\ \text{multiply-adds},\quad h\,d_k = d",
     ),
-    code=(run_attention, MultiplyAdds, Attention),
+    code=(run_attention, multiply_adds, Attention),
 )
 WIDTHS = Screen(
     title="Heads of any width",
@@ -324,13 +401,11 @@ WIDTHS = Screen(
     controls={
         "d_model": D_MODEL,
         "heads": HEADS,
-        "head_dim": NumberControl(title="Width of queries and keys d_k", default="64", low=1.0, high=256.0, whole=True),
-        "value_head_dim": NumberControl(title="Width of values d_v", default="8", low=1.0, high=256.0, whole=True),
-        "length": NumberControl(title="Tokens", default="8", low=2.0, high=32.0, whole=True),
-        "encoder_heads": NumberControl(
-            title="Heads of an encoder before it", default="2", low=1.0, high=16.0, whole=True
-        ),
-        "source_length": NumberControl(title="Tokens of its source", default="7", low=1.0, high=24.0, whole=True),
+        "head_dim": CountControl("Width of queries and keys d_k", "64", 1.0, 256.0),
+        "value_head_dim": CountControl("Width of values d_v", "8", 1.0, 256.0),
+        "length": CountControl("Tokens", "8", 2.0, 32.0),
+        "encoder_heads": CountControl("Heads of an encoder before it", "2", 1.0, 16.0),
+        "source_length": CountControl("Tokens of its source", "7", 1.0, 24.0),
     },
     compute=show_widths,
     formulas=(

@@ -20,18 +20,17 @@ from headlight.checkpoints.load import Checkpoint, load
 from headlight.config import Config
 from headlight.config_groups import EmbeddingConfig
 from headlight.course.cards import bits_per_token
-from headlight.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
-from headlight.course.fitting import fit
-from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, row, verdict_row
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_largest
+from headlight.course.controls import ChoiceControl, CountControl, NumberControl, SeedControl, TextControl
+from headlight.course.fitting import fit, parameter_count
+from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, row
 from headlight.course.screen import Answer, Screen, link
-from headlight.course.sentences import sentence_batch, target_loss, token_labels
+from headlight.course.sentences import continuation, sentence_batch, target_loss, token_labels
 from headlight.course.tokens.split_screens import MAX_TRAINING_CHARACTERS, small_text
 from headlight.errors import InputError
-from headlight.generation.generate import generate
 from headlight.nn.transformer import Transformer
 from headlight.paths import assets_dir
+from headlight.questions.asking import ask_largest
+from headlight.questions.kinds import Question
 
 WINDOW, ROWS, D_MODEL = 24, 16, 32
 LEARNING_RATE = 1e-2
@@ -81,9 +80,9 @@ class RungAnswer:
     written: str
 
 
-def trained_ladder(text: str, beginning: str, temperature: float, seed: int, rung: str) -> Answer:
+def trained_ladder(sentence: str, beginning: str, temperature: float, seed: int, rung: str) -> Answer:
     """What each shipped rung makes of the sentence, and one of them of each token."""
-    answers = {SHIPPED[name]: ask_rung(shipped_rung(name), text, beginning, temperature, seed) for name in SHIPPED}
+    answers = {SHIPPED[name]: ask_rung(shipped_rung(name), sentence, beginning, temperature, seed) for name in SHIPPED}
     cheats = [name for name, answer in answers.items() if answer.writing_loss - answer.whole_loss > CHEAT]
     honest = min(answers, key=lambda name: answers[name].writing_loss)
     told = f"The lowest loss in writing, {answers[honest].writing_loss:.2f} nats, has “{honest}”."
@@ -103,15 +102,13 @@ def trained_ladder(text: str, beginning: str, temperature: float, seed: int, run
             ),
             question=ask_rung_question({name: answer.writing_loss for name, answer in answers.items()}),
         ),
-        row(_token_losses(shipped_rung(rung), SHIPPED[rung], text)),
-        row(
-            TablePicture(
-                title=f"What they write after “{beginning}”",
-                columns=("model", f"up to {WRITTEN_TOKENS} tokens", "loss of held-out stories, as in training"),
-                rows=tuple((name, answer.written or ENDS, answer.held_out_loss) for name, answer in answers.items()),
-            )
+        _token_losses(shipped_rung(rung), SHIPPED[rung], sentence),
+        TablePicture(
+            ("model", f"up to {WRITTEN_TOKENS} tokens", "loss of held-out stories, as in training"),
+            tuple((name, answer.written or ENDS, answer.held_out_loss) for name, answer in answers.items()),
+            title=f"What they write after “{beginning}”",
         ),
-        verdict_row(told),
+        told,
     )
 
 
@@ -141,10 +138,7 @@ def ask_rung(rung: Checkpoint, text: str, beginning: str, temperature: float, se
     """Both losses of a sentence, and a continuation."""
     check_cancelled()
     batch = sentence_batch(rung, text)[1]
-    steps = generate(
-        rung.model, rung.tokenizer, beginning, steps=WRITTEN_TOKENS, temperature=temperature, seed=seed, keep=()
-    )
-    written = rung.tokenizer.decode([step.chosen_token for step in steps])
+    written = continuation(rung, beginning, steps=WRITTEN_TOKENS, temperature=temperature, seed=seed)
     writing = float(writing_losses(rung, text).mean())
     return RungAnswer(held_out_loss(rung.card), target_loss(rung.model, batch), writing, written)
 
@@ -193,15 +187,6 @@ class Rung:
     sample: str
 
 
-def ladder(
-    on: str, text: str, order: str, steps: int, seed: int, sentence: str, beginning: str, temperature: float, rung: str
-) -> Answer:
-    """The rungs trained here and now on a text, or those that ship, on a sentence."""
-    if on == "shipped":
-        return trained_ladder(sentence, beginning, temperature, seed, rung)
-    return trained_here(text, order, steps, seed)
-
-
 def trained_here(text: str, order: str, steps: int, seed: int) -> Answer:
     """Every rung from the same seed, on the same batches of the learner's text."""
     rungs = {name: climb(text, config, steps, seed) for name, config in rung_configs(text, order).items()}
@@ -218,26 +203,19 @@ def trained_here(text: str, order: str, steps: int, seed: int) -> Answer:
             ),
             question=ask_rung_question(writing, masked=order == "mask-first"),
         ),
-        row(
-            TablePicture(
-                title=f"What they write after “{text[:BEGINNING]}”",
-                columns=("model", f"the next {WRITTEN} characters", "parameters"),
-                rows=tuple(
-                    (name, rung.sample, f"{sum(each.numel() for each in rung.model.parameters()):,}")
-                    for name, rung in rungs.items()
-                ),
-            )
+        TablePicture(
+            ("model", f"the next {WRITTEN} characters", "parameters"),
+            tuple((name, rung.sample, f"{parameter_count(rung.model):,}") for name, rung in rungs.items()),
+            title=f"What they write after “{text[:BEGINNING]}”",
         ),
-        row(
-            LinesPicture(
-                title="Loss in training",
-                x=list(range(1, steps + 1)),
-                series={name: rung.losses for name, rung in rungs.items()},
-                x_title="step",
-                y_title="nats for each character",
-            )
+        LinesPicture(
+            "Loss in training",
+            range(1, steps + 1),
+            {name: rung.losses for name, rung in rungs.items()},
+            "step",
+            "nats for each character",
         ),
-        verdict_row(_told(learned, writing)),
+        _told(learned, writing),
     )
 
 
@@ -292,11 +270,13 @@ def write(model: Transformer, known: list[str], beginning: Int[Tensor, " pos"], 
     return "".join(known[each] for each in ids[len(beginning) :]).replace("\n", " ")
 
 
-def windows(ids: Int[Tensor, " pos"], length: int, count: int, seed: int) -> Iterator[Int[Tensor, "row window"]]:
+def windows(
+    ids: Int[Tensor, " pos"], length: int, count: int, seed: int, rows: int = ROWS
+) -> Iterator[Int[Tensor, "row window"]]:
     """Batches of pieces of a text, drawn at random."""
     generator = torch.Generator().manual_seed(seed)
     for _ in range(count):
-        starts = torch.randint(len(ids) - length + 1, (ROWS, 1), generator=generator)
+        starts = torch.randint(len(ids) - length + 1, (rows, 1), generator=generator)
         yield ids[starts + torch.arange(length)]
 
 
@@ -326,21 +306,17 @@ LADDER = Screen(
     "seven models are trained here and now on your text, or they are those that ship, trained on 4 million tokens of "
     "stories. Compare what they lose in training with what they lose in writing, when nothing stands behind.",
     controls={
-        "on": ChoiceControl(title="Models", default="here", options=MODELS),
-        "text": TextControl(
-            title="Text to learn", when="on=here", default=small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6
-        ),
-        "order": ChoiceControl(title="Order", when="on=here", default="notes", options=ORDERS),
-        "steps": NumberControl(title="Steps", when="on=here", default="200", low=LAST, high=600, step=20, whole=True),
+        "on": ChoiceControl("Models", "here", MODELS),
+        "text": TextControl("Text to learn", small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6),
+        "order": ChoiceControl("Order", "notes", ORDERS),
+        "steps": CountControl("Steps", "200", LAST, 600, step=20),
         "seed": SeedControl(default="2"),  # by which the models without a mask learn to look ahead early
-        "sentence": TextControl(title="Sentence", when="on=shipped", default=SENTENCE),
-        "beginning": TextControl(title="Beginning that they continue", when="on=shipped", default="Once upon a time"),
-        "temperature": NumberControl(
-            title="Temperature", when="on=shipped", default="0.8", low=0.0, high=2.0, step=0.1
-        ),
-        "rung": ChoiceControl(title="Token by token", when="on=shipped", default="ladder-2-positions", options=SHIPPED),
+        "sentence": TextControl("Sentence", SENTENCE),
+        "beginning": TextControl("Beginning that they continue", "Once upon a time"),
+        "temperature": NumberControl("Temperature", "0.8", 0.0, 2.0, step=0.1),
+        "rung": ChoiceControl("Token by token", "ladder-2-positions", SHIPPED),
     },
-    compute=ladder,
+    compute={"here": trained_here, "shipped": trained_ladder},
     formulas=(r"\mathrm{FFN}(x) = \max(0, x W_1 + b_1) W_2 + b_2", r"x \leftarrow x + f(\mathrm{LN}(x))"),
     code=(rung_configs, climb, fit, writing_loss, write, ask_rung, whole_losses),
     explore=link(text="sentence", model="rung"),

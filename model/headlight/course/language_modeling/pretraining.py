@@ -15,8 +15,7 @@ from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.cards import Table, card_section, card_table
 from headlight.course.controls import ModelControl, SeedControl, TextControl
-from headlight.course.pictures import LinesPicture, Row, TablePicture, Verdict, row, verdict_row
-from headlight.course.questions import ask_whether
+from headlight.course.pictures import LinesPicture, Row, TablePicture, Verdict, row
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.tokens.model_vectors import text_vectors
 from headlight.data.bag_of_words import NaiveBayes
@@ -27,6 +26,7 @@ from headlight.evaluation.held_out import hand_written_examples
 from headlight.evaluation.text_tasks import Accuracy
 from headlight.nn.transformer import Transformer
 from headlight.paths import assets_dir
+from headlight.questions.asking import ask_whether
 
 LEAST_LINES, MOST_LINES = 4, 60  # labelled lines
 RIDGE = 1.0
@@ -80,7 +80,8 @@ def pretraining(model: Checkpoint, lines: str, sentence: str, seed: int) -> Answ
     """How many of the hand-written reviews each start gets right after the learner's lines, and the own sentence."""
     examples, tests = parse_lines(lines), reviews()
     asked = [*tests, sentence]
-    answers = {name: classify(start, examples, asked) for name, start in starts(model, seed).items()}
+    vectors = embed(model, examples, asked, seed)
+    answers = {name: classify(each, examples) for name, each in vectors.items()}
     bayes = NaiveBayes(examples)
     answers["no network: words counted (Naive Bayes)"] = [bayes.answer(text) for text in asked]
     scored = {
@@ -90,27 +91,32 @@ def pretraining(model: Checkpoint, lines: str, sentence: str, seed: int) -> Answ
     columns = ("learned from your lines, on", "your sentence", f"{len(tests)} reviews written for this test")
     return (
         row(
-            TablePicture(columns=columns, rows=rows),
+            TablePicture(columns, rows),
             title=f"{len(examples)} labelled lines",
             question=ask_whether(
                 "Does the pretrained network classify more of the reviews than the one with random weights?",
                 scored[PRETRAINED].right > scored[RANDOM].right,
             ),
         ),
-        *_fewer_rows(accuracy_by_count(model, examples, seed)),
-        row(_verdict(scored)),
+        *_fewer_rows(accuracy_by_count(vectors, examples, seed)),
+        _verdict(scored),
         _shipped_row(),
     )
 
 
-def starts(model: Checkpoint, seed: int) -> dict[str, Checkpoint]:
-    """The pretrained network, and the same one with random weights."""
-    return {PRETRAINED: model, RANDOM: untrained(model, seed)}
+def embed(
+    model: Checkpoint, examples: Sequence[Example], texts: Sequence[str], seed: int
+) -> dict[str, Float[Tensor, "text channel"]]:
+    """The vectors of the labelled lines and then of other texts: of the pretrained network, and of a random one."""
+    read = [*(one.text for one in examples), *texts]
+    starts = {PRETRAINED: model, RANDOM: untrained(model, seed)}
+    return {name: torch.tensor(text_vectors(start, read)) for name, start in starts.items()}
 
 
-def accuracy_by_count(model: Checkpoint, examples: Sequence[Example], seed: int) -> LabelCurve:
+def accuracy_by_count(vectors: dict[str, Tensor], examples: Sequence[Example], seed: int) -> LabelCurve:
     """The share of reviews that each start gets right after few lines and more, drawn again and again.
 
+    `vectors` are those of `embed`, where the reviews come first among the other texts.
     Both learn from the same lines of each draw, half of them positive, so that their difference is of the start alone.
     """
     tests, right = reviews(), dict[str, Tensor]()
@@ -119,10 +125,9 @@ def accuracy_by_count(model: Checkpoint, examples: Sequence[Example], seed: int)
     counts = [2**power for power in range(most.bit_length()) if 2**power < most] or [1]
     chosen = [[[at for each in places for at in draws.sample(each, n)] for _ in range(DRAWS)] for n in counts]
     targets, answers = (_targets(each) for each in ([one.answer for one in examples], [*tests.values()]))
-    for name, start in starts(model, seed).items():
-        vectors = torch.tensor(text_vectors(start, [one.text for one in examples]))
-        new = torch.tensor(text_vectors(start, [*tests]))
-        found = [[fit(vectors[lines], targets[lines]).scores(new) for lines in each] for each in chosen]
+    for name, read in vectors.items():
+        own, new = read[: len(examples)], read[len(examples) : len(examples) + len(tests)]
+        found = [[fit(own[lines], targets[lines]).scores(new) for lines in each] for each in chosen]
         right[name] = torch.stack([(torch.stack(each).sign() == answers).float().mean(1) for each in found])
     return LabelCurve([2 * count for count in counts], right)
 
@@ -131,7 +136,7 @@ def _targets(answers: Sequence[str]) -> Float[Tensor, " text"]:
     return torch.tensor([1.0 if answer == SENTIMENT_LABELS[1] else -1.0 for answer in answers])
 
 
-def _fewer_rows(curve: LabelCurve) -> tuple[Row, Row]:
+def _fewer_rows(curve: LabelCurve) -> Answer:
     """How much pretraining buys at each number of labels, and how much of it may be chance."""
     gains = curve.right[PRETRAINED] - curve.right[RANDOM]
     means, errors = gains.mean(1).tolist(), (gains.std(1) / DRAWS**0.5).tolist()
@@ -140,23 +145,23 @@ def _fewer_rows(curve: LabelCurve) -> tuple[Row, Row]:
     return (
         row(
             LinesPicture(
-                title="Reviews that are classified right",
-                x=curve.counts,
-                series={name: each.mean(1) for name, each in curve.right.items()},
-                x_title="labelled lines",
-                y_title="share",
+                "Reviews that are classified right",
+                curve.counts,
+                {name: each.mean(1) for name, each in curve.right.items()},
+                "labelled lines",
+                "share",
             ),
             TablePicture(
-                title="What pretraining adds",
-                columns=("labelled lines", "more right", "standard error"),
-                rows=tuple(
+                ("labelled lines", "more right", "standard error"),
+                tuple(
                     (str(n), f"{gain:+.1%}", f"{error:.1%}")
                     for n, gain, error in zip(curve.counts, means, errors, strict=True)
                 ),
+                title="What pretraining adds",
             ),
             title=f"With fewer lines: the mean of {DRAWS} draws, both starts from the same lines",
         ),
-        verdict_row(
+        Verdict(
             f"{told} pretraining adds more than twice its standard error. That is of the draws of lines alone: draw "
             "other random weights, and see what stays.",
             good=bool(sure),
@@ -192,11 +197,10 @@ def untrained(checkpoint: Checkpoint, seed: int) -> Checkpoint:
         return replace(checkpoint, model=Transformer(checkpoint.model.config).eval())
 
 
-def classify(start: Checkpoint, examples: Sequence[Example], texts: Sequence[str]) -> list[str]:
-    """The labels of texts by a linear classifier on the network's mean vectors, which stay as they are."""
-    vectors = torch.tensor(text_vectors(start, [one.text for one in examples]))
+def classify(vectors: Float[Tensor, "text channel"], examples: Sequence[Example]) -> list[str]:
+    """The labels of the texts after the labelled lines, by a linear classifier on the network's mean vectors."""
     targets = _targets([one.answer for one in examples])
-    scores = fit(vectors, targets).scores(torch.tensor(text_vectors(start, texts)))
+    scores = fit(vectors[: len(examples)], targets).scores(vectors[len(examples) :])
     return [SENTIMENT_LABELS[int(score > 0)] for score in scores]
 
 
@@ -213,7 +217,7 @@ def _verdict(scored: dict[str, Accuracy]) -> Verdict:
     best = max(scored, key=lambda name: scored[name].right)
     error = max(one.standard_error for one in scored.values())
     return Verdict(
-        text=f"“{best}” is most accurate. A difference of less than {2 * error:.0%} may be chance: write more lines, "
+        f"“{best}” is most accurate. A difference of less than {2 * error:.0%} may be chance: write more lines, "
         "or draw other random weights."
     )
 
@@ -227,7 +231,7 @@ def _shipped_row() -> Row:
     """What the shipped model's card says of thousands of lines."""
     card = (assets_dir() / "models" / "sentiment" / "README.md").read_text(encoding="utf-8")
     return row(
-        TablePicture(columns=("trained on all reviews", "held-out reviews"), rows=variant_scores(card)),
+        TablePicture(("trained on all reviews", "held-out reviews"), variant_scores(card)),
         title="With many lines: the shipped model",
         text="Here all weights learn, unless the table says otherwise. The figures are from the card of “sentiment”, "
         "which has a recipe for each line.",
@@ -241,8 +245,8 @@ PRETRAINING = Screen(
     "those of the same network with random weights; and words are counted without any network.",
     controls={
         "model": ModelControl(default="stories-masked"),
-        "lines": TextControl(title="Labelled lines: + or - first", default=LINES, longest=3000, lines=12),
-        "sentence": TextControl(title="Your sentence", default="the soup was wonderful"),
+        "lines": TextControl("Labelled lines: + or - first", LINES, longest=3000, lines=12),
+        "sentence": TextControl("Your sentence", "the soup was wonderful"),
         "seed": SeedControl(default="1"),
     },
     compute=pretraining,

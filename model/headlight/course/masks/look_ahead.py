@@ -1,4 +1,4 @@
-"""Why a decoder must not look ahead: a trained model with another mask, and two small ones trained either way."""
+"""What a decoder's mask is for: lifted from a trained model, left out in training, and beside cross-attention."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from math import exp, log
 import numpy as np
 import torch
 
-from headlight.analysis.logit_lens import KEEP, lens_at, target_tokens
+from headlight.analysis.lenses.logit_lens import KEEP, lens_at, target_tokens
 from headlight.checkpoints import Checkpoint
 from headlight.config import Config
-from headlight.course.controls import ChoiceControl, ModelControl, NumberControl, SeedControl, TextControl
+from headlight.course.controls import ChoiceControl, CountControl, ModelControl, SeedControl, TextControl
 from headlight.course.fitting import fit
-from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, row, verdict_row
-from headlight.course.questions import ask_direction, ask_whether
+from headlight.course.pictures import BarsPicture, LinesPicture, ScreenLink, TablePicture, Verdict, row, weights_map
 from headlight.course.screen import Answer, Screen, StateFields, compare_link, link
+from headlight.course.sentences import token_labels, value
 from headlight.errors import InputError
 from headlight.nn.masks import MASKS, causal
+from headlight.nn.stack import Block
 from headlight.nn.transformer import Transformer, variant
+from headlight.questions.asking import ask_direction, ask_whether
 from headlight.tracing.run import run
+from headlight.tracing.trace import Trace
 from headlight.training.objectives.batch import Batch
 from headlight.training.train_step import cross_entropy, logits_and_targets
 
@@ -76,10 +79,8 @@ def other_mask(model: Checkpoint, text: str, mask: str) -> Answer:
             ),
             question=ask_direction(chosen.asked, means[1] - means[0], NOTABLE),
         ),
-        verdict_row(
-            f"Mean {means[0]:.2f} nats under the causal mask, {means[1]:.2f} with {chosen.series} "
-            f"(perplexity {exp(min(means[0], 50)):,.1f} and {exp(min(means[1], 50)):,.1f}). {told}"
-        ),
+        f"Mean {means[0]:.2f} nats under the causal mask, {means[1]:.2f} with {chosen.series} "
+        f"(perplexity {exp(min(means[0], 50)):,.1f} and {exp(min(means[1], 50)):,.1f}). {told}",
     )
 
 
@@ -119,12 +120,8 @@ LIFTED = Screen(
     "token is often said to see only those before it, but the mask allows j ≤ i.",
     controls={
         "model": ModelControl(default="stories-causal", needs="causal"),
-        "text": TextControl(title="Text", default="The dog was happy. The dog ran to the big tree.", longest=300),
-        "mask": ChoiceControl(
-            title="Mask",
-            default="none",
-            options={name: each.title for name, each in OTHER_MASKS.items()},
-        ),
+        "text": TextControl("Text", "The dog was happy. The dog ran to the big tree.", longest=300),
+        "mask": ChoiceControl("Mask", "none", {name: each.title for name, each in OTHER_MASKS.items()}),
     },
     compute=other_mask,
     formulas=(
@@ -147,12 +144,12 @@ def train_either_way(vocabulary: int, steps: int, seed: int) -> Answer:
     return (
         row(
             LinesPicture(
-                title="Training loss",
-                x=list(range(1, steps + 1)),
-                series=losses | {"what chance allows": [chance] * steps},
+                "Training loss",
+                range(1, steps + 1),
+                losses | {"what chance allows": [chance] * steps},
+                "step",
+                "nats a token",
                 broken=("what chance allows",),
-                x_title="step",
-                y_title="nats a token",
             ),
             question=ask_whether(
                 f"Chance allows {chance:.2f} nats. Does the model without a mask come below 0.8 of that?",
@@ -160,15 +157,9 @@ def train_either_way(vocabulary: int, steps: int, seed: int) -> Answer:
                 "Without a mask it can look at the very token that it is to predict.",
             ),
         ),
-        verdict_row(
-            f"The tokens are drawn at random, so no model can do better than log {vocabulary} = {chance:.2f} "
-            f"nats. Under the mask the loss ends at {honest:.2f}; without it at {cheating:.2f}"
-            + (
-                ": the model copies the token it has to predict."
-                if cheating < 0.8 * chance
-                else ". Give it more steps."
-            )
-        ),
+        f"The tokens are drawn at random, so no model can do better than log {vocabulary} = {chance:.2f} "
+        f"nats. Under the mask the loss ends at {honest:.2f}; without it at {cheating:.2f}"
+        + (": the model copies the token it has to predict." if cheating < 0.8 * chance else ". Give it more steps."),
     )
 
 
@@ -198,8 +189,8 @@ CHEATING = Screen(
     "other may look at the next token, finds the answer there, and its loss falls towards 0. It would be useless: "
     "when a text is written, the next token is not there yet.",
     controls={
-        "vocabulary": NumberControl(title="Different tokens", default="8", low=2, high=32, whole=True),
-        "steps": NumberControl(title="Steps", default="160", low=20, high=300, whole=True),
+        "vocabulary": CountControl("Different tokens", "8", 2, 32),
+        "steps": CountControl("Steps", "160", 20, 300),
         "seed": SeedControl(),
     },
     compute=train_either_way,
@@ -207,4 +198,85 @@ CHEATING = Screen(
     code=(train_either_way, _train, fit, causal),
     see_also=(ScreenLink("training", "ladder"),),
     is_long=True,
+)
+
+
+def later_weight(trace: Trace, path: str) -> float:
+    """The largest weight that any head gives to a later token."""
+    weights = value(trace, path)
+    return float(weights.triu(1).amax()) if weights.shape[-1] > 1 else 0.0
+
+
+def decoder_parts(model: Checkpoint, source: str, text: str) -> Answer:
+    """The attentions of each layer of a decoder, and what its self-attention gives to later tokens."""
+    network, config = model.model, model.model.config
+    if not text.strip():
+        raise InputError("The text of the decoder is empty. Type something.")
+    given = source if config.architecture == "encoder-decoder" else None
+    own, lifted = (
+        run(each, model.tokenizer, text, source=given, keep=("decoder.*.weights",))
+        for each in (network, variant(network, masks="none"))
+    )
+    paths = [path for path in own.values if path.endswith(".weights")]
+    masked, cross = ([path for path in paths if f".{kind}." in path] for kind in ("self", "cross"))
+    rows = tuple(
+        (_title(path), *map(str, own[path].shape), *_later(own, lifted, path, path in masked)) for path in paths
+    )
+    with_mask, without = (max(later_weight(each, path) for path in masked) for each in (own, lifted))
+    labels = token_labels(own.text)
+    first = [(masked[0], labels), *((path, token_labels(own.source)) for path in cross[:1] if own.source)]
+    return (
+        row(
+            *(weights_map(f"{_title(path)}, head 0", torch.tensor(own[path][0]), labels, keys) for path, keys in first),
+            question=ask_whether(
+                "Has this decoder cross-attention?",
+                bool(cross),
+                "A decoder by itself has no encoder to look into."
+                if not cross
+                else "It has an encoder, and looks into what that has read.",
+            ),
+        ),
+        TablePicture(
+            ("attention", "heads", "queries", "keys", "most on a later token", "with the mask lifted"),
+            rows,
+            title="Every attention of the decoder",
+        ),
+        Verdict(
+            f"{len(masked)} self-attentions, {len(cross)} cross-attentions. No self-attention gives a later "
+            f"token more than {with_mask:.2f}; without its mask it would be up to {without:.2f}. "
+            + (
+                "Cross-attention may look at the whole source: nothing of it is a secret."
+                if cross
+                else "There is no encoder, so there is nothing to cross over to: a decoder by itself has no "
+                "cross-attention."
+            ),
+            good=with_mask == 0,
+        ),
+    )
+
+
+def _title(path: str) -> str:
+    _, layer, kind, _ = path.split(".")
+    return f"layer {layer}, {kind}-attention"
+
+
+def _later(own: Trace, lifted: Trace, path: str, is_masked: bool) -> tuple[str, str]:
+    if not is_masked:
+        return "—", "—"
+    return f"{later_weight(own, path):.2f}", f"{later_weight(lifted, path):.2f}"
+
+
+DECODERS = Screen(
+    title="What makes a decoder?",
+    lesson="One note has a decoder as an encoder with cross-attention added, and forgets its mask; another gives every "
+    "decoder cross-attention. The mask makes a decoder. Cross-attention is there only where an encoder is.",
+    controls={
+        "model": ModelControl(default="dates", needs="masked-decoder"),
+        "source": TextControl("Source (for an encoder)", "third of March 2021"),
+        "text": TextControl("Text of the decoder", "2021-03-03"),
+    },
+    compute=decoder_parts,
+    formulas=(MASKS["causal"].formula,),
+    code=(later_weight, Block, variant),
+    explore=link("model", "source", "text"),
 )

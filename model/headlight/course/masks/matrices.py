@@ -1,4 +1,4 @@
-"""M as a matrix of 0 and minus infinity: before the softmax, and what zeros after it do."""
+"""M as a matrix of 0 and minus infinity before the softmax, zeros after it, and padding masks of wrong shapes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from torch import Tensor
 from headlight.array_types import Bool, Float
 from headlight.course.attention import HeadValues, attend
 from headlight.course.attention_by_hand.words import TOKENS
-from headlight.course.controls import ChoiceControl, MatrixControl, NumberControl, SeedControl
-from headlight.course.pictures import BarsPicture, MatrixPicture, row, verdict_row, weights_matrix
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_mask, ask_number, ask_whether, choose
+from headlight.course.controls import ChoiceControl, CountControl, MatrixControl, SeedControl
+from headlight.course.pictures import MatrixPicture, TablePicture, Verdict, bars, row, weights_matrix
 from headlight.course.screen import Answer, Screen, StateFields
-from headlight.errors import InputError
+from headlight.errors import InputError, reason
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import AttentionFunction, SoftmaxAttention
-from headlight.nn.masks import MASKS, QueryKeyPositions, combine_masks
+from headlight.nn.masks import MASKS, QueryKeyPositions, combine_masks, padding
+from headlight.questions.asking import ask_mask, ask_number, ask_whether, choose
+from headlight.questions.kinds import Question
 
 CHANNELS = 4
 WAYS = {"weights": "Weights set to 0 after the softmax", "scores": "Scores set to 0 before the softmax"}
@@ -87,14 +87,14 @@ def added_mask(mask: str, tokens: int, width: int, cells: Float[Tensor, "drawn_q
         *(
             (
                 row(
-                    MatrixPicture(title="output in this program", values=head.output, rows=names),
-                    MatrixPicture(title="output with torch.softmax", values=plain @ v, rows=names),
+                    MatrixPicture("output in this program", head.output, rows=names),
+                    MatrixPicture("output with torch.softmax", plain @ v, rows=names),
                 ),
             )
             if empty
             else ()
         ),
-        verdict_row(
+        Verdict(
             f"“{'”, “'.join(empty)}” may look at nothing. A plain softmax divides 0 by 0 and gives NaN, which spreads "
             "to everything that follows. This program gives weights of 0: nothing comes in."
             if empty
@@ -153,20 +153,13 @@ ADDED = Screen(
     "the forbidden weights exactly 0. Each row is what one token may see: with the causal mask itself and all before "
     "it. Draw your own: a row with no tick has nothing to divide by, as with padding at the start of a text.",
     controls={
-        "mask": ChoiceControl(title="Mask", default="causal", options=OFFERED),
-        "tokens": NumberControl(title="Tokens", default="4", low=2, high=6, whole=True, when=BY_NAME),
-        "width": NumberControl(
-            title="Window width, or tokens of padding",
-            default="2",
-            low=1,
-            high=5,
-            whole=True,
-            when="mask=window,padding",
-        ),
+        "mask": ChoiceControl("Mask", "causal", OFFERED),
+        "tokens": CountControl("Tokens", "4", 2, 6, when=BY_NAME),
+        "width": CountControl("Window width, or tokens of padding", "2", 1, 5, when="mask=window,padding"),
         "cells": MatrixControl(
-            title="Mask: a row for each query",
+            "Mask: a row for each query",
+            "1,0,0,0;1,1,0,0;0,0,0,0;1,0,1,1",
             when="mask=drawn",
-            default="1,0,0,0;1,1,0,0;0,0,0,0;1,0,1,1",
             rows=TOKENS,
             columns=TOKENS,
             switches=True,
@@ -217,10 +210,8 @@ def before_or_after(way: str, scores: Float[Tensor, "query key"]) -> Answer:
             weights("Weights", wrong if way == "scores" else wrong * allowed),
             question=_ask_of_zeros(way, names, kept),
         ),
-        row(
-            BarsPicture(title="What each row gives to keys that it may see", labels=names, series={"": kept}, high=1.0)
-        ),
-        verdict_row(_told_of_zeros(way, names[0], kept), good=False),
+        bars("What each row gives to keys that it may see", names, kept, high=1.0),
+        Verdict(_told_of_zeros(way, names[0], kept), good=False),
         *_in_place(scores, allowed, names),
     )
 
@@ -267,16 +258,13 @@ def _in_place(scores: Tensor, allowed: Tensor, names: tuple[str, ...]) -> Answer
 
 BEFORE_AFTER = Screen(
     title="−∞ before the softmax, and no zeros",
-    lesson="Some notes set the forbidden weights to 0 after the softmax. Then the rows do not add up to 1 any more, "
+    lesson="Some notes set the forbidden weights to 0 after the softmax. Then most rows do not add up to 1 any more, "
     "and worse: the sum that each row was divided by still knows the tokens of the future. Others say that forbidden "
     "scores become 0, beside code that rightly sets them to −∞.",
     controls={
-        "way": ChoiceControl(title="In place of −∞", default="weights", options=WAYS),
+        "way": ChoiceControl("In place of −∞", "weights", WAYS),
         "scores": MatrixControl(
-            title="Scores: a row for each query",
-            default="1,2,0,1;0,1,1,-1;2,0,1,0;1,1,0,2",
-            rows=TOKENS,
-            columns=TOKENS,
+            "Scores: a row for each query", "1,2,0,1;0,1,1,-1;2,0,1,0;1,1,0,2", rows=TOKENS, columns=TOKENS
         ),
     },
     compute=before_or_after,
@@ -286,4 +274,104 @@ BEFORE_AFTER = Screen(
         r"e^{0} = 1",
     ),
     code=(before_or_after, weights_of_scores, AttentionFunction.mask, SoftmaxAttention.normalize),
+)
+
+
+PADDING_SHAPES = {
+    "missing": "mask.unsqueeze(1): (batch, 1, key)",
+    "channels": "a cell for each channel: (batch, 1, 1, d_model)",
+    "right": "mask.unsqueeze(1).unsqueeze(2): (batch, 1, 1, key)",
+}
+OUTCOMES = ("an error", "each example hides its own padding", "no error, and something else is hidden")
+
+
+def broadcast_mask(batch: int, heads: int, keys: int, way: str, d_model: int) -> Answer:
+    """A padding mask of each way, applied to scores (batch, head, query, key) as PyTorch broadcasts it."""
+    cells = d_model if way == "channels" else keys
+    is_token = torch.arange(cells) < cells - torch.arange(batch)[:, None] % cells
+    mask = is_token[:, None] if way == "missing" else is_token[:, None, None]
+    scores = torch.zeros(batch, heads, keys, keys)
+    shapes = TablePicture(
+        ("tensor", "axes", "shape"),
+        (
+            ("scores", "batch, head, query, key", str(tuple(scores.shape))),
+            ("mask", PADDING_SHAPES[way].partition(": ")[2].strip("()"), str(tuple(mask.shape))),
+        ),
+        note="Shapes are matched from the right; an axis of 1 fits any other.",
+    )
+    lengths = MatrixPicture(
+        "padding mask: 1 is kept",
+        is_token.float(),
+        rows=tuple(f"example {index}" for index in range(batch)),
+        colours="weights",
+    )
+    return (row(shapes, lengths), *_outcome(scores, mask, is_token, way))
+
+
+def _outcome(scores: Tensor, mask: Tensor, is_token: Tensor, way: str) -> Answer:
+    """What PyTorch does: an error with its own words, or weights with what they hide."""
+    try:
+        weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), dim=-1)
+    except RuntimeError as error:
+        said = f"RuntimeError{reason(error)}. Lucky: the mistake is seen at once."
+        if way == "channels":
+            said += f" A padding mask hides tokens, not channels: it needs {scores.shape[-1]} cells for each text."
+        return (row(Verdict(said, good=False), question=_ask(0)),)
+    batch, heads = weights.shape[:2]
+    hidden = weights[:, :, 0] == 0
+    right = bool((hidden == ~is_token[:, None]).all())
+    pictures = tuple(
+        MatrixPicture(
+            f"example {index}: which keys each head may see",
+            (~hidden[index]).float(),
+            rows=tuple(f"head {head}" for head in range(heads)),
+            colours="weights",
+            crossed=hidden[index],
+        )
+        for index in range(batch)
+    )
+    text = _told(way, right, mask.shape[-1])
+    grown = f" The {scores.shape[1]} head has become {heads} without a word." if heads > scores.shape[1] else ""
+    good = right and way != "channels" and not grown
+    return row(*pictures, question=_ask(1 if right else 2)), Verdict(text + grown, good=good)
+
+
+def _ask(answer: int) -> Question:
+    mistake = "Match the axes of both shapes from the right: each pair has to be equal, or one of them 1."
+    return choose("What does PyTorch make of this mask?", OUTCOMES, answer, dict.fromkeys(OUTCOMES, mistake))
+
+
+def _told(way: str, right: bool, cells: int) -> str:
+    """What a mask that raises no error does."""
+    if way == "channels":
+        chance = "an axis of 1 fits any other" if cells == 1 else "the text has as many tokens as the model channels"
+        return f"No error, but only because {chance}. With the next text it ends in one, or hides the wrong thing."
+    if not right:
+        return (
+            "No error, and wrong: the axis meant as the batch was matched with the heads, so each head hides the "
+            "padding of another example. Nothing but bad results will tell."
+        )
+    by_chance = " But only because nothing here depends on which example or head it is." if way == "missing" else ""
+    return f"Each example hides its own padding from all its heads.{by_chance}"
+
+
+BROADCAST = Screen(
+    title="One axis too few, or the wrong one",
+    lesson="A padding mask of shape (batch, key) has to become (batch, 1, 1, key) before it meets scores of shape "
+    "(batch, head, query, key). With one axis too few PyTorch matches the batch with the heads, an error unless both "
+    "are equal or one is 1: try a batch of 2 and 4 heads, or of 3 and 1 head. Other notes give it a cell for each "
+    "channel, (batch, d_model): comments state shapes that were never run.",
+    controls={
+        "batch": CountControl("Batch", "3", 1, 4),
+        "heads": CountControl("Heads", "3", 1, 4),
+        "keys": CountControl("Tokens", "4", 2, 6),
+        "way": ChoiceControl("Mask", "missing", PADDING_SHAPES),
+        "d_model": CountControl("Channels d_model", "16", 1, 64, when="way=channels"),
+    },
+    compute=broadcast_mask,
+    formulas=(
+        r"(B, 1, T) \to (1, B, 1, T) \text{ against } (B, H, T, T)",
+        r"(B, 1, 1, T) \text{ against } (B, H, T, T)",
+    ),
+    code=(broadcast_mask, _outcome, padding),
 )

@@ -10,15 +10,22 @@ import torch
 from torch import Tensor
 
 from headlight.array_types import Bool, Float
-from headlight.course.attention import attend
-from headlight.course.controls import NumberControl, SeedControl, TextControl
-from headlight.course.modalities.similarity import UNSCALED
-from headlight.course.pictures import GraphPicture, MatrixPicture, TablePicture, fold, row, verdict_row, weights_matrix
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_mask
+from headlight.course.attention import UNSCALED, attend
+from headlight.course.controls import CountControl, SeedControl, TextControl
+from headlight.course.pictures import (
+    GraphPicture,
+    MatrixPicture,
+    TablePicture,
+    Verdict,
+    fold,
+    row,
+    weights_matrix,
+)
 from headlight.course.screen import Answer, Screen
-from headlight.errors import InputError, shortened
+from headlight.errors import InputError, counted, shortened
 from headlight.nn.attention import Attention
+from headlight.questions.asking import ask_mask
+from headlight.questions.kinds import Question
 
 MOST_NODES, MOST_EDGES = 12, 24
 LAYOUT_STEPS = 200
@@ -164,13 +171,13 @@ def show_graph(edges: str, node: str, layers: int, seed: int) -> Answer:
                 )
                 for title, shares in (("Along the edges", along_shares), ("Without a mask", full_shares))
             ),
-            title=f"How much of {graph.nodes[asked]} comes from each node after {_layers(layers)}",
+            title=f"How much of {graph.nodes[asked]} comes from each node after {counted(layers, 'layer')}",
             question=_ask_of_neighbours(graph, asked),
         ),
         row(
             MatrixPicture(
-                title="The mask: 1 where an edge is, and on the diagonal",
-                values=graph.neighbours.float(),
+                "The mask: 1 where an edge is, and on the diagonal",
+                graph.neighbours.float(),
                 rows=graph.nodes,
                 columns=graph.nodes,
                 colours="weights",
@@ -188,18 +195,18 @@ def show_graph(edges: str, node: str, layers: int, seed: int) -> Answer:
         *fold(
             row(
                 *(
-                    MatrixPicture(title=title, values=values, rows=graph.nodes, columns=graph.kinds, before=before)
+                    MatrixPicture(title, values, rows=graph.nodes, columns=graph.kinds, before=before)
                     for title, values, before in (
                         ("At first", graph.features, ""),
                         ("Along the edges", along, "→"),
                         ("Without a mask", full, ""),
                     )
                 ),
-                title=f"What each node knows: its vector before, and after {_layers(layers)}",
+                title=f"What each node knows: its vector before, and after {counted(layers, 'layer')}",
                 text="At first a node knows its kind alone. No weights are trained: queries, keys and values are the "
                 "vectors themselves, and a score is 1 for two nodes of the same kind.",
             ),
-            verdict_row(_compare(graph, along, full, layers)),
+            _compare(graph, along, full, layers),
             *_permuted(graph, seed, layers),
         ),
     )
@@ -221,10 +228,6 @@ def _ask_of_neighbours(graph: Graph, asked: int) -> Question:
     )
 
 
-def _layers(count: int) -> str:
-    return "1 layer" if count == 1 else f"{count} layers"
-
-
 def _compare(graph: Graph, along: Tensor, full: Tensor, layers: int) -> str:
     one, other = count_different(full), count_different(along)
     sentence = (
@@ -234,7 +237,8 @@ def _compare(graph: Graph, along: Tensor, full: Tensor, layers: int) -> str:
     if other > one:
         return sentence + (
             "Where all look at all, nodes of one kind stay alike; along the edges a node gets to know "
-            f"its surroundings, {_layers(layers)} far. Graph attention networks (Veličković et al. 2018) do this."
+            f"its surroundings, {counted(layers, 'layer')} far. Graph attention networks do this (Veličković et al. "
+            "2018)."
         )
     return sentence + "In this graph the neighbours tell nothing that the kinds do not."
 
@@ -255,12 +259,7 @@ def _permuted(graph: Graph, seed: int, layers: int) -> Answer:
         row(
             *(
                 MatrixPicture(
-                    title=title,
-                    values=each.neighbours.float(),
-                    rows=each.nodes,
-                    columns=each.nodes,
-                    colours="weights",
-                    before=sign,
+                    title, each.neighbours.float(), rows=each.nodes, columns=each.nodes, colours="weights", before=sign
                 )
                 for title, each, sign in (("Mask", graph, ""), ("Mask in the new order", other, "→"))
             ),
@@ -270,31 +269,29 @@ def _permuted(graph: Graph, seed: int, layers: int) -> Answer:
         ),
         row(
             *(
-                MatrixPicture(title=title, values=values, rows=each.nodes, columns=graph.kinds, before=sign)
+                MatrixPicture(title, values, rows=each.nodes, columns=graph.kinds, before=sign)
                 for title, values, each, sign in (
                     ("Vectors", before, graph, ""),
                     ("Vectors in the new order", after, other, "→"),
                 )
             ),
-            title=f"After {_layers(layers)} along the edges",
+            title=f"After {counted(layers, 'layer')} along the edges",
         ),
-        row(
-            TablePicture(
-                title="Largest difference to the vectors of the first order",
-                columns=("attention of", "row by row", "each node with itself", "mean of all nodes"),
-                rows=tuple(
-                    (
-                        name,
-                        _distance(values, before),
-                        _distance(values, before[order]),
-                        _distance(values.mean(0), before.mean(0)),
-                    )
-                    for name, values in distances.items()
-                ),
-                digits=6,
-            )
+        TablePicture(
+            ("attention of", "row by row", "each node with itself", "mean of all nodes"),
+            tuple(
+                (
+                    name,
+                    _distance(values, before),
+                    _distance(values, before[order]),
+                    _distance(values.mean(0), before.mean(0)),
+                )
+                for name, values in distances.items()
+            ),
+            title="Largest difference to the vectors of the first order",
+            digits=6,
         ),
-        verdict_row(
+        Verdict(
             f"Each node has the same vector in either order, up to {error:.1g}: attention is equivariant. A "
             "graph has no first node, so nothing adds positions here; all that tells nodes apart are their "
             "vectors and the mask, which must be put into the new order, too.",
@@ -313,9 +310,9 @@ GRAPH = Screen(
     "a bond leads: the edges become the mask. This is acetic acid; one of its hydrogens, H4, is the acid one, and only "
     "its neighbours can tell which.",
     controls={
-        "edges": TextControl(title="Edges", default=ACETIC_ACID, longest=300),
-        "node": TextControl(title="Node that asks", default="H4", longest=8),
-        "layers": NumberControl(title="Layers", default="1", low=1, high=6, whole=True),
+        "edges": TextControl("Edges", ACETIC_ACID, longest=300),
+        "node": TextControl("Node that asks", "H4", longest=8),
+        "layers": CountControl("Layers", "1", 1, 6),
         "seed": SeedControl(),
     },
     compute=show_graph,

@@ -9,10 +9,9 @@ from torch.nn import functional
 from headlight.array_types import Float, Int
 from headlight.cancellation import check_cancelled
 from headlight.config import Config
-from headlight.course.controls import NumberControl, RecordingControl, SeedControl, TextControl
-from headlight.course.fitting import fit
-from headlight.course.modalities.recording import pieces_of
-from headlight.course.modalities.sound import (
+from headlight.course.controls import CountControl, RecordingControl, SeedControl, TextControl
+from headlight.course.fitting import begin_anew, fit
+from headlight.course.modalities.sound_screen import (
     FADE_SAMPLES,
     FRAME_SAMPLES,
     FRAMES_PER_SOUND,
@@ -20,11 +19,12 @@ from headlight.course.modalities.sound import (
     SAMPLE_RATE,
     SOUND_SAMPLES,
     parse_sounds,
+    pieces_of,
     spectrogram,
+    sum_by_sound,
     synthesize,
     wav_url,
 )
-from headlight.course.modalities.sound_screen import sum_by_sound
 from headlight.course.pictures import (
     HeatMapPicture,
     LinesPicture,
@@ -36,11 +36,11 @@ from headlight.course.pictures import (
     Verdict,
     row,
 )
-from headlight.course.question_kinds import Question
-from headlight.course.questions import choose
 from headlight.course.screen import Answer, Screen
 from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.transformer import Transformer
+from headlight.questions.asking import choose
+from headlight.questions.kinds import Question
 from headlight.tracing.run import RecordingHook
 
 REGISTERS, MOVES = ("low", "middle", "high"), ("falls", "stays", "rises")
@@ -69,9 +69,7 @@ class MelodyWriter(nn.Module):
                 output_head="language-model",
             )
         )  # fmt: skip
-        for module in self.model.modules():
-            if isinstance(module, nn.Linear | nn.Embedding):
-                module.reset_parameters()
+        begin_anew(self.model)
 
     def forward(
         self, frames: Float[Tensor, "row frame band"], words: Int[Tensor, "row word"], hook: Hook = no_hook
@@ -172,15 +170,20 @@ def show_melody(sounds: str, steps: int, seed: int, recording: Float[Tensor, " s
     shares = torch.stack([sum_by_sound(each, len(heard)) for each in weights])
     names = tuple(f"{number}. {sound.name}" for number, sound in enumerate(heard, 1))
     return (
-        row(SoundPicture(title=f"Your melody, {len(samples) / SAMPLE_RATE:.1f} seconds", source=wav_url(samples))),
-        row(TokensPicture(title="The decoder writes", tokens=written), question=_question(written)),
+        SoundPicture(title=f"Your melody, {len(samples) / SAMPLE_RATE:.1f} seconds", source=wav_url(samples)),
+        row(TokensPicture("The decoder writes", written), question=_question(written)),
         *_frames_rows(samples, written, weights),
         row(
-            MatrixPicture(title="The same by sounds", values=shares, rows=written, columns=names, colours="weights"),
+            MatrixPicture("The same by sounds", shares, rows=written, columns=names, colours="weights"),
             title="At which sounds did each word look?",
         ),
         _training_row(writer, losses, seed),
-        row(_verdict(written)),
+        Verdict(
+            f"It wrote “{', '.join(written)}”. Queries come from words, keys and values from frames of sound: the "
+            f"decoder knows {len(WORDS) - 2} words and says something about every sound, a chord included. Models of "
+            "speech read spectrograms in the same way, with far more layers and many hours (Whisper, Radford et al. "
+            "2022)."
+        ),
     )
 
 
@@ -221,33 +224,29 @@ def accuracies(writer: MelodyWriter, seed: int) -> dict[str, float]:
     return {place: float(right[:, at].float().mean()) for at, place in enumerate(PLACES)}
 
 
-def _frames_rows(samples: Tensor, written: tuple[str, ...], weights: Tensor) -> tuple[Row, Row]:
+def _frames_rows(samples: Tensor, written: tuple[str, ...], weights: Tensor) -> Answer:
     """The frames as the encoder reads them, and the weights below, frame under frame."""
     frames = melody_frames(samples[None])[0]
     centres = [LOWEST_BAND * 2 ** (band / BANDS_PER_OCTAVE) for band in range(BANDS)]
     columns = tuple(map(str, range(len(frames))))
     return (
-        row(
-            HeatMapPicture(
-                title=f"What it reads: {len(frames)} frames of {BANDS} bands of frequencies",
-                values=frames.T.flip(0),
-                rows=tuple(f"{centre:.0f} Hz" for centre in reversed(centres)),
-                columns=columns,
-                column_axis="frame",
-                colours="positive",
-                column_groups=FRAMES_PER_SOUND,
-            )
+        HeatMapPicture(
+            f"What it reads: {len(frames)} frames of {BANDS} bands of frequencies",
+            frames.T.flip(0),
+            rows=tuple(f"{centre:.0f} Hz" for centre in reversed(centres)),
+            columns=columns,
+            column_axis="frame",
+            colours="positive",
+            column_groups=FRAMES_PER_SOUND,
         ),
-        row(
-            HeatMapPicture(
-                title="Where each word looks: cross-attention of the last layer",
-                values=weights,
-                rows=written,
-                columns=columns,
-                column_axis="frame",
-                colours="positive",
-                column_groups=FRAMES_PER_SOUND,
-            )
+        HeatMapPicture(
+            "Where each word looks: cross-attention of the last layer",
+            weights,
+            rows=written,
+            columns=columns,
+            column_axis="frame",
+            colours="positive",
+            column_groups=FRAMES_PER_SOUND,
         ),
     )
 
@@ -256,28 +255,20 @@ def _training_row(writer: MelodyWriter, losses: list[float], seed: int) -> Row:
     means = torch.tensor(losses[: len(losses) // SMOOTHED * SMOOTHED]).view(-1, SMOOTHED).mean(1)
     return row(
         LinesPicture(
-            title=f"Loss in training, in nats (mean of {SMOOTHED} steps)",
-            x=[SMOOTHED * (at + 1) for at in range(len(means))],
-            series={"loss": means},
-            x_title="step",
-            y_title="loss",
+            f"Loss in training, in nats (mean of {SMOOTHED} steps)",
+            [SMOOTHED * (at + 1) for at in range(len(means))],
+            {"loss": means},
+            "step",
+            "loss",
         ),
         TablePicture(
+            ("word about the", "right"),
+            tuple((place, f"{share:.0%}") for place, share in accuracies(writer, seed).items()),
             title=f"{TEST_ROWS} new melodies of {TONES[-1]} tones",
-            columns=("word about the", "right"),
-            rows=tuple((place, f"{share:.0%}") for place, share in accuracies(writer, seed).items()),
         ),
         title="How it was trained just now",
         text=f"{MELODIES * len(TONES)} melodies were made at random, of single tones or gliding, with overtones and "
         "noise; what is to be written is known because they are made here.",
-    )
-
-
-def _verdict(written: tuple[str, ...]) -> Verdict:
-    return Verdict(
-        text=f"It wrote “{', '.join(written)}”. Queries come from words, keys and values from frames of sound: the "
-        f"decoder knows {len(WORDS) - 2} words and says something about every sound, a chord included. Models of "
-        "speech read spectrograms in the same way, with far more layers and many hours (Whisper, Radford et al. 2022)."
     )
 
 
@@ -287,8 +278,8 @@ MELODY = Screen(
     "how its halves go, and how high it ends. Both are trained on the spot. Then they write about your melody, and the "
     "cross-attention tells at which frames each word looked.",
     controls={
-        "sounds": TextControl(title="Your melody", default="C4, E4, G4, E4, C4", longest=240),
-        "steps": NumberControl(title="Steps", default="400", low=20, high=600, step=20, whole=True),
+        "sounds": TextControl("Your melody", "C4, E4, G4, E4, C4", longest=240),
+        "steps": CountControl("Steps", "400", 20, 600, step=20),
         "seed": SeedControl(),
         "recording": RecordingControl(title="Or whistle one: a WAV file of at most 3 seconds"),
     },

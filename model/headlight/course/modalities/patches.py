@@ -12,13 +12,13 @@ from torch.nn.functional import fold, unfold
 
 from headlight.array_types import Float, Shaped
 from headlight.config_groups import ImageConfig, ImageProcessorConfig
-from headlight.course.controls import ChoiceControl, NumberControl
-from headlight.course.modalities.similarity import NO_WEIGHTS, SHARPNESS, attend_by_similarity
-from headlight.course.pictures import HeatMapPicture, ImagePicture, TablePicture, row, verdict_row
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_cell
+from headlight.course.attention import NO_WEIGHTS, SHARPNESS, attend_by_similarity
+from headlight.course.controls import ChoiceControl, CountControl
+from headlight.course.pictures import HeatMapPicture, ImagePicture, TablePicture, row, shape_text
+from headlight.course.requirements import require_index
 from headlight.course.screen import Answer, Screen
-from headlight.errors import InputError
+from headlight.questions.asking import ask_cell
+from headlight.questions.kinds import Question
 from headlight.vision.image import decode_image, process_image, require_pillow
 from headlight.vision.shipped_images import all_shipped_image_names, shipped_image
 
@@ -30,9 +30,7 @@ def _title(name: str) -> str:
 
 
 PICTURE = ChoiceControl(
-    title="Picture",
-    default="yellow-square-right-red-triangle",
-    options={name: _title(name) for name in all_shipped_image_names()},
+    "Picture", "yellow-square-right-red-triangle", {name: _title(name) for name in all_shipped_image_names()}
 )
 
 
@@ -84,76 +82,60 @@ def show_patches(picture: str, grid: str, patch: int, sharpness: float) -> Answe
     side = IMAGE_SIDE // count
     pixels = read_pixels(picture)
     patches = cut_into_patches(pixels, (side, side))
-    require_patch(patch, count, count)
+    require_index(patch, count * count, "patch", "the image")
     head = attend_by_similarity(patches, sharpness)
     source = png_url(to_rgb(pixels).numpy())
     name = f"patch {patch}: row {patch // count}, column {patch % count}"
     best = int(head.weights[patch].argmax())
     return (
         row(
+            ImagePicture(f"{count} × {count} patches of {side} × {side} pixels", source, count, count, marked=(patch,)),
             ImagePicture(
-                title=f"{count} × {count} patches of {side} × {side} pixels",
-                source=source,
-                rows=count,
-                columns=count,
-                marked=(patch,),
-            ),
-            ImagePicture(
-                before="→",
-                title=name.capitalize(),
-                source=png_url(to_rgb(patches[patch].view(3, side, side)).numpy()),
-                rows=side,
-                columns=side,
+                name.capitalize(), png_url(to_rgb(patches[patch].view(3, side, side)).numpy()), side, side, before="→"
             ),
             question=_ask_of_place(patch, count),
         ),
-        row(
-            HeatMapPicture(
-                title=f"The same patch as a vector of 3 · {side} · {side} = {patches.shape[1]} numbers",
-                values=patches[patch].view(3, -1),
-                rows=("red", "green", "blue"),
-                columns=tuple(map(str, range(side * side))),
-                column_axis="pixel of the patch",
-                colours="positive",
-                column_groups=side,
-            ),
+        HeatMapPicture(
+            f"The same patch as a vector of 3 · {side} · {side} = {patches.shape[1]} numbers",
+            patches[patch].view(3, -1),
+            rows=("red", "green", "blue"),
+            columns=tuple(map(str, range(side * side))),
+            column_axis="pixel of the patch",
+            colours="positive",
+            column_groups=side,
         ),
-        row(
-            TablePicture(
-                title="Shapes",
-                columns=("value", "shape", "axes"),
-                rows=(
-                    ("image", shape_text(pixels.shape), "channels × pixel rows × pixel columns"),
-                    ("sequence", shape_text(patches.shape), "patches × numbers of a patch"),
-                    ("attention weights", shape_text(head.weights.shape), "queries × keys"),
-                ),
-            )
+        TablePicture(
+            ("value", "shape", "axes"),
+            (
+                ("image", shape_text(pixels.shape), "channels × pixel rows × pixel columns"),
+                ("sequence", shape_text(patches.shape), "patches × numbers of a patch"),
+                ("attention weights", shape_text(head.weights.shape), "queries × keys"),
+            ),
+            title="Shapes",
         ),
         row(
             ImagePicture(
-                title="Where the framed patch looks",
-                source=source,
-                rows=count,
-                columns=count,
+                "Where the framed patch looks",
+                source,
+                count,
+                count,
                 shades={name: head.weights[patch]},
                 marked=(patch,),
             ),
             ImagePicture(
+                "Output: each patch is the weighted mean of the patches",
+                png_url(to_rgb(join_patches(head.output, (side, side))).numpy()),
+                count,
+                count,
                 before="→",
-                title="Output: each patch is the weighted mean of the patches",
-                source=png_url(to_rgb(join_patches(head.output, (side, side))).numpy()),
-                rows=count,
-                columns=count,
             ),
             title="Attention among the patches",
             text=NO_WEIGHTS,
         ),
-        verdict_row(
-            f"The patch gives {float(head.weights[patch, best]):.1%} to patch {best}"
-            f"{', itself,' if best == patch else ''} where an even share would be {1 / len(patches):.1%}. "
-            f"{len(patches)} patches make {len(patches) ** 2:,} weights; patches of half the side would make "
-            f"{16 * len(patches) ** 2:,}."
-        ),
+        f"The patch gives {float(head.weights[patch, best]):.1%} to patch {best}"
+        f"{', itself,' if best == patch else ''} where an even share would be {1 / len(patches):.1%}. "
+        f"{len(patches)} patches make {len(patches) ** 2:,} weights; patches of half the side would make "
+        f"{16 * len(patches) ** 2:,}.",
     )
 
 
@@ -170,20 +152,7 @@ def _ask_of_place(patch: int, count: int) -> Question:
     )
 
 
-def require_patch(patch: int, rows: int, columns: int) -> None:
-    """Raise InputError for a patch that the image does not have."""
-    if patch >= rows * columns:
-        raise InputError(
-            f"There is no patch {patch}: the image has patches 0 to {rows * columns - 1}, counted row by row."
-        )
-
-
-def shape_text(shape: tuple[int, ...]) -> str:
-    """A shape as it is read: 36 × 192."""
-    return " × ".join(f"{side:,}" for side in shape)
-
-
-PATCH = NumberControl(title="Patch that asks (0 is the top left)", default="13", low=0, high=255, whole=True)
+PATCH = CountControl("Patch that asks (0 is the top left)", "13", 0, 255)
 PATCHES = Screen(
     title="An image is a sequence of patches",
     lesson="Attention takes a sequence of vectors and does not ask what they are. Cut an image into squares, write the "
@@ -191,7 +160,7 @@ PATCHES = Screen(
     "Dosovitskiy and others 2021) did this with squares of 16 × 16 pixels.",
     controls={
         "picture": PICTURE,
-        "grid": ChoiceControl(title="Patches", default="6", options={str(each): f"{each} × {each}" for each in GRIDS}),
+        "grid": ChoiceControl("Patches", "6", {str(each): f"{each} × {each}" for each in GRIDS}),
         "patch": PATCH,
         "sharpness": SHARPNESS,
     },

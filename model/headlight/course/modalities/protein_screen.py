@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from headlight.array_types import Float
-from headlight.course.attention import HeadValues, attend
-from headlight.course.controls import ChoiceControl, NumberControl, TextControl
-from headlight.course.modalities.similarity import UNSCALED
-from headlight.course.pictures import TablePicture, TokensPicture, row, verdict_row, weights_map
-from headlight.course.questions import ask_largest
+from headlight.course.attention import UNSCALED, HeadValues, attend
+from headlight.course.controls import ChoiceControl, CountControl, TextControl
+from headlight.course.pictures import TablePicture, TokensPicture, row, weights_map
+from headlight.course.requirements import require_index
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError
+from headlight.questions.asking import ask_largest
 from headlight.registry import Registry
 
 MOST_RESIDUES = 100
@@ -132,16 +132,15 @@ def attend_along(chain: str, head: HandWrittenHead, reach: int) -> HeadValues:
 def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> Answer:
     """The chain coloured by what one residue looks at, and the weights of all."""
     letters, head = parse_protein(chain), HEADS[looks_for]
-    if residue > len(letters):
-        raise InputError(f"There is no residue {residue}: the chain has {len(letters)}.")
+    require_index(residue, len(letters), "residue", "the chain", first=1)
     values = attend_along(letters, head, reach)
     weights = values.weights[residue - 1]
     names = tuple(f"{letter}{place}" for place, letter in enumerate(letters, 1))
     return (
         row(
             TokensPicture(
-                title=f"Where {names[residue - 1]} looks, for {head.title}",
-                tokens=tuple(letters),
+                f"Where {names[residue - 1]} looks, for {head.title}",
+                tuple(letters),
                 shades=weights / weights.max(),
                 below=tuple(SIGNS[AMINO_ACIDS[letter].charge] or "·" for letter in letters),
                 note="Below each residue stands its charge. The largest weight has the full colour.",
@@ -154,17 +153,17 @@ def show_protein(chain: str, residue: int, looks_for: str, reach: int) -> Answer
                 },
             ),
         ),
-        row(_show_largest(letters, names, residue - 1, weights)),
-        row(weights_map("Weights of all residues", values.weights, names, colours="positive")),
+        _show_largest(letters, names, residue - 1, weights),
+        weights_map("Weights of all residues", values.weights, names, colours="positive"),
         row(
             TablePicture(
+                ("matrix", "channels that it reads", "times"),
+                (("W_Q", head.read, STRENGTH * head.sign), ("W_K", head.read, 1)),
                 title="The weights of this head",
-                columns=("matrix", "channels that it reads", "times"),
-                rows=(("W_Q", head.read, STRENGTH * head.sign), ("W_K", head.read, 1)),
             ),
             text="Nothing is trained here: this head is written by hand, and a model would have to learn it.",
         ),
-        verdict_row(describe_look(names, residue - 1, values)),
+        describe_look(names, residue - 1, values),
     )
 
 
@@ -176,7 +175,7 @@ def _show_largest(letters: str, names: tuple[str, ...], asked: int, weights: Flo
         acid = AMINO_ACIDS[letters[place]]
         rows.append((names[place], acid.name, weight, acid.charge, acid.hydropathy))
     columns = ("residue", "amino acid", "weight", "charge", "hydropathy")
-    return TablePicture(title="Who asks, and who is looked at most", columns=columns, rows=tuple(rows))
+    return TablePicture(columns, tuple(rows), title="Who asks, and who is looked at most")
 
 
 def describe_look(names: tuple[str, ...], asked: int, values: HeadValues) -> str:
@@ -199,18 +198,12 @@ PROTEIN = Screen(
     "water. Here each residue is a vector of these, and a head written by hand looks for what fits. The chain is a "
     "leucine zipper (GCN4), a helix: residues of opposite charge that are up to four apart can hold it together.",
     controls={
-        "chain": TextControl(title="Residues", default="RMKQLEDKVEELLSKNYHLENEVARLKKLVGER", longest=140),
-        "residue": NumberControl(
-            title="Residue that asks (1 is the first)", default="15", low=1, high=MOST_RESIDUES, whole=True
-        ),
+        "chain": TextControl("Residues", "RMKQLEDKVEELLSKNYHLENEVARLKKLVGER", longest=140),
+        "residue": CountControl("Residue that asks (1 is the first)", "15", 1, MOST_RESIDUES),
         "looks_for": ChoiceControl(
-            title="It looks for",
-            default="opposite-charge",
-            options={name: head.title for name, head in HEADS.items()},
+            "It looks for", "opposite-charge", {name: head.title for name, head in HEADS.items()}
         ),
-        "reach": NumberControl(
-            title="How many residues far it may look", default="4", low=1, high=MOST_RESIDUES, whole=True
-        ),
+        "reach": CountControl("How many residues far it may look", "4", 1, MOST_RESIDUES),
     },
     compute=show_protein,
     formulas=(r"a_{ij} = \mathrm{softmax}_j(x_i W^Q \cdot x_j W^K)", UNSCALED),

@@ -9,19 +9,18 @@ from torch import Tensor
 
 from headlight.array_types import Bool, Float
 from headlight.checkpoints.load import Checkpoint
-from headlight.course.attention import attend
+from headlight.course.attention import NO_WEIGHTS, SHARPNESS, attend, attend_by_similarity
 from headlight.course.controls import ModelControl, TextControl
 from headlight.course.modalities.graph_screens import GRAPH, parse_graph
-from headlight.course.modalities.patches import IMAGE_SIDE, PATCHES, cut_into_patches, read_pixels, shape_text
+from headlight.course.modalities.patches import IMAGE_SIDE, PATCHES, cut_into_patches, read_pixels
 from headlight.course.modalities.protein_screen import PROTEIN, embed_protein, parse_protein
-from headlight.course.modalities.similarity import NO_WEIGHTS, SHARPNESS, attend_by_similarity
-from headlight.course.modalities.sound import parse_sounds, spectrogram, synthesize
-from headlight.course.modalities.sound_screen import SOUND
-from headlight.course.pictures import TablePicture, row, verdict_row, weights_map
-from headlight.course.questions import ask_number
+from headlight.course.modalities.sound_screen import SOUND, parse_sounds, spectrogram, synthesize
+from headlight.course.pictures import TablePicture, Verdict, row, shape_text, weights_map
 from headlight.course.screen import Answer, Screen, link
-from headlight.course.sentences import counted, token_labels
+from headlight.course.sentences import token_labels
+from headlight.errors import counted
 from headlight.nn.attention import Attention
+from headlight.questions.asking import ask_number
 from headlight.tracing.run import run
 
 
@@ -69,7 +68,7 @@ def show_sequences(model: Checkpoint, text: str, sharpness: float) -> Answer:
     error = max(float((head.weights.sum(-1) - 1).abs().max()) for head in heads.values())
     tokens, channels = found["text"].vectors.shape
     return (
-        row(TablePicture(columns=("sequence", "one vector is", "order", "tokens × channels"), rows=rows)),
+        TablePicture(("sequence", "one vector is", "order", "tokens × channels"), rows),
         row(
             *(
                 weights_map(
@@ -92,7 +91,7 @@ def show_sequences(model: Checkpoint, text: str, sharpness: float) -> Answer:
                 hints=("Every token asks every token.",),
             ),
         ),
-        verdict_row(
+        Verdict(
             f"The same lines of code computed all five, and every row adds up to 1 (up to {error:.1g}). What "
             "differs comes before: how a thing is cut into tokens, which vector stands for a token, and what tells "
             "their order.",
@@ -107,7 +106,7 @@ SEQUENCES = Screen(
     "of them, goes through the same code. Here are five, and the screens below take the last four apart.",
     controls={
         "model": ModelControl(default="stories-causal"),
-        "text": TextControl(title="Text", default="The cat sat on the mat, and the dog sat on the cat."),
+        "text": TextControl("Text", "The cat sat on the mat, and the dog sat on the cat."),
         "sharpness": SHARPNESS,
     },
     compute=show_sequences,

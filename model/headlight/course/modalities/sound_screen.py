@@ -1,43 +1,149 @@
-"""Attention among the frames of a spectrogram: what sounds alike finds itself again."""
+"""Sounds made of pure tones or recorded, their spectrograms, and attention among the frames of one."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+import wave
+from base64 import b64encode
+from dataclasses import dataclass, replace
+from io import BytesIO
 from math import ceil
 
 import torch
 from torch import Tensor
 
 from headlight.array_types import Float
-from headlight.course.controls import NumberControl, RecordingControl, TextControl
-from headlight.course.modalities.patches import shape_text
-from headlight.course.modalities.recording import decode_recording, pieces_of
-from headlight.course.modalities.similarity import NO_WEIGHTS, SHARPNESS, attend_by_similarity
-from headlight.course.modalities.sound import (
-    FRAME_SAMPLES,
-    FRAMES_PER_SOUND,
-    LOWEST,
-    MOST_SOUNDS,
-    SAMPLE_RATE,
-    Sound,
-    frame_of,
-    parse_sounds,
-    sound_of_frames,
-    spectrogram,
-    synthesize,
-    wav_url,
-)
-from headlight.course.pictures import (
-    BarsPicture,
-    HeatMapPicture,
-    SoundPicture,
-    TablePicture,
-    row,
-    verdict_row,
-)
-from headlight.course.questions import ask_largest
+from headlight.course.attention import NO_WEIGHTS, SHARPNESS, attend_by_similarity
+from headlight.course.controls import CountControl, RecordingControl, TextControl
+from headlight.course.pictures import HeatMapPicture, SoundPicture, TablePicture, bars, row, shape_text
+from headlight.course.requirements import require_index
 from headlight.course.screen import Answer, Screen
-from headlight.errors import InputError
+from headlight.errors import InputError, shortened
+from headlight.questions.asking import ask_largest
+from headlight.sound.recording import decode_recording
+from headlight.sound.spectrogram import amplitudes
+
+SAMPLE_RATE = 8_000  # samples a second
+SOUND_SAMPLES, FRAME_SAMPLES, HOP = 2_048, 512, 256  # of one sound, of one frame, from one frame to the next
+FRAMES_PER_SOUND = SOUND_SAMPLES // HOP
+FADE_SAMPLES = 64  # at both ends of a sound, so that it does not click
+LOWEST, HIGHEST = 60.0, 3_800.0  # hertz
+MOST_SOUNDS, MOST_TONES = 12, 5
+LOUDNESS = 0.6
+_NOTE = re.compile(r"([A-Ga-g])([#♯b♭]?)([1-7])")
+_SEMITONES = {"C": -9, "D": -7, "E": -5, "F": -4, "G": -2, "A": 0, "B": 2}  # from the A of the same octave
+
+
+@dataclass(frozen=True)
+class Sound:
+    """Tones that sound together: how they are written, and their frequencies in hertz."""
+
+    name: str
+    frequencies: tuple[float, ...]
+
+
+def parse_sounds(text: str) -> tuple[Sound, ...]:
+    """Sounds one after another, such as "C4, 440, C4+E4+G4". Raises InputError."""
+    names = [" ".join(part.split()) for part in re.split(r"[,;\n]", text) if part.strip()]
+    if not 2 <= len(names) <= MOST_SOUNDS:
+        raise InputError(f"From 2 to {MOST_SOUNDS} sounds are possible, with commas between; found {len(names)}.")
+    return tuple(_parse_sound(name) for name in names)
+
+
+def _parse_sound(name: str) -> Sound:
+    tones = name.split("+")
+    if len(tones) > MOST_TONES:
+        raise InputError(f"{shortened(name, 30)!r} has {len(tones)} tones; at most {MOST_TONES} sound together.")
+    return Sound(name, tuple(parse_tone(tone.strip()) for tone in tones))
+
+
+def parse_tone(tone: str) -> float:
+    """The frequency in hertz of a note, or of a number. Raises InputError."""
+    found = _NOTE.fullmatch(tone)
+    if found:
+        letter, sign, octave = found.groups()
+        semitones = _SEMITONES[letter.upper()] + 12 * (int(octave) - 4)
+        semitones += (sign in ("#", "♯")) - (sign in ("b", "♭"))
+        frequency = 440.0 * 2 ** (semitones / 12)
+    elif re.fullmatch(r"\d{1,5}(\.\d{1,3})?", tone):
+        frequency = float(tone)
+    else:
+        raise InputError(f"{shortened(tone, 20)!r} is not a tone. Write a note (A4, C#5) or hertz (440).")
+    if not LOWEST <= frequency <= HIGHEST:
+        raise InputError(
+            f"{tone} is {frequency:,.0f} Hz; from {LOWEST:g} to {HIGHEST:,g} Hz are possible at {SAMPLE_RATE:,} "
+            "samples a second."
+        )
+    return frequency
+
+
+def synthesize(sounds: tuple[Sound, ...]) -> Float[Tensor, " sample"]:
+    """The samples, from -1 to 1: of each sound the mean of its sines, faded in and out."""
+    seconds = torch.arange(SOUND_SAMPLES, dtype=torch.float64) / SAMPLE_RATE
+    ramp = ((torch.arange(SOUND_SAMPLES) + 1) / FADE_SAMPLES).clamp(max=1)
+    fade = LOUDNESS * ramp * ramp.flip(0)
+    waves = [
+        torch.stack([torch.sin(2 * torch.pi * each * seconds) for each in sound.frequencies]).mean(0)
+        for sound in sounds
+    ]
+    return torch.cat([fade * each for each in waves]).float()
+
+
+def spectrogram(samples: Float[Tensor, "*row sample"]) -> Float[Tensor, "*row frame frequency"]:
+    """log(1 + amplitude) of every frequency in every frame: a Fourier transform of each piece, under a Hann window."""
+    return amplitudes(samples, FRAME_SAMPLES, HOP).log1p().mT
+
+
+def frame_of(sound: int) -> int:
+    """The frame in the middle of a sound."""
+    return sound * FRAMES_PER_SOUND + FRAMES_PER_SOUND // 2 - 1
+
+
+def sound_of_frames(frames: int) -> tuple[int, ...]:
+    """The sound in which the middle of each frame lies."""
+    return tuple((HOP * frame + FRAME_SAMPLES // 2) // SOUND_SAMPLES for frame in range(frames))
+
+
+def wav_url(samples: Float[Tensor, " sample"]) -> str:
+    """The samples as a WAV file of 16 bits in a data URL."""
+    file = BytesIO()
+    with wave.open(file, "wb") as written:
+        written.setnchannels(1)
+        written.setsampwidth(2)
+        written.setframerate(SAMPLE_RATE)
+        written.writeframes((samples.clamp(-1, 1) * 32_767).round().short().numpy().astype("<i2").tobytes())
+    return f"data:audio/wav;base64,{b64encode(file.getvalue()).decode()}"
+
+
+SHORTEST, LONGEST = 2 * SOUND_SAMPLES / SAMPLE_RATE, MOST_SOUNDS * SOUND_SAMPLES / SAMPLE_RATE  # seconds
+QUIETEST = 1e-4  # of full loudness
+
+
+def hear_recording(data: bytes) -> Float[Tensor, " sample"]:
+    """The sound of a WAV file: one channel, SAMPLE_RATE samples a second, from -LOUDNESS to LOUDNESS.
+
+    It ends with silence, so that it is some whole pieces of SOUND_SAMPLES. Raises SoundError for other files,
+    InputError for sounds that are too short, too long or silent.
+    """
+    recording = decode_recording(data)
+    if not SHORTEST <= recording.seconds <= LONGEST:
+        raise InputError(
+            f"This sound takes {recording.seconds:.2f} seconds; from {SHORTEST:.2f} to {LONGEST:.2f} are possible. "
+            f"{'Cut out a part of it.' if recording.seconds > LONGEST else 'Choose a longer one.'}"
+        )
+    resampled = torch.from_numpy(recording.at_rate(SAMPLE_RATE)).float()
+    loudest = resampled.abs().max()
+    if loudest < QUIETEST:
+        raise InputError("This sound is silent. Record it louder, or choose another file.")
+    padding = -len(resampled) % SOUND_SAMPLES
+    return torch.nn.functional.pad(LOUDNESS * resampled / loudest, (0, padding))
+
+
+def pieces_of(samples: Float[Tensor, " sample"]) -> tuple[Sound, ...]:
+    """The pieces of a recording as sounds, named by when they begin; their tones are unknown."""
+    seconds = SOUND_SAMPLES / SAMPLE_RATE
+    return tuple(Sound(f"{seconds * piece:.2f} s", ()) for piece in range(len(samples) // SOUND_SAMPLES))
+
 
 OWN_SOUND = (
     "Your sound is cut into pieces of a quarter of a second, named by when they begin. Frames of the same frequencies "
@@ -53,8 +159,7 @@ def show_sound(sounds: str, asked: int, sharpness: float, recording: Float[Tenso
     heard = parse_sounds(sounds) if recording is None else pieces_of(recording)
     if recording is not None:
         asked = min(asked, len(heard))  # a shorter file may have fewer pieces than the slider says
-    if asked > len(heard):
-        raise InputError(f"There is no sound {asked}: you wrote {len(heard)}.")
+    require_index(asked, len(heard), "sound", "your line", first=1)
     samples = synthesize(heard) if recording is None else recording
     frames = spectrogram(samples)
     head = attend_by_similarity(frames, sharpness)
@@ -66,17 +171,12 @@ def show_sound(sounds: str, asked: int, sharpness: float, recording: Float[Tenso
             SoundPicture(title=f"{len(samples) / SAMPLE_RATE:.1f} seconds to hear", source=wav_url(samples)),
             _table(samples, frames, head.weights),
         ),
-        row(_draw_spectrogram(heard, frames)),
+        _draw_spectrogram(heard, frames),
         row(
-            BarsPicture(
-                title=f"Where sound {asked}, {heard[asked - 1].name}, looks",
-                labels=labels,
-                series={"weight": shares},
-                digits=3,
-            ),
+            bars(f"Where sound {asked}, {heard[asked - 1].name}, looks", labels, shares, name="weight", digits=3),
             HeatMapPicture(
-                title="All frames",
-                values=head.weights,
+                "All frames",
+                head.weights,
                 row_axis="query frame",
                 column_axis="key frame",
                 colours="positive",
@@ -92,7 +192,7 @@ def show_sound(sounds: str, asked: int, sharpness: float, recording: Float[Tenso
                 least=True,
             ),
         ),
-        verdict_row(describe_shares(heard, asked - 1, shares) if recording is None else OWN_SOUND),
+        describe_shares(heard, asked - 1, shares) if recording is None else OWN_SOUND,
     )
 
 
@@ -123,13 +223,13 @@ def describe_shares(heard: tuple[Sound, ...], asked: int, shares: Float[Tensor, 
 
 def _table(samples: Tensor, frames: Tensor, weights: Tensor) -> TablePicture:
     return TablePicture(
-        title="Shapes",
-        columns=("value", "shape", "axes"),
-        rows=(
+        ("value", "shape", "axes"),
+        (
             ("sound", shape_text(samples.shape), "samples"),
             ("sequence", shape_text(frames.shape), "frames × frequencies"),
             ("attention weights", shape_text(weights.shape), "queries × keys"),
         ),
+        title="Shapes",
     )
 
 
@@ -147,8 +247,8 @@ def _draw_spectrogram(heard: tuple[Sound, ...], frames: Tensor) -> HeatMapPictur
     step = ceil(shown / MOST_ROWS)
     values = torch.stack([part.amax(1) for part in torch.split(frames[:, :shown], step, 1)])
     return HeatMapPicture(
-        title=f"Spectrogram: each column is a frame, a vector of {frames.shape[1]} frequencies",
-        values=values.flip(0),
+        f"Spectrogram: each column is a frame, a vector of {frames.shape[1]} frequencies",
+        values.flip(0),
         rows=tuple(f"{spacing * step * number:.0f} Hz" for number in reversed(range(len(values)))),
         columns=tuple(map(str, range(len(frames)))),
         column_axis="frame",
@@ -163,14 +263,12 @@ SOUND = Screen(
     "spectrogram is a sequence of vectors. Write notes or hertz with commas between them, and + for what sounds "
     "together, or choose a recording. The chord looks at itself, and then at its own notes.",
     controls={
-        "sounds": TextControl(title="Sounds", default="C4, E4, G4, C4, C4+E4+G4, A4", longest=240),
-        "asked": NumberControl(
-            title="Sound that asks (1 is the first)", default="5", low=1, high=MOST_SOUNDS, whole=True
-        ),
+        "sounds": TextControl("Sounds", "C4, E4, G4, C4, C4+E4+G4, A4", longest=240),
+        "asked": CountControl("Sound that asks (1 is the first)", "5", 1, MOST_SOUNDS),
         "sharpness": replace(SHARPNESS, default="2"),
         "recording": RecordingControl(title="Or your own sound, as a WAV file of at most 3 seconds"),
     },
     compute=show_sound,
     formulas=(r"x_t = \ln(1 + |\mathrm{DFT}(w \cdot s_t)|)",),
-    code=(spectrogram, synthesize, attend_by_similarity, decode_recording),
+    code=(spectrogram, amplitudes, synthesize, attend_by_similarity, hear_recording),
 )

@@ -10,15 +10,24 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl
-from headlight.course.modalities.patches import PATCH, PICTURE, cut_into_patches, png_url, require_patch, shape_text
-from headlight.course.pictures import HeatMapPicture, ImagePicture, Row, TablePicture, TokensPicture, row, verdict_row
-from headlight.course.questions import ask_largest, ask_number
-from headlight.course.requirements import require_part
+from headlight.course.modalities.patches import PATCH, PICTURE, cut_into_patches, png_url
+from headlight.course.pictures import (
+    HeatMapPicture,
+    ImagePicture,
+    Row,
+    TablePicture,
+    TokensPicture,
+    Verdict,
+    row,
+    shape_text,
+)
+from headlight.course.requirements import require_index, require_part
 from headlight.course.screen import Answer, Screen, link
 from headlight.course.sentences import HEAD, LAYER
 from headlight.generation.generate import generate
 from headlight.nn.attention import Attention
 from headlight.nn.layers import PatchEmbedding
+from headlight.questions.asking import ask_largest, ask_number
 from headlight.tracing.run import run
 from headlight.tracing.trace import Trace
 from headlight.vision.image import decode_image, process_image
@@ -74,24 +83,24 @@ def show_vision_model(model: Checkpoint, picture: str, layer: int, patch: int) -
     path = f"encoder.{require_part(model.model.config, 'encoder-layer', layer)}.self.weights"
     read = read_with(model, picture, ("encoder.embedding", path))
     grid = read.patches
-    require_patch(patch, grid.patch_rows, grid.patch_columns)
+    require_index(patch, grid.patch_rows * grid.patch_columns, "patch", "the image")
     looks = torch.tensor(read.trace[path])[:, grid.first_patch + patch, grid.first_patch :]
     return (
         _show_cutting(read, patch),
         *_show_embedding(model, grid),
         row(
             ImagePicture(
-                title=f"Layer {layer}: where each head looks from patch {patch}",
+                f"Layer {layer}: where each head looks from patch {patch}",
+                read.url,
+                grid.patch_rows,
+                grid.patch_columns,
                 note=BRIGHTNESS,
-                source=read.url,
-                rows=grid.patch_rows,
-                columns=grid.patch_columns,
                 shades={f"head {head}": each for head, each in enumerate(looks)},
                 marked=(patch,),
             ),
             title="Patches look at patches",
         ),
-        verdict_row(_describe_looks(looks, grid)),
+        _describe_looks(looks, grid),
     )
 
 
@@ -100,20 +109,20 @@ def _show_cutting(read: ReadImage, patch: int) -> Row:
     pixels, count = grid.image.pixel_values, grid.patch_rows * grid.patch_columns
     return row(
         ImagePicture(
-            title=f"{grid.patch_rows} × {grid.patch_columns} patches of {height} × {width} pixels",
-            source=read.url,
-            rows=grid.patch_rows,
-            columns=grid.patch_columns,
+            f"{grid.patch_rows} × {grid.patch_columns} patches of {height} × {width} pixels",
+            read.url,
+            grid.patch_rows,
+            grid.patch_columns,
             marked=(patch,),
         ),
         TablePicture(
-            title="From pixels to tokens",
-            columns=("value", "shape", "axes"),
-            rows=(
+            ("value", "shape", "axes"),
+            (
                 ("pixels", shape_text(pixels.shape), "channels × pixel rows × pixel columns"),
                 ("patches", shape_text((count, len(pixels) * height * width)), "patches × numbers of a patch"),
                 ("tokens", shape_text(read.trace["encoder.embedding"].shape), "tokens × channels of the model"),
             ),
+            title="From pixels to tokens",
             note="" if count == len(grid.ids) else f"Before the patches stands {' '.join(grid.tokens[:-count])}.",
         ),
     )
@@ -125,17 +134,17 @@ def _show_embedding(model: Checkpoint, grid: EncodedImage) -> Answer:
     return (
         row(
             HeatMapPicture(
-                title=f"Patches: {shape_text(rows.shape)}",
-                values=rows[shown],
+                f"Patches: {shape_text(rows.shape)}",
+                rows[shown],
                 row_axis="patch",
                 column_axis="number",
                 is_small=True,
                 note=_first_of(rows),
             ),
             HeatMapPicture(
+                f"Their vectors: {shape_text(vectors.shape)}",
+                vectors[shown],
                 before="· W + b =",
-                title=f"Their vectors: {shape_text(vectors.shape)}",
-                values=vectors[shown],
                 row_axis="patch",
                 column_axis="channel",
                 is_small=True,
@@ -150,7 +159,7 @@ def _show_embedding(model: Checkpoint, grid: EncodedImage) -> Answer:
                 hints=("W has a row for each number of a patch.", "It has a column for each channel of a vector."),
             ),
         ),
-        verdict_row(
+        Verdict(
             "The program does this with a convolution. Multiplied out, as here, the vectors are the same up "
             f"to {error:.1g}. From here on nothing knows of images: positions are added, and the layers are those "
             "of a model of texts.",
@@ -192,14 +201,14 @@ def show_caption(model: Checkpoint, picture: str, layer: int, head: int) -> Answ
     assert isinstance(source, EncodedImage)
     names = [f"{number}. {word}" for number, word in enumerate(words, 1)]
     return (
-        row(TokensPicture(title="What the decoder wrote", tokens=tuple(words))),
+        TokensPicture("What the decoder wrote", tuple(words)),
         row(
             ImagePicture(
-                title=f"Where head {head} of layer {layer} looked to write each word",
+                f"Where head {head} of layer {layer} looked to write each word",
+                png_url(source.covered_pixels()),
+                source.patch_rows,
+                source.patch_columns,
                 note=BRIGHTNESS,
-                source=png_url(source.covered_pixels()),
-                rows=source.patch_rows,
-                columns=source.patch_columns,
                 shades={name: look[source.first_patch :] for name, look in zip(names, looks, strict=True)},
             ),
             question=ask_largest(
@@ -207,11 +216,9 @@ def show_caption(model: Checkpoint, picture: str, layer: int, head: int) -> Answ
                 {name: float(look.max()) for name, look in zip(names, looks, strict=True)},
             ),
         ),
-        verdict_row(
-            f"Queries come from {len(words)} words, keys and values from {source.patch_rows} × "
-            f"{source.patch_columns} patches: cross-attention does not ask that both be of one kind. A sound "
-            "that is to be answered in words is read in the same way."
-        ),
+        f"Queries come from {len(words)} words, keys and values from {source.patch_rows} × "
+        f"{source.patch_columns} patches: cross-attention does not ask that both be of one kind. A sound "
+        "that is to be answered in words is read in the same way.",
     )
 
 

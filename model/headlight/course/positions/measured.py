@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import exp, isnan, nan, sqrt
 
 from headlight.course.controls import ChoiceControl
-from headlight.course.pictures import BarsPicture, LinesPicture, Row, TablePicture, row, verdict_row
-from headlight.course.questions import ask_best
+from headlight.course.pictures import LinesPicture, TablePicture, bars, row
 from headlight.course.screen import Answer, Screen, compare_link, link
 from headlight.errors import InputError
 from headlight.evaluation.length_extrapolation import (
@@ -18,6 +17,7 @@ from headlight.evaluation.length_extrapolation import (
     shipped_extrapolations,
 )
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.questions.asking import ask_best
 
 TITLES = {
     name: POSITIONAL_ENCODINGS[name].title for name in ("none", "sinusoidal", "learned", "rope", "alibi", "relative")
@@ -41,10 +41,9 @@ def measured(architecture: str, text: str, one: str, other: str) -> Answer:
     missing = [title for title in losses if title not in defined]
     return (
         row(
-            BarsPicture(
-                title=f"Loss on a text {TEXTS[text]} (nats for each token)",
-                labels=tuple(defined),
-                series={"": list(defined.values())},
+            bars(
+                f"Loss on a text {TEXTS[text]} (nats for each token)",
+                defined,
                 digits=3,
                 note=f"{' and '.join(missing)}: {UNDEFINED}. The table of positions ends where training ended."
                 if missing
@@ -53,8 +52,8 @@ def measured(architecture: str, text: str, one: str, other: str) -> Answer:
             _perplexities(found),
             question=ask_best(f"Which is best on a text {TEXTS[text]}?", defined, noise(found, column)),
         ),
-        row(_table(found)),
-        verdict_row(f"{_comparison(found, column, one, other)} {_said_of_seeds(found, column)}"),
+        _table(found),
+        f"{_comparison(found, column, one, other)} {_said_of_seeds(found, column)}",
         *_seeds_row(found, column),
     )
 
@@ -73,15 +72,15 @@ def noise(found: Extrapolation, column: int) -> float:
 
 def _perplexities(found: Extrapolation) -> LinesPicture:
     return LinesPicture(
-        title="Perplexity over the length of the text",
-        x=list(found.lengths),
-        series={
+        "Perplexity over the length of the text",
+        list(found.lengths),
+        {
             TITLES[each.positional_encoding]: [exp(loss.mean) if loss else nan for loss in each.losses]
             for each in found.models
             if sum(loss is not None for loss in each.losses) > 1
         },
-        x_title="tokens of the text",
-        y_title="perplexity",
+        "tokens of the text",
+        "perplexity",
         note="With a perplexity of 40 a model is as unsure as a guess among 40 equally likely tokens. An "
         "encoding that is defined at one length only has no line.",
     )
@@ -90,9 +89,9 @@ def _perplexities(found: Extrapolation) -> LinesPicture:
 def _table(found: Extrapolation) -> TablePicture:
     trained = found.lengths[0]
     return TablePicture(
+        ("encoding", *(f"{length} tokens" for length in found.lengths), f"{trained} tokens, shuffled"),
+        tuple((TITLES[each.positional_encoding], *map(_written, columns(each))) for each in found.models),
         title="Loss and its standard error",
-        columns=("encoding", *(f"{length} tokens" for length in found.lengths), f"{trained} tokens, shuffled"),
-        rows=tuple((TITLES[each.positional_encoding], *map(_written, columns(each))) for each in found.models),
         note=f"At every length the same {found.models[0].target_count:,} tokens are predicted; longer texts begin "
         f"earlier. Training read {trained} tokens at a time.",
     )
@@ -124,7 +123,7 @@ def _said_of_seeds(found: Extrapolation, column: int) -> str:
     return f"Another seed of the training alone moves a loss by up to {spread:.3f} here."
 
 
-def _seeds_row(found: Extrapolation, column: int) -> tuple[Row, ...]:
+def _seeds_row(found: Extrapolation, column: int) -> Answer:
     """The losses of the encodings that were trained with several seeds; nothing where none was."""
     rows = []
     for encoding in dict.fromkeys(each.positional_encoding for each in found.repeats):
@@ -135,7 +134,7 @@ def _seeds_row(found: Extrapolation, column: int) -> tuple[Row, ...]:
     if not rows:
         return ()
     head = ("encoding", "seeds", "lowest loss", "highest loss", "spread")
-    return (row(TablePicture(title="The same with other seeds", columns=head, rows=tuple(rows), digits=4)),)
+    return (TablePicture(head, tuple(rows), title="The same with other seeds", digits=4),)
 
 
 FIRST, SECOND = (link(model=f"positions-{{architecture}}-{{{name}}}") for name in ("one", "other"))
@@ -146,12 +145,10 @@ MEASURED = Screen(
     "decoder's mask tells it some. On texts longer than those of the training waves and rotations lose, a learned "
     "table has no row at all, and ALiBi stays as good as it was.",
     controls={
-        "architecture": ChoiceControl(
-            title="Models", default="decoder", options={"decoder": "Decoders", "encoder": "Encoders"}
-        ),
-        "text": ChoiceControl(title="Text", default="four-times", options=TEXTS),
-        "one": ChoiceControl(title="Compare", default="sinusoidal", options=TITLES),
-        "other": ChoiceControl(title="with", default="alibi", options=TITLES),
+        "architecture": ChoiceControl("Models", "decoder", {"decoder": "Decoders", "encoder": "Encoders"}),
+        "text": ChoiceControl("Text", "four-times", TEXTS),
+        "one": ChoiceControl("Compare", "sinusoidal", TITLES),
+        "other": ChoiceControl("with", "alibi", TITLES),
     },
     compute=measured,
     formulas=(r"L = -\frac{1}{n} \sum_i \log p(t_i)", r"\mathrm{perplexity} = e^{L}"),

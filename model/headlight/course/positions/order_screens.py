@@ -11,12 +11,12 @@ import torch
 from headlight.analysis.run_comparison import align
 from headlight.checkpoints import Checkpoint
 from headlight.course.controls import ChoiceControl, ModelControl, SeedControl, TextControl
-from headlight.course.pictures import MatrixPicture, TablePicture, TokensPicture, row, verdict_row
-from headlight.course.questions import ask_whether
+from headlight.course.pictures import MatrixPicture, TablePicture, TokensPicture, row
 from headlight.course.screen import Answer, Screen, StateFields, compared, link
 from headlight.errors import InputError
 from headlight.nn.attention import Attention
 from headlight.nn.transformer import variant
+from headlight.questions.asking import ask_whether
 from headlight.tracing.run import run
 
 
@@ -92,45 +92,54 @@ def two_orders(model: Checkpoint, one: str, order: str, other: str, seed: int) -
     return (
         row(
             *(
-                TokensPicture(title=title, tokens=tuple(text.split()))
+                TokensPicture(title, tuple(text.split()))
                 for title, text in (("One order", one), ("The other order", other))
             )
         ),
         row(
             MatrixPicture(
-                title="How far each word's last vector is from the same word's in the other order",
-                values=torch.tensor([test.differences for test in tests.values()]),
+                "How far each word's last vector is from the same word's in the other order",
+                torch.tensor([test.differences for test in tests.values()]),
                 rows=tuple(tests),
                 columns=tests["no positions, no mask"].words,
-                note="As a share of the vector's length.",
+                note="As a share of the vector's length." + _said_of_marks(tests["no positions, no mask"].words, one),
             ),
             question=ask_whether(
-                "Without positions and without a mask: does a word's last vector tell that the order is another one?",
+                "No positions, no mask: does a word's last vector change when the words stand in another order?",
                 _notices(tests["no positions, no mask"]),
+                "Attention by itself sees which words there are, and not where they stand.",
             ),
         ),
-        row(
-            TablePicture(
-                title="Told in numbers",
-                columns=(
-                    "wiring of the same weights",
-                    "largest difference of a word",
-                    "difference of the mean of all words",
-                    "order",
-                ),
-                rows=tuple(
-                    (
-                        name,
-                        f"{max(test.differences):.2g}",
-                        f"{test.mean_difference:.2g}",
-                        "noticed" if _notices(test) else "not noticed",
-                    )
-                    for name, test in tests.items()
-                ),
-            )
+        TablePicture(
+            (
+                "wiring of the same weights",
+                "largest difference of a word",
+                "difference of the mean of all words",
+                "order",
+            ),
+            tuple(
+                (
+                    name,
+                    _told(max(test.differences)),
+                    _told(test.mean_difference),
+                    "noticed" if _notices(test) else "not noticed",
+                )
+                for name, test in tests.items()
+            ),
+            title="Told in numbers",
         ),
-        verdict_row(_verdict(tests)),
+        _verdict(tests),
     )
+
+
+def _said_of_marks(tokens: tuple[str, ...], text: str) -> str:
+    """What the tokens are that stand in no text."""
+    marks = " and ".join(token for token in tokens if token not in text)
+    return f" {marks}: marks that this model's tokenizer puts around a text." if marks else ""
+
+
+def _told(difference: float) -> str:
+    return f"{difference:.2g}" if difference > SAME else f"less than {SAME}"
 
 
 def _notices(test: OrderTest) -> bool:
@@ -167,16 +176,14 @@ def compare_both(model: str, one: str, order: str, other: str, seed: int) -> Sta
 INSIDE = link("model", text=" {one}")  # read as here: with a space in front, as inside a sentence
 ORDER = Screen(
     title="Cat chased dog, dog chased cat",
-    lesson="The same words in another order mean something else, but attention by itself sees only which words there "
-    "are. Positions tell it the order, and so does a causal mask. Every wiring below has the same trained weights: "
-    "type another order, or let chance draw one, and compare how far each word's vector moves.",
+    lesson="The same words in another order mean something else. What tells a model the order: attention by itself, "
+    "a causal mask, or the positions? Every wiring below has the same trained weights: type another order, or let "
+    "chance draw one, and compare how far each word's vector moves.",
     controls={
         "model": ModelControl(default="stories-masked"),
-        "one": TextControl(title="One order", default="cat chased dog"),
-        "order": ChoiceControl(
-            title="The other order", default="typed", options={"typed": "As typed", "drawn": "Drawn at random"}
-        ),
-        "other": TextControl(title="Typed", default="dog chased cat", when="order=typed"),
+        "one": TextControl("One order", "cat chased dog"),
+        "order": ChoiceControl("The other order", "typed", {"typed": "As typed", "drawn": "Drawn at random"}),
+        "other": TextControl("Typed", "dog chased cat", when="order=typed"),
         "seed": SeedControl(when="order=drawn"),
     },
     compute=two_orders,

@@ -12,22 +12,22 @@ from headlight.array_types import Float, Int
 from headlight.checkpoints import Checkpoint
 from headlight.config import Config
 from headlight.config_groups import RelativePositionConfig, RopeConfig
-from headlight.course.controls import ChoiceControl, ModelControl, NumberControl
+from headlight.course.controls import ChoiceControl, CountControl, ModelControl, NumberControl
 from headlight.course.pictures import (
     Arrow,
     ArrowsPicture,
-    BarsPicture,
     HeatMapPicture,
     LinesPicture,
     Picture,
     TablePicture,
+    Verdict,
+    bars,
     row,
-    verdict_row,
 )
-from headlight.course.questions import ask_direction, ask_number, ask_whether
+from headlight.course.requirements import require_index
 from headlight.course.screen import Answer, Screen, StateFields, link
-from headlight.errors import InputError, numbered
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, Alibi, LearnedPositions, RelativeBias, Rope
+from headlight.questions.asking import ask_direction, ask_number, ask_whether
 
 
 def turn(
@@ -57,11 +57,9 @@ def show_table(model: Checkpoint) -> Answer:
     profile = position_profile(model.model, min(SHOWN_POSITIONS, config.context_length))
     if profile.embeddings is None:
         return (
-            verdict_row(
-                f"This model adds no vectors to its tokens. Positional encoding: {encoding.title}. "
-                f"{encoding.description} Choose a model with a learned or a sinusoidal table; any GPT-2 or BERT that "
-                "you open on the page Models has a learned one."
-            ),
+            f"This model adds no vectors to its tokens. Positional encoding: {encoding.title}. "
+            f"{encoding.description} Choose a model with a learned or a sinusoidal table; any GPT-2 or BERT that "
+            "you open on the page Models has a learned one.",
         )
     values = torch.tensor(profile.embeddings)
     rows, width = config.context_length, values.shape[1]
@@ -69,8 +67,8 @@ def show_table(model: Checkpoint) -> Answer:
     return (
         row(
             HeatMapPicture(
-                title="Position vectors: a row for each position",
-                values=values[:, :SHOWN_CHANNELS],
+                "Position vectors: a row for each position",
+                values[:, :SHOWN_CHANNELS],
                 row_axis="position",
                 column_axis="channel",
                 note=f"The first {SHOWN_CHANNELS} of {values.shape[1]} channels."
@@ -80,8 +78,8 @@ def show_table(model: Checkpoint) -> Answer:
             *(
                 (
                     HeatMapPicture(
-                        title="Cosine of each two",
-                        values=torch.tensor(profile.similarity),
+                        "Cosine of each two",
+                        torch.tensor(profile.similarity),
                         row_axis="position",
                         column_axis="position",
                     ),
@@ -97,22 +95,18 @@ def show_table(model: Checkpoint) -> Answer:
                 hints=("Are these vectors learned, or computed by a formula?", "A table has rows times channels."),
             ),
         ),
-        verdict_row(
-            f"Positional encoding: {encoding.title}. "
-            + (
-                f"The table has {config.context_length:,} rows, each learned in training; there is none for a "
-                "longer text."
-                if learned
-                else "These vectors are computed and not learned, so there is one for every position."
-            )
+        f"Positional encoding: {encoding.title}. "
+        + (
+            f"The table has {config.context_length:,} rows, each learned in training; there is none for a longer text."
+            if learned
+            else "These vectors are computed and not learned, so there is one for every position."
         ),
     )
 
 
 def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim: int, theta: float) -> Answer:
     """One pair of channels of a query and a key, turned by their positions, before and after both are moved."""
-    if pair >= dim // 2:
-        raise InputError(f"There is no pair {pair}: {dim} channels are {numbered('pair', dim // 2)}.")
+    require_index(pair, dim // 2, "pair", "the head")
     query, key = torch.tensor([1.0, 0.0]), torch.tensor([0.8, 0.6])
     places = torch.tensor([query_position, key_position, query_position + shift, key_position + shift])
     turned = turn(torch.stack((query, key, query, key)), places, pair, dim, theta)
@@ -129,16 +123,16 @@ def show_rope(query_position: int, key_position: int, shift: int, pair: int, dim
         row(
             _walk(query, query_position, pair, dim, theta),
             TablePicture(
-                title="Dot product of query and key",
-                columns=("positions", "distance", "q · k"),
-                rows=(
+                ("positions", "distance", "q · k"),
+                (
                     (f"{query_position} and {key_position}", query_position - key_position, product),
                     (f"{query_position + shift} and {key_position + shift}", query_position - key_position, moved),
                 ),
+                title="Dot product of query and key",
                 digits=8,
             ),
         ),
-        verdict_row(
+        Verdict(
             f"Both products differ by {abs(product - moved):.1g}: only the distance counts.",
             good=abs(product - moved) < 1e-6,
         ),
@@ -169,8 +163,7 @@ def _query_and_key(title: str, turned: Tensor, query_position: int, key_position
 
 def show_alibi(heads: int, head: int, length: int) -> Answer:
     """The bias of one head as a matrix, and of all heads over the distance."""
-    if head >= heads:
-        raise InputError(f"There is no head {head}: you have chosen {heads}, {numbered('head', heads)}.")
+    require_index(head, heads, "head", "the attention")
     alibi = Alibi(encoding_config(heads))
     positions, slopes = torch.arange(length), alibi.slopes()
     bias = alibi.bias(positions, positions)
@@ -178,19 +171,19 @@ def show_alibi(heads: int, head: int, length: int) -> Answer:
     return (
         row(
             HeatMapPicture(
-                title=f"What head {head} adds to the scores",
-                values=bias[head],
+                f"What head {head} adds to the scores",
+                bias[head],
                 rows=names,
                 columns=names,
                 row_axis="query",
                 column_axis="key",
             ),
             LinesPicture(
-                title="Bias over distance",
-                x=list(range(length)),
-                x_title="distance of query and key in tokens",
-                y_title="bias",
-                series={f"head {number}": bias[number, :, 0] for number in range(min(heads, 8))},
+                "Bias over distance",
+                range(length),
+                {f"head {number}": bias[number, :, 0] for number in range(min(heads, 8))},
+                "distance of query and key in tokens",
+                "bias",
             ),
             question=ask_number(
                 f"What does head {head} add to the score of the first token, {length - 1} tokens back?",
@@ -200,14 +193,7 @@ def show_alibi(heads: int, head: int, length: int) -> Answer:
                 hints=("The slope times the distance, with a minus.", f"The slope is {float(slopes[head]):.4g}."),
             ),
         ),
-        row(
-            BarsPicture(
-                title="Slope of each head",
-                labels=tuple(map(str, range(heads))),
-                series={"slope": slopes},
-                digits=4,
-            )
-        ),
+        bars("Slope of each head", tuple(map(str, range(heads))), slopes, name="slope", digits=4),
         *_said_of_slopes(heads),
     )
 
@@ -218,11 +204,9 @@ def _said_of_slopes(heads: int) -> Answer:
     if power == heads:
         return ()
     return (
-        verdict_row(
-            f"{heads} is not a power of two, so the formula does not apply to all heads: the first {power} heads have "
-            f"the slopes of {power}, and the other {heads - power} every second slope of {2 * power} heads, from the "
-            "first on (Press et al. 2022)."
-        ),
+        f"{heads} is not a power of two, so the formula does not apply to all heads: the first {power} heads have "
+        f"the slopes of {power}, and the other {heads - power} every second slope of {2 * power} heads, from the "
+        "first on (Press et al. 2022).",
     )
 
 
@@ -237,11 +221,7 @@ def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) 
     return (
         row(
             LinesPicture(
-                title="Bucket of each distance",
-                x=distances,
-                x_title="key position − query position",
-                y_title="bucket",
-                series={"bucket": numbers},
+                "Bucket of each distance", distances, {"bucket": numbers}, "key position − query position", "bucket"
             ),
             question=ask_whether(
                 f"Do keys {longest} and {longest - 1} tokens back share a bucket?",
@@ -249,15 +229,13 @@ def show_buckets(buckets: int, max_distance: int, direction: str, longest: int) 
                 "Near distances have a bucket each, far ones share them.",
             ),
         ),
-        row(
-            HeatMapPicture(
-                title=f"A ruler of distances: {len(torch.unique(numbers))} buckets, for each a head learns one number",
-                values=numbers[None],
-                rows=("bucket",),
-                columns=tuple(str(distance).replace("-", "−") for distance in distances.tolist()),
-                column_axis="key position − query position",
-                colours="positive",
-            )
+        HeatMapPicture(
+            f"A ruler of distances: {len(torch.unique(numbers))} buckets, for each a head learns one number",
+            numbers[None],
+            rows=("bucket",),
+            columns=tuple(str(distance).replace("-", "−") for distance in distances.tolist()),
+            column_axis="key position − query position",
+            colours="positive",
         ),
     )
 
@@ -286,14 +264,12 @@ ROPE = Screen(
     "that grows with its position. Move both tokens by the same number of positions, and both arrows turn by the same "
     "angle. Their product stays, so only the distance counts.",
     controls={
-        "query_position": NumberControl(title="Position of the query", default="5", low=0.0, high=200.0, whole=True),
-        "key_position": NumberControl(title="Position of the key", default="2", low=0.0, high=200.0, whole=True),
-        "shift": NumberControl(title="Move both by", default="10", low=0.0, high=200.0, whole=True),
-        "pair": NumberControl(title="Pair of channels", default="1", low=0.0, high=31.0, whole=True),
-        "dim": NumberControl(
-            title="Channels of a head", default="8", low=2.0, high=64.0, step=2.0, whole=True, even=True
-        ),
-        "theta": NumberControl(title="Base θ", default="10000", low=2.0, high=1_000_000.0),
+        "query_position": CountControl("Position of the query", "5", 0.0, 200.0),
+        "key_position": CountControl("Position of the key", "2", 0.0, 200.0),
+        "shift": CountControl("Move both by", "10", 0.0, 200.0),
+        "pair": CountControl("Pair of channels", "1", 0.0, 31.0),
+        "dim": CountControl("Channels of a head", "8", 2.0, 64.0, step=2.0, even=True),
+        "theta": NumberControl("Base θ", "10000", 2.0, 1_000_000.0),
     },
     compute=show_rope,
     formulas=(Rope.formula,),
@@ -307,9 +283,9 @@ ALIBI = Screen(
     "their slope: steep ones see only near tokens, flat ones the whole text. No position is ever out of range, so "
     "longer texts than in training can be read.",
     controls={
-        "heads": NumberControl(title="Heads", default="8", low=1.0, high=32.0, whole=True),
-        "head": NumberControl(title="Head shown (0 is the first)", default="2", low=0.0, high=31.0, whole=True),
-        "length": NumberControl(title="Tokens", default="12", low=2.0, high=48.0, whole=True),
+        "heads": CountControl("Heads", "8", 1.0, 32.0),
+        "head": CountControl("Head shown (0 is the first)", "2", 0.0, 31.0),
+        "length": CountControl("Tokens", "12", 2.0, 48.0),
     },
     compute=show_alibi,
     formulas=(Alibi.formula, r"\text{as it stands for } n = 2, 4, 8, 16 \ldots"),
@@ -323,16 +299,12 @@ BUCKETS = Screen(
     "have a bucket each; larger ones share buckets that grow with the distance, and the last holds all that is "
     "farther. A decoder looks back only, so all its buckets are for one direction.",
     controls={
-        "buckets": NumberControl(title="Buckets", default="32", low=4.0, high=128.0, step=4.0, whole=True),
-        "max_distance": NumberControl(
-            title="Largest distance told apart", default="128", low=2.0, high=1_000.0, whole=True
-        ),
+        "buckets": CountControl("Buckets", "32", 4.0, 128.0, step=4.0),
+        "max_distance": CountControl("Largest distance told apart", "128", 2.0, 1_000.0),
         "direction": ChoiceControl(
-            title="Looks",
-            default="both",
-            options={"both": "In both directions (encoder)", "back": "Back only (decoder)"},
+            "Looks", "both", {"both": "In both directions (encoder)", "back": "Back only (decoder)"}
         ),
-        "longest": NumberControl(title="Distances shown, up to", default="160", low=8.0, high=500.0, whole=True),
+        "longest": CountControl("Distances shown, up to", "160", 8.0, 500.0),
     },
     compute=show_buckets,
     formulas=(RelativeBias.formula,),

@@ -8,23 +8,20 @@ from collections import Counter
 import torch
 
 from headlight.analysis.principal_components import project_to_plane
-from headlight.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
+from headlight.course.controls import ChoiceControl, CountControl, NumberControl, SeedControl, TextControl
+from headlight.course.fitting import parameter_count
 from headlight.course.pictures import (
-    BarsPicture,
     LinesPicture,
     MatrixPicture,
     MovingPointsPicture,
     Picture,
     TablePicture,
     TokensPicture,
+    bars,
     row,
-    verdict_row,
 )
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_number, ask_whether
 from headlight.course.screen import Answer, Screen, link
-from headlight.course.tokens.split_screens import MAX_TRAINING_CHARACTERS, small_text
-from headlight.course.tokens.table_screens import cosines
+from headlight.course.tokens.split_screens import MAX_TRAINING_CHARACTERS, cosines, small_text
 from headlight.course.tokens.word_vectors import (
     MAX_CONTEXT,
     MAX_DIM,
@@ -45,6 +42,8 @@ from headlight.course.tokens.word_vectors import (
     words_of,
 )
 from headlight.errors import InputError
+from headlight.questions.asking import ask_number, ask_whether
+from headlight.questions.kinds import Question
 
 SHOWN_PAIRS, SHOWN_GRADIENTS, MAX_FOLLOWED, NEAREST = 12, 6, 24, 3
 WINDOWS, HIDDEN = (1, 2, 4), (16, 64, 256)
@@ -61,15 +60,15 @@ def show_pairs(text: str, window: int, words: int) -> Answer:
     return (
         row(
             TablePicture(
+                ("from", "predict"),
+                tuple(pairs[:SHOWN_PAIRS]),
                 title=f"Skip-gram: {len(pairs)} pairs",
-                columns=("from", "predict"),
-                rows=tuple(pairs[:SHOWN_PAIRS]),
                 note=_first_of(len(pairs)),
             ),
             TablePicture(
+                ("from", "predict"),
+                tuple((" ".join(each.context), each.target) for each in questions[:SHOWN_PAIRS]),
                 title=f"CBOW: {len(questions)} questions",
-                columns=("from", "predict"),
-                rows=tuple((" ".join(each.context), each.target) for each in questions[:SHOWN_PAIRS]),
                 note=_first_of(len(questions)),
             ),
             question=ask_number(
@@ -80,15 +79,13 @@ def show_pairs(text: str, window: int, words: int) -> Answer:
                 hints=(f"A word in the middle has 2 · {window} neighbours.", "The first word has none before it."),
             ),
         ),
-        row(
-            MatrixPicture(
-                title="How often two words stand within the window",
-                values=torch.tensor(counts.counts),
-                rows=counts.words,
-                columns=counts.words,
-                digits=0,
-                note="GloVe learns vectors whose products tell the logarithm of these counts.",
-            )
+        MatrixPicture(
+            "How often two words stand within the window",
+            torch.tensor(counts.counts),
+            rows=counts.words,
+            columns=counts.words,
+            digits=0,
+            note="GloVe learns vectors whose products tell the logarithm of these counts.",
         ),
     )
 
@@ -106,21 +103,17 @@ def show_ngrams(word: str, other: str, shortest: int, longest: int) -> Answer:
         *(
             row(
                 TokensPicture(
-                    title=f"{each.strip()}: {len(own)} n-grams",
-                    tokens=own,
-                    shades=tuple(float(gram in shared) for gram in own),
+                    f"{each.strip()}: {len(own)} n-grams", own, shades=tuple(float(gram in shared) for gram in own)
                 ),
                 question=question if own is grams else None,
             )
             for each, own in ((word, grams), (other, others))
         ),
-        verdict_row(
-            f"The words share {len(shared)} of {len(set(grams) | set(others))} n-grams, which are coloured. "
-            + (
-                "A word that was never seen gets a vector from its n-grams, near those of words like it."
-                if shared
-                else "Their vectors have no part in common."
-            )
+        f"The words share {len(shared)} of {len(set(grams) | set(others))} n-grams, which are coloured. "
+        + (
+            "A word that was never seen gets a vector from its n-grams, near those of words like it."
+            if shared
+            else "Their vectors have no part in common."
         ),
     )
 
@@ -150,13 +143,12 @@ def train_live(
             question=_ask_of_counts(words, run) if method == "glove" else _ask_of_loss(len(run.words)),
         ),
         row(_moving_rows(run, chosen), _neighbours(run, chosen)),
-        row(
-            BarsPicture(
-                title=f"After “{beginning.strip()}”" if method == "next" else f"Beside “{beginning.strip()}”",
-                labels=tuple(word for word, _ in guesses),
-                series={"probability": [probability for _, probability in guesses]},
-                high=1.0,
-            )
+        bars(
+            f"After “{beginning.strip()}”" if method == "next" else f"Beside “{beginning.strip()}”",
+            tuple(word for word, _ in guesses),
+            [probability for _, probability in guesses],
+            name="probability",
+            high=1.0,
         ),
         *_windows_rows(runs, chosen),
         *(_numbers_rows(words, run, steps, seed) if method == "next" else ()),
@@ -192,9 +184,8 @@ def _windows_rows(runs: dict[int, TrainingRun], chosen: list[int]) -> Answer:
     return (
         row(
             TablePicture(
-                title="The same with other contexts",
-                columns=("words of context", "loss", f"partners, of {asked}", f"nearest to “{words[chosen[0]]}”"),
-                rows=tuple(
+                ("words of context", "loss", f"partners, of {asked}", f"nearest to “{words[chosen[0]]}”"),
+                tuple(
                     (
                         str(size),
                         f"{run.frames[-1].loss:.2f}",
@@ -203,11 +194,12 @@ def _windows_rows(runs: dict[int, TrainingRun], chosen: list[int]) -> Answer:
                     )
                     for size, run in runs.items()
                 ),
+                title="The same with other contexts",
                 note=f"The words that you follow are partners, two by two. One is found among the nearest {NEAREST}.",
             ),
             title="Does a longer context improve the vectors?",
         ),
-        verdict_row(f"Most partners are found with {best} of context: {found[best]} of {asked}."),
+        f"Most partners are found with {best} of context: {found[best]} of {asked}.",
     )
 
 
@@ -221,20 +213,18 @@ def partners_found(run: TrainingRun, chosen: list[int]) -> int:
 def _numbers_rows(words: list[str], run: TrainingRun, steps: int, seed: int) -> Answer:
     """One random number for each word in place of a learned vector, in ever larger networks."""
     nets = [train_on_numbers(words, run.context, hidden, steps, seed) for hidden in HIDDEN]
-    size, loss = sum(each.numel() for each in run.net.parameters()), run.frames[-1].loss
+    size, loss = parameter_count(run.net), run.frames[-1].loss
     needed = next((net for net in nets if net.loss <= loss), None)
     rows = [(f"learned vectors of {run.frames[0].embedding.shape[1]} channels", f"{size:,}", loss)]
     rows += [(f"random numbers, {net.hidden} hidden neurons", f"{net.parameters:,}", net.loss) for net in nets]
     told = f"one of {needed.parameters:,} parameters is as good" if needed else "none of these is as good"
     return (
         row(
-            TablePicture(columns=("what the network is given", "parameters", "loss"), rows=tuple(rows), digits=2),
+            TablePicture(("what the network is given", "parameters", "loss"), tuple(rows), digits=2),
             title="A random number for each word would do, too, at a price",
         ),
-        verdict_row(
-            f"A number that says nothing leaves all to the network. Learned vectors take {size:,} parameters; of "
-            f"networks that are given numbers, {told}."
-        ),
+        f"A number that says nothing leaves all to the network. Learned vectors take {size:,} parameters; of "
+        f"networks that are given numbers, {told}.",
     )
 
 
@@ -253,20 +243,8 @@ def _curves(run: TrainingRun, chosen: list[int]) -> tuple[Picture, Picture]:
     }
     losses = {"loss": [frame.loss for frame in run.frames]}
     return (
-        LinesPicture(
-            title="Loss of what it learns to predict",
-            x=steps,
-            x_title="step",
-            y_title="loss",
-            series=losses,
-        ),
-        LinesPicture(
-            title="Length of the gradient of single rows of E",
-            x=steps,
-            x_title="step",
-            y_title="length",
-            series=gradients,
-        ),
+        LinesPicture("Loss of what it learns to predict", steps, losses, "step", "loss"),
+        LinesPicture("Length of the gradient of single rows of E", steps, gradients, "step", "length"),
     )
 
 
@@ -296,13 +274,13 @@ def _neighbours(run: TrainingRun, chosen: list[int]) -> Picture:
         return ", ".join(f"{run.words[other]} {near:.2f}" for other, near in nearest_words(run, word))
 
     return TablePicture(
+        ("word", "in the text", "nearest, with cosines"),
+        tuple((run.words[word], run.counts[word], told(word)) for word in chosen),
         title="Nearest words after training",
-        columns=("word", "in the text", "nearest, with cosines"),
-        rows=tuple((run.words[word], run.counts[word], told(word)) for word in chosen),
     )
 
 
-CORPUS = TextControl(title="Text", default=small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6)
+CORPUS = TextControl("Text", small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6)
 
 PAIRS = Screen(
     title="A word is known by its neighbours",
@@ -311,17 +289,13 @@ PAIRS = Screen(
     "vectors. Widen the window, and topics count more than grammar.",
     controls={
         "text": TextControl(
-            title="Text",
-            default=(
-                "The cat drinks the milk. The dog drinks the water. The cat chases the dog. The dog chases the cat."
-            ),
+            "Text",
+            ("The cat drinks the milk. The dog drinks the water. The cat chases the dog. The dog chases the cat."),
             longest=2_000,
             lines=3,
         ),
-        "window": NumberControl(
-            title="Window: words on either side", default="2", low=1.0, high=float(MAX_WINDOW), whole=True
-        ),
-        "words": NumberControl(title="Words in the table of counts", default="10", low=2.0, high=24.0, whole=True),
+        "window": CountControl("Window: words on either side", "2", 1.0, float(MAX_WINDOW)),
+        "words": CountControl("Words in the table of counts", "10", 2.0, 24.0),
     },
     compute=show_pairs,
     formulas=(
@@ -337,10 +311,10 @@ NGRAMS = Screen(
     "share a stem or an ending share a part of their vectors, and a word that the training text never had gets one, "
     "too.",
     controls={
-        "word": TextControl(title="Word", default="unhappiness", longest=40),
-        "other": TextControl(title="Another word", default="happily", longest=40),
-        "shortest": NumberControl(title="Shortest n-gram", default="3", low=1.0, high=8.0, whole=True),
-        "longest": NumberControl(title="Longest n-gram", default="5", low=1.0, high=8.0, whole=True),
+        "word": TextControl("Word", "unhappiness", longest=40),
+        "other": TextControl("Another word", "happily", longest=40),
+        "shortest": CountControl("Shortest n-gram", "3", 1.0, 8.0),
+        "longest": CountControl("Longest n-gram", "5", 1.0, 8.0),
     },
     compute=show_ngrams,
     formulas=(r"v_w = \sum_{g \in G(w)} v_g",),
@@ -353,17 +327,13 @@ NEXT_WORD = Screen(
     "occurred; words that are used alike come to lie together, though their meaning was never given.",
     controls={
         "text": CORPUS,
-        "method": ChoiceControl(title="It learns to predict", default="next", options=METHODS),
-        "context": NumberControl(
-            title="Words before, or on either side", default="2", low=1.0, high=float(MAX_CONTEXT), whole=True
-        ),
-        "dim": NumberControl(title="Channels of a vector", default="16", low=2.0, high=float(MAX_DIM), whole=True),
-        "steps": NumberControl(title="Steps", default="400", low=1.0, high=float(MAX_STEPS), whole=True),
-        "learning_rate": NumberControl(title="Learning rate", default="5", low=0.1, high=20.0, step=0.1),
-        "followed": TextControl(
-            title="Words to follow", default="cat dog king queen tea coffee red blue monday tuesday slow fast"
-        ),
-        "beginning": TextControl(title="Predict what follows, or stands beside", default="the cat drinks the"),
+        "method": ChoiceControl("It learns to predict", "next", METHODS),
+        "context": CountControl("Words before, or on either side", "2", 1.0, float(MAX_CONTEXT)),
+        "dim": CountControl("Channels of a vector", "16", 2.0, float(MAX_DIM)),
+        "steps": CountControl("Steps", "400", 1.0, float(MAX_STEPS)),
+        "learning_rate": NumberControl("Learning rate", "5", 0.1, 20.0, step=0.1),
+        "followed": TextControl("Words to follow", "cat dog king queen tea coffee red blue monday tuesday slow fast"),
+        "beginning": TextControl("Predict what follows, or stands beside", "the cat drinks the"),
         "seed": SeedControl(default="0"),
     },
     compute=train_live,

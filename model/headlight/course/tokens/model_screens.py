@@ -10,9 +10,8 @@ from torch.nn.functional import normalize
 from headlight.analysis.principal_components import project_to_plane
 from headlight.array_types import Float, Int
 from headlight.checkpoints import Checkpoint
-from headlight.course.controls import ChoiceControl, ModelControl, NumberControl, TextControl
+from headlight.course.controls import ChoiceControl, CountControl, ModelControl, TextControl
 from headlight.course.pictures import (
-    BarsPicture,
     HeatMapPicture,
     LinesPicture,
     MatrixPicture,
@@ -20,12 +19,10 @@ from headlight.course.pictures import (
     PointsPicture,
     TablePicture,
     TokensPicture,
+    bars,
     fold,
     row,
-    verdict_row,
 )
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_largest, ask_nearest, ask_whether
 from headlight.course.screen import Answer, Screen, StateFields, compare_link, compared, link
 from headlight.course.tokens.model_vectors import (
     EmbeddingSum,
@@ -39,11 +36,13 @@ from headlight.course.tokens.model_vectors import (
     word_ids,
     word_in_context,
 )
-from headlight.course.tokens.table_screens import cosines
+from headlight.course.tokens.split_screens import cosines
 from headlight.errors import InputError
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import Stack
 from headlight.nn.transformer import Transformer
+from headlight.questions.asking import ask_largest, ask_nearest, ask_whether
+from headlight.questions.kinds import Question
 from headlight.tracing.run import candidates
 
 MAX_TOKENS, MAX_TEXTS, SHOWN_TOKENS, SHOWN_NEIGHBOURS = 8, 24, 24, 20
@@ -65,14 +64,10 @@ def show_vectors(words: str, model: Checkpoint, count: int) -> Answer:
     apart = learned.clone().fill_diagonal_(-torch.inf)
     first, second = divmod(int(apart.argmax()), len(ids))
     return (
-        row(
-            TokensPicture(
-                title=f"Tokens and their ids, at most {MAX_TOKENS}", tokens=tuple(names), below=tuple(map(str, ids))
-            )
-        ),
+        TokensPicture(f"Tokens and their ids, at most {MAX_TOKENS}", tuple(names), below=tuple(map(str, ids))),
         row(
             *(
-                MatrixPicture(title=f"Cosines of {kind} vectors", values=each, rows=tuple(names), columns=tuple(names))
+                MatrixPicture(f"Cosines of {kind} vectors", each, rows=tuple(names), columns=tuple(names))
                 for kind, each in pairs
             ),
             question=ask_largest(
@@ -80,19 +75,18 @@ def show_vectors(words: str, model: Checkpoint, count: int) -> Answer:
                 dict(zip(names[1:5], learned[0, 1:5].tolist(), strict=True)),
             ),
         ),
-        verdict_row(
-            f"One-hot vectors have {model.model.config.vocabulary_size:,} channels and any two words are "
-            f"equally unlike: cosine 0. This model's vectors have {model.model.config.embedding_dim} channels, and "
-            f"“{names[first]}” is nearest to “{names[second]}”: cosine {float(learned[first, second]):.2f}."
-        ),
+        f"One-hot vectors have {model.model.config.vocabulary_size:,} channels and any two words are "
+        f"equally unlike: cosine 0. This model's vectors have {model.model.config.embedding_dim} channels, and "
+        f"“{names[first]}” is nearest to “{names[second]}”: cosine {float(learned[first, second]):.2f}.",
         *fold(
             row(
                 _map_of_neighbours(model, ids, [[each.id for each in found] for found in lists], names),
                 *(
-                    BarsPicture(
-                        title=f"Nearest to “{name}”",
-                        labels=tuple(each.token for each in found),
-                        series={"cosine": [each.cosine for each in found]},
+                    bars(
+                        f"Nearest to “{name}”",
+                        tuple(each.token for each in found),
+                        [each.cosine for each in found],
+                        name="cosine",
                         high=1.0,
                     )
                     for name, found in zip(names, lists, strict=True)
@@ -136,25 +130,15 @@ def show_sum(model: Checkpoint, text: str, positions: str, channels: int) -> Ans
         ("Input of the first layer X", "=", found.first_input),
     )
     return (
-        row(
-            TokensPicture(
-                title="Tokens and their ids", tokens=names, below=tuple(map(str, found.text.ids[:SHOWN_TOKENS]))
-            )
-        ),
+        TokensPicture("Tokens and their ids", names, below=tuple(map(str, found.text.ids[:SHOWN_TOKENS]))),
         row(
             *(
-                HeatMapPicture(
-                    title=title,
-                    before=sign,
-                    values=torch.tensor(values[shown]),
-                    rows=names,
-                    column_axis="channel",
-                )
+                HeatMapPicture(title, torch.tensor(values[shown]), before=sign, rows=names, column_axis="channel")
                 for title, sign, values in parts
             ),
             question=_ask_of_twice(found),
         ),
-        verdict_row(_said_of_sum(model, found, positions)),
+        _said_of_sum(model, found, positions),
     )
 
 
@@ -197,11 +181,11 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
     return (
         row(
             LinesPicture(
-                title=f"Cosine of “{found.words[0]}” in both sentences",
-                x=list(range(depth + 1)),
-                x_title="layers passed",
-                y_title="cosine",
-                series={"cosine": found.cosines.tolist()},
+                f"Cosine of “{found.words[0]}” in both sentences",
+                range(depth + 1),
+                {"cosine": found.cosines.tolist()},
+                "layers passed",
+                "cosine",
             ),
             question=None
             if is_mask
@@ -214,8 +198,8 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
         row(
             *(
                 HeatMapPicture(
-                    title=f"First channels in “{text}”",
-                    values=torch.tensor(found.vectors[:, side, :16].copy()),
+                    f"First channels in “{text}”",
+                    torch.tensor(found.vectors[:, side, :16].copy()),
                     rows=tuple(f"after {layer}" for layer in range(depth + 1)),
                     row_axis="layers",
                     column_axis="channel",
@@ -223,11 +207,9 @@ def show_context(model: Checkpoint, word: str, one: str, other: str) -> Answer:
                 for side, text in enumerate((one, other))
             )
         ),
-        verdict_row(
-            f"Before the first layer the cosine is {found.cosines[0]:.3f}"
-            + (": both are the same row of the table. " if found.cosines[0] > 0.99999 else ". ")
-            + f"After {depth} layers it is {found.cosines[-1]:.3f}: the sentence around it has changed the vector."
-        ),
+        f"Before the first layer the cosine is {found.cosines[0]:.3f}"
+        + (": both are the same row of the table. " if found.cosines[0] > 0.99999 else ". ")
+        + f"After {depth} layers it is {found.cosines[-1]:.3f}: the sentence around it has changed the vector.",
         *(_mask_rows(model, one, other) if is_mask else ()),
     )
 
@@ -242,12 +224,12 @@ def _mask_rows(model: Checkpoint, one: str, other: str) -> Answer:
         row(
             *(
                 TablePicture(
-                    title=f"{MASK} in “{text}”",
-                    columns=("token", "probability"),
-                    rows=tuple(
+                    ("token", "probability"),
+                    tuple(
                         (each.token, f"{each.probability:.1%}")
                         for each in candidates(found, model.tokenizer, at, SHOWN_GUESSES)
                     ),
+                    title=f"{MASK} in “{text}”",
                 )
                 for text, (found, at) in zip((one, other), masks, strict=True)
             ),
@@ -257,11 +239,9 @@ def _mask_rows(model: Checkpoint, one: str, other: str) -> Answer:
                 "The vector has seen the sentence; the classifier reads nothing but the vector.",
             ),
         ),
-        verdict_row(
-            f"The classifier, on this one vector alone, gives the same logits up to {apart:.1g}. Of masked training it "
-            "is said that each token is processed by itself: that holds for the classifier, and not for the layers "
-            "below it, which mix the tokens."
-        ),
+        f"The classifier, on this one vector alone, gives the same logits up to {apart:.1g}. Of masked training it "
+        "is said that each token is processed by itself: that holds for the classifier, and not for the layers "
+        "below it, which mix the tokens.",
     )
 
 
@@ -293,13 +273,8 @@ def show_texts(model: Checkpoint, texts: str, clusters_wanted: int) -> Answer:
             ),
         ),
         row(
-            MatrixPicture(
-                title="Cosine of each two, with their mean taken off",
-                values=alike,
-                rows=numbers,
-                columns=numbers,
-            ),
-            TablePicture(title="Lines", columns=("line", "sentence"), rows=tuple(zip(numbers, lines, strict=True))),
+            MatrixPicture("Cosine of each two, with their mean taken off", alike, rows=numbers, columns=numbers),
+            TablePicture(("line", "sentence"), tuple(zip(numbers, lines, strict=True)), title="Lines"),
         ),
     )
 
@@ -342,15 +317,13 @@ def _explore_sum(model: str, text: str, positions: str, channels: int) -> StateF
 
 ONE_HOT = Screen(
     title="One-hot against learned vectors",
-    lesson="A one-hot vector has one channel for every word and says nothing about its meaning: all words are equally "
-    "far apart. A learned vector has far fewer channels. This model was never told what words mean; its table was "
-    "learned by predicting words, yet the nearest rows of a word are words like it.",
+    lesson="A one-hot vector is a list of numbers, a channel for every word: 1 for the word itself and 0 for all "
+    "others, so that all words are equally far apart. A learned vector has far fewer channels. This model was never "
+    "told what words mean: it learned its table by predicting words, yet the nearest rows of a word are words like it.",
     controls={
-        "words": TextControl(title="Words", default="king queen river lake red blue"),
+        "words": TextControl("Words", "king queen river lake red blue"),
         "model": ModelControl(default="stories-causal", needs="text"),
-        "count": NumberControl(
-            title="Neighbours of each", default="4", low=2.0, high=float(SHOWN_NEIGHBOURS), whole=True
-        ),
+        "count": CountControl("Neighbours of each", "4", 2.0, float(SHOWN_NEIGHBOURS)),
     },
     compute=show_vectors,
     formulas=(r"\cos(x, y) = \frac{x \cdot y}{\lVert x \rVert\,\lVert y \rVert}",),
@@ -364,16 +337,16 @@ SUM = Screen(
     "with rotary positions add nothing here; wire another encoding in and see.",
     controls={
         "model": ModelControl(default="positions-encoder-sinusoidal"),
-        "text": TextControl(title="Text", default="the dog saw the cat and the cat ran away"),
+        "text": TextControl("Text", "the dog saw the cat and the cat ran away"),
         "positions": ChoiceControl(
-            title="Positions",
-            default="trained",
-            options={
+            "Positions",
+            "trained",
+            {
                 "trained": "As trained",
                 **{name: POSITIONAL_ENCODINGS[name].title for name in ("sinusoidal", "rope", "none")},
             },
         ),
-        "channels": NumberControl(title="Channels shown", default="10", low=2.0, high=64.0, whole=True),
+        "channels": CountControl("Channels shown", "10", 2.0, 64.0),
     },
     compute=show_sum,
     formulas=(r"x_i = E_{t_i} + P_i",),
@@ -387,9 +360,9 @@ CONTEXT = Screen(
     "tree's. A decoder knows only the words before; of a model that fills masks the word may be [MASK].",
     controls={
         "model": ModelControl(default="stories-masked"),
-        "word": TextControl(title="Word", default="bark", longest=40),
-        "one": TextControl(title="A sentence", default="The dog began to bark."),
-        "other": TextControl(title="Another sentence", default="The bark of the tree is brown."),
+        "word": TextControl("Word", "bark", longest=40),
+        "one": TextControl("A sentence", "The dog began to bark."),
+        "other": TextControl("Another sentence", "The bark of the tree is brown."),
     },
     compute=show_context,
     formulas=(r"\cos(x, y) = \frac{x \cdot y}{\lVert x \rVert\,\lVert y \rVert}",),
@@ -404,8 +377,8 @@ TEXTS = Screen(
     controls={
         "model": ModelControl(default="stories-masked"),
         "texts": TextControl(
-            title="Sentences, one on each line",
-            default=(
+            "Sentences, one on each line",
+            (
                 "The cat sleeps on the mat.\nA dog is sleeping on the rug.\nThe bird sings in the tree.\n"
                 "She ate bread with butter.\nHe drank a cup of tea.\nThey had cake for breakfast.\n"
                 "The king lived in a castle.\nThe queen wore a golden crown.\nThe prince rode to the palace."
@@ -413,7 +386,7 @@ TEXTS = Screen(
             longest=2_000,
             lines=6,
         ),
-        "clusters_wanted": NumberControl(title="Clusters", default="3", low=1, high=6, whole=True),
+        "clusters_wanted": CountControl("Clusters", "3", 1, 6),
     },
     compute=show_texts,
     formulas=(r"s = \frac{1}{n} \sum_{i=1}^{n} x_i",),

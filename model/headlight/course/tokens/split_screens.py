@@ -1,21 +1,28 @@
-"""A sentence becomes tokens, and tokens become ids: five kinds of tokenizer, and how the merges of BPE build a word."""
+"""A text becomes tokens, tokens become ids, and ids pick rows of a table: the embedding layer."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import tokenizers
+import torch
 from tokenizers import models
+from torch import Tensor, nn
+from torch.nn import functional
 
-from headlight.course.controls import ChoiceControl, NumberControl, TextControl
-from headlight.course.pictures import Picture, TablePicture, TokensPicture, row, verdict_row
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_largest, ask_number
+from headlight.array_types import Float, Int
+from headlight.course.controls import ChoiceControl, CountControl, SeedControl, TextControl
+from headlight.course.pictures import HeatMapPicture, MatrixPicture, Picture, TablePicture, TokensPicture, row
+from headlight.course.requirements import require_index
 from headlight.course.screen import Answer, Screen, link
-from headlight.errors import InputError
+from headlight.errors import InputError, shortened
+from headlight.nn.transformer import Transformer
 from headlight.paths import assets_dir
+from headlight.questions.asking import ask_largest, ask_number
+from headlight.questions.kinds import Question
 from headlight.registry import Registry
 from headlight.text.tokenizer import Tokenizer
 from headlight.text.tokenizer_training import TOKENIZER_TRAINERS, train_tokenizer
@@ -141,21 +148,19 @@ def compare_tokenizers(sentence: str, corpus: str, vocabulary_size: int) -> Answ
     return (
         row(_tokens(first), question=_question(lengths, len(sentence))),
         *(row(_tokens(split)) for split in others),
-        row(
-            TablePicture(
-                title="Counted",
-                columns=("tokenizer", "tokens", "characters per token", "entries in its vocabulary", "unknown"),
-                rows=tuple(
-                    (
-                        KINDS[split.kind],
-                        len(split.ids),
-                        round(len(sentence) / max(1, len(split.ids)), 2),
-                        split.vocabulary_size,
-                        split.unknown,
-                    )
-                    for split in ordered
-                ),
-            )
+        TablePicture(
+            ("tokenizer", "tokens", "characters per token", "entries in its vocabulary", "unknown"),
+            tuple(
+                (
+                    KINDS[split.kind],
+                    len(split.ids),
+                    round(len(sentence) / max(1, len(split.ids)), 2),
+                    split.vocabulary_size,
+                    split.unknown,
+                )
+                for split in ordered
+            ),
+            title="Counted",
         ),
     )
 
@@ -176,8 +181,8 @@ def _question(lengths: dict[str, int], characters: int) -> Question:
 def _tokens(split: Split) -> Picture:
     unknown = f", {split.unknown} of them unknown" if split.unknown else ""
     return TokensPicture(
-        title=f"{KINDS[split.kind]}: {len(split.ids)} tokens{unknown}",
-        tokens=split.entries if split.kind == "wordpiece" else split.texts,
+        f"{KINDS[split.kind]}: {len(split.ids)} tokens{unknown}",
+        split.entries if split.kind == "wordpiece" else split.texts,
         below=tuple(map(str, split.ids)),
     )
 
@@ -195,27 +200,20 @@ def show_merges(word: str, place: str, corpus: str, vocabulary_size: int) -> Ans
         hints=("Endings such as “est” are frequent in this text.", f"{len(steps) - 1} merges act on this word."),
     )
     return (
-        row(TokensPicture(title=_step_title(steps[0]), tokens=steps[0].pieces)),
+        TokensPicture(_step_title(steps[0]), steps[0].pieces),
         *(
-            row(TokensPicture(title=_step_title(step), tokens=step.pieces), question=None if number else question)
+            row(TokensPicture(_step_title(step), step.pieces), question=None if number else question)
             for number, step in enumerate(steps[1:])
         ),
-        verdict_row(
-            f"{len(merges)} merges were learned from the text; {len(steps) - 1} of them act on this word, "
-            + ("which is now one token." if pieces == 1 else f"which ends as {pieces} tokens.")
-        ),
-        row(
-            TablePicture(
-                title="The first merges that were learned",
-                columns=("merge", "left", "right", "together"),
-                rows=tuple(
-                    (rank, left, right, left + right) for rank, (left, right) in enumerate(merges[:SHOWN_MERGES], 1)
-                ),
-                note=(
-                    "Ġ stands for the space in front of a word. The pair that is most frequent in the text is "
-                    "merged first."
-                ),
-            )
+        f"{len(merges)} merges were learned from the text; {len(steps) - 1} of them act on this word, "
+        + ("which is now one token." if pieces == 1 else f"which ends as {pieces} tokens."),
+        TablePicture(
+            ("merge", "left", "right", "together"),
+            tuple((rank, left, right, left + right) for rank, (left, right) in enumerate(merges[:SHOWN_MERGES], 1)),
+            title="The first merges that were learned",
+            note=(
+                "Ġ stands for the space in front of a word. The pair that is most frequent in the text is merged first."
+            ),
         ),
     )
 
@@ -227,12 +225,8 @@ def _step_title(step: MergeStep) -> str:
     return f"Merge {step.rank}: {left} + {right}"
 
 
-CORPUS = TextControl(
-    title="Text that the tokenizers are trained on", default=small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6
-)
-VOCABULARY = NumberControl(
-    title="Vocabulary size, at most", default="500", low=300.0, high=1_000.0, step=20.0, whole=True
-)
+CORPUS = TextControl("Text that the tokenizers are trained on", small_text(), longest=MAX_TRAINING_CHARACTERS, lines=6)
+VOCABULARY = CountControl("Vocabulary size, at most", "500", 300.0, 1_000.0, step=20.0)
 
 TOKENIZERS = Screen(
     title="One sentence, five tokenizers",
@@ -241,7 +235,7 @@ TOKENIZERS = Screen(
     "make long sequences; the three subword methods lie between. Type a word that the training text does not have.",
     controls={
         "sentence": TextControl(
-            title="Sentence", default="The unhappy walkers walked slowly to the tallest tower.", longest=MAX_CHARACTERS
+            "Sentence", "The unhappy walkers walked slowly to the tallest tower.", longest=MAX_CHARACTERS
         ),
         "corpus": CORPUS,
         "vocabulary_size": VOCABULARY,
@@ -257,11 +251,11 @@ MERGES = Screen(
     "the same merges in the same order: a frequent word ends as one token, a rare one as several pieces that other "
     "words have, too.",
     controls={
-        "word": TextControl(title="Word", default="slowest", longest=MAX_WORD),
+        "word": TextControl("Word", "slowest", longest=MAX_WORD),
         "place": ChoiceControl(
-            title="Where it stands",
-            default="inside",
-            options={"inside": "Inside a sentence, after a space", "start": "At the start of a text"},
+            "Where it stands",
+            "inside",
+            {"inside": "Inside a sentence, after a space", "start": "At the start of a text"},
         ),
         "corpus": CORPUS,
         "vocabulary_size": VOCABULARY,
@@ -269,4 +263,136 @@ MERGES = Screen(
     compute=show_merges,
     formulas=(r"(a, b) = \arg\max_{(a, b)} \mathrm{count}(a\,b),\quad a\,b \to ab",),
     code=(merge_steps, TOKENIZER_TRAINERS["bpe"]),
+)
+
+
+MAX_ROWS, MAX_WIDTH, MAX_IDS, MAX_TEXTS = 1_000, 64, 24, 8
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """What an embedding layer gives for a batch of ids; `from_one_hot` is one_hot(ids) times the table."""
+
+    ids: Int[Tensor, "batch pos"]
+    table: Float[Tensor, "token d_model"]
+    output: Float[Tensor, "batch pos d_model"]
+    from_one_hot: Float[Tensor, "batch pos d_model"]
+
+
+def parse_ids(text: str, rows: int) -> Int[Tensor, "batch pos"]:
+    """A batch of ids from text: a line (or part between semicolons) is one text, with commas or spaces between ids.
+
+    Raises InputError for texts other than ids, an id that the table has no row for, and lines of unequal length.
+    """
+    lines = [line for line in re.split(r"[;\n]", text) if line.strip(" ,[]\t\r")]
+    if not lines or len(lines) > MAX_TEXTS:
+        raise InputError(f"There are {len(lines)} lines of ids; give 1 to {MAX_TEXTS}, as in: 1, 5, 2, 99, 3")
+    batch = [[_parse_id(word, rows) for word in re.split(r"[\s,]+", line.strip(" ,[]\t\r"))] for line in lines]
+    lengths = [len(ids) for ids in batch]
+    if len(set(lengths)) > 1:
+        raise InputError(
+            f"The lines have {', '.join(map(str, lengths))} ids. A batch is one array, so all its texts are equally "
+            "long; in practice the short ones are filled up with a padding token."
+        )
+    if lengths[0] > MAX_IDS:
+        raise InputError(f"A line has {lengths[0]} ids; at most {MAX_IDS} are drawn.")
+    return torch.tensor(batch)
+
+
+def _parse_id(word: str, rows: int) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,12}", word):
+        raise InputError(f"{shortened(word, 30)!r} is not an id; an id is a whole number from 0 to {rows - 1}.")
+    return require_index(int(word), rows, "row", "the table")
+
+
+def look_up(text: str, rows: int, width: int, seed: int = 0) -> Lookup:
+    """The rows of a new `nn.Embedding(rows, width)`, drawn from the seed, that the ids pick.
+
+    Raises InputError for ids as `parse_ids` does.
+    """
+    ids = parse_ids(text, rows)
+    with torch.random.fork_rng(devices=()), torch.inference_mode():
+        torch.manual_seed(seed)
+        layer = nn.Embedding(rows, width)
+        one_hot = functional.one_hot(ids, rows).to(layer.weight.dtype)
+        return Lookup(ids, layer.weight.detach(), layer(ids), one_hot @ layer.weight)
+
+
+def cosines(vectors: Float[Tensor, "row d_model"]) -> Float[Tensor, "row other"]:
+    """The cosine of each two vectors."""
+    unit = functional.normalize(vectors.float(), dim=-1)
+    return unit @ unit.T
+
+
+def show_lookup(ids: str, rows: int, width: int, seed: int) -> Answer:
+    """A batch of ids, the table, and what the layer gives."""
+    found = look_up(ids, rows, width, seed)
+    batch, length = found.ids.shape
+    texts = [f"text {number}" for number in range(1, batch + 1)]
+    picked = torch.unique(found.ids)
+    return (
+        row(
+            MatrixPicture(
+                f"ids: {batch} × {length}",
+                found.ids,
+                rows=tuple(texts),
+                column_axis="position",
+                colours="none",
+                digits=0,
+                columns=tuple(map(str, range(length))),
+            ),
+            title="In",
+        ),
+        row(
+            HeatMapPicture(f"The table E: {rows} × {width}", found.table, row_axis="id", column_axis="channel"),
+            HeatMapPicture(
+                f"The {len(picked)} rows that these ids pick",
+                found.table[picked],
+                before="→",
+                rows=tuple(map(str, picked.tolist())),
+                row_axis="id",
+                column_axis="channel",
+            ),
+            title="Table",
+            question=ask_number(
+                "How many numbers does the embedding layer give for these ids?",
+                found.output.numel(),
+                (found.ids.numel(), f"Each id picks a whole row of {width} numbers."),
+                (rows * width, "That is the whole table; only the rows of these ids are given."),
+                hints=(f"There are {found.ids.numel()} ids, and each row has {width} channels.",),
+            ),
+        ),
+        row(
+            *(
+                HeatMapPicture(
+                    f"Output for {text}: {length} × {width}",
+                    output,
+                    rows=tuple(map(str, text_ids.tolist())),
+                    row_axis="id",
+                    column_axis="channel",
+                )
+                for text, text_ids, output in zip(texts, found.ids, found.output, strict=True)
+            ),
+            title="Out",
+        ),
+        f"The output has the shape {tuple(found.output.shape)}: texts, positions, channels. Multiplying "
+        f"one-hot vectors of {rows} channels by the table gives the same; the largest difference is "
+        f"{float((found.output - found.from_one_hot).abs().max()):g}.",
+    )
+
+
+LOOK_UP = Screen(
+    title="From ids to rows of a table",
+    lesson="The embedding layer is a table with a row of numbers for every entry of the vocabulary. An id picks its "
+    "row, so a batch of texts of equal length becomes one array of texts × positions × channels. The numbers are "
+    "drawn at random here, as before any training.",
+    controls={
+        "ids": TextControl("Ids: a line for each text", "1, 5, 2, 99, 3\n10, 11, 12, 13, 14", lines=3),
+        "rows": CountControl("Entries of the vocabulary", "100", 1.0, float(MAX_ROWS)),
+        "width": CountControl("Channels of a vector", "16", 1.0, float(MAX_WIDTH)),
+        "seed": SeedControl(default="0"),
+    },
+    compute=show_lookup,
+    formulas=(r"x_i = E_{t_i} = \mathrm{onehot}(t_i)\,E,\quad E \in \mathbf{R}^{V \times d}",),
+    code=(look_up, Transformer.embed),
 )

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from headlight.array_types import Float, Int
-from headlight.course.fitting import fit
+from headlight.course.fitting import fit, parameter_count
 from headlight.data.text_tasks import word_spans
 from headlight.errors import InputError
 
@@ -272,4 +272,4 @@ def train_on_numbers(words: Sequence[str], context: int, hidden: int, steps: int
     given, targets = numbers[windows[:, :-1]], windows[:, -1]
     optimizer = torch.optim.Adam(net.parameters(), NUMBERS_RATE)
     losses = fit(optimizer, lambda: functional.cross_entropy(net(given), targets), steps)
-    return NumberNet(hidden, sum(each.numel() for each in net.parameters()), losses[-1])
+    return NumberNet(hidden, parameter_count(net), losses[-1])

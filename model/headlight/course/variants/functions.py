@@ -13,19 +13,17 @@ from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.attention import HeadValues, attend
-from headlight.course.controls import ON, Axis, MatrixControl, ModelControl, NumberControl, TextControl, only_when
+from headlight.course.controls import ON, Axis, MatrixControl, ModelControl, NumberControl, TextControl
 from headlight.course.pictures import (
-    BarsPicture,
     HeatMapPicture,
     LinesPicture,
     MatrixPicture,
     TablePicture,
     Verdict,
+    bars,
     row,
-    verdict_row,
     weights_map,
 )
-from headlight.course.questions import ask_direction, ask_largest, ask_number
 from headlight.course.requirements import require_part
 from headlight.course.screen import Answer, Screen, StateFields, link
 from headlight.course.sentences import (
@@ -41,6 +39,7 @@ from headlight.course.sentences import (
 from headlight.nn.attention import repeat_key_values
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS, HardmaxAttention, LinearAttention, SoftmaxAttention
 from headlight.nn.transformer import Transformer, variant
+from headlight.questions.asking import ask_direction, ask_largest, ask_number
 from headlight.tracing.interventions import InterventionHook
 from headlight.tracing.run import parse_interventions, run
 from headlight.tracing.trace import Trace
@@ -53,9 +52,9 @@ TOKENS, CHANNELS, OUTPUTS, ONE = (
     Axis("row", 1, 1),
 )
 TYPED_HEAD = {
-    "queries": MatrixControl(title="Queries", default="2,0;0,2;1,1", rows=TOKENS, columns=CHANNELS),
-    "keys": MatrixControl(title="Keys", default="2,0;0,2;-1,1", rows=TOKENS, columns=CHANNELS),
-    "values": MatrixControl(title="Values", default="10,0;0,10;5,5", rows=TOKENS, columns=OUTPUTS),
+    "queries": MatrixControl("Queries", "2,0;0,2;1,1", rows=TOKENS, columns=CHANNELS),
+    "keys": MatrixControl("Keys", "2,0;0,2;-1,1", rows=TOKENS, columns=CHANNELS),
+    "values": MatrixControl("Values", "10,0;0,10;5,5", rows=TOKENS, columns=OUTPUTS),
 }  # fmt: skip
 TEMPERATURES = torch.logspace(-2, 2, 41)
 HEAD_VALUES = ("rotated_q", "rotated_k", "scale", "bias", "mask", "weights")
@@ -64,7 +63,7 @@ NOTABLE = 0.01  # bits
 SAME = 1e-4
 MODEL_CONTROLS = {
     "model": ModelControl(default="stories-causal", needs="softmax"),
-    "text": TextControl(title="Sentence", default="The little dog ran to the park and the dog was happy."),
+    "text": TextControl("Sentence", "The little dog ran to the park and the dog was happy."),
     "layer": replace(LAYER, default="2"),  # where both shipped language models look at the token before
     "head": replace(HEAD, default="5"),
 }
@@ -85,23 +84,19 @@ def functions_in_model(model: Checkpoint, text: str, layer: int, head: int) -> A
             *(_head_map(title, trace, found) for title, found in zip(titles, weights.values(), strict=True)),
             title=f"Layer {layer}, head {head}: the same queries and keys",
         ),
-        verdict_row(
-            f"Softmax gives the weights that the model itself had (difference {error:.1g}).", good=error < SAME
-        ),
+        Verdict(f"Softmax gives the weights that the model itself had (difference {error:.1g}).", good=error < SAME),
         row(
-            BarsPicture(
-                title="Entropy of a row of this head, on average (bits)",
-                labels=titles,
-                series={"": [_mean_entropy(found) for found in weights.values()]},
+            bars(
+                "Entropy of a row of this head, on average (bits)",
+                titles,
+                [_mean_entropy(found) for found in weights.values()],
                 note="0 is one key alone; 1 bit is as much as two keys with half of the weight each.",
             ),
-            BarsPicture(
-                title="Loss on this sentence, with the function in all heads (nats for each token predicted)",
-                labels=titles,
-                series={"": losses},
+            bars(
+                "Loss on this sentence, with the function in all heads (nats for each token predicted)", titles, losses
             ),
         ),
-        row(_loss_verdict(dict(zip(titles, losses, strict=True)))),
+        _loss_verdict(dict(zip(titles, losses, strict=True))),
     )
 
 
@@ -141,7 +136,7 @@ def _loss_verdict(losses: dict[str, float]) -> Verdict:
     worst = f"{worst[0].lower()}{worst[1:]}"
     cost = f"With {worst} in all heads a token costs {max(others) - trained:.2f} nats more than with softmax. "
     return Verdict(
-        text=(cost if max(others) > trained else "")
+        (cost if max(others) > trained else "")
         + "The model was trained with softmax. One that is trained with another function has other queries and keys."
     )
 
@@ -167,12 +162,18 @@ def temperature_in_model(model: Checkpoint, text: str, layer: int, head: int, te
                 NOTABLE,
             ),
         ),
-        verdict_row(
-            f"Entropy of a row, on average: {_mean_entropy(weights[0]):.2f} bits as trained, "
-            f"{_mean_entropy(weights[1]):.2f} at temperature {temperature:g}. The edit of Explore that does this "
-            f"is {edit}."
+        f"Entropy of a row, on average: {_mean_entropy(weights[0]):.2f} bits as trained, "
+        f"{_mean_entropy(weights[1]):.2f} at temperature {temperature:g}. The edit of Explore that does this "
+        f"is {edit}.",
+        LinesPicture(
+            "Loss on this sentence, with all heads of all layers at one temperature",
+            MODEL_TEMPERATURES,
+            {"loss": losses},
+            "temperature",
+            "nats for each token predicted",
+            log_x=True,
+            note="It was trained at temperature 1; on a single sentence another may do better by chance.",
         ),
-        row(_loss_lines(losses)),
     )
 
 
@@ -191,18 +192,6 @@ def losses_by_temperature(model: Transformer, batch: Batch) -> list[float]:
     return losses
 
 
-def _loss_lines(losses: list[float]) -> LinesPicture:
-    return LinesPicture(
-        title="Loss on this sentence, with all heads of all layers at one temperature",
-        x=MODEL_TEMPERATURES,
-        series={"loss": losses},
-        x_title="temperature",
-        y_title="nats for each token predicted",
-        log_x=True,
-        note="It was trained at temperature 1; on a single sentence another may do better by chance.",
-    )
-
-
 def link_to_edit(*, model: str, text: str, layer: int, head: int, temperature: float, **_: Any) -> StateFields:
     """The head on Explore, with its scores divided by the temperature."""
     # A link knows a model by its name alone: the edit is for a layer of either stack.
@@ -210,14 +199,7 @@ def link_to_edit(*, model: str, text: str, layer: int, head: int, temperature: f
     return EXPLORE_HEAD(model=model, text=text, layer=layer, head=head) | {"edits": edit}
 
 
-def functions(
-    on: str, queries: Tensor, keys: Tensor, values: Tensor, model: Checkpoint, text: str, layer: int, head: int
-) -> Answer:
-    """The three functions on typed numbers, or on a head of a model."""
-    return functions_in_model(model, text, layer, head) if on == "model" else _on_numbers(queries, keys, values)
-
-
-def _on_numbers(queries: Tensor, keys: Tensor, values: Tensor) -> Answer:
+def functions_on_numbers(queries: Tensor, keys: Tensor, values: Tensor) -> Answer:
     """The weights and outputs of each function on one head."""
     require_width(len(values), {"queries": len(queries), "keys": len(keys)}, "tokens")
     heads = {name: attend(queries, keys, values, attention_function=name) for name in ATTENTION_FUNCTIONS}
@@ -234,29 +216,23 @@ def _on_numbers(queries: Tensor, keys: Tensor, values: Tensor) -> Answer:
         ),
         row(
             *(
-                MatrixPicture(title=ATTENTION_FUNCTIONS[name].title, values=head.output, column_axis="value channel")
+                MatrixPicture(ATTENTION_FUNCTIONS[name].title, head.output, column_axis="value channel")
                 for name, head in heads.items()
             ),
             title="Outputs",
         ),
-        row(
-            TablePicture(
-                columns=("function", "what it does", "largest weight", "smallest weight"),
-                rows=tuple(
+        TablePicture(("function", "what it does", "largest weight", "smallest weight"), tuple(
                     (ATTENTION_FUNCTIONS[name].title, ATTENTION_FUNCTIONS[name].description,
                      float(head.weights.max()), float(head.weights.min()))
                     for name, head in heads.items()
-                ),
-                digits=3,
-            )
-        ),
+                ), digits=3),
     )  # fmt: skip
 
 
 def _weights(name: str, head: HeadValues) -> MatrixPicture:
     return MatrixPicture(
-        title=ATTENTION_FUNCTIONS[name].title,
-        values=head.weights,
+        ATTENTION_FUNCTIONS[name].title,
+        head.weights,
         rows=TOKENS.label_all(len(head.weights)),
         columns=TOKENS.label_all(head.weights.shape[1]),
         colours="weights",
@@ -271,32 +247,15 @@ FUNCTIONS = Screen(
     lesson="Softmax gives every key a share, and larger scores far more of it; argmax gives all to the best key. "
     "Linear attention leaves out the exponential: queries and keys are made positive, and their products are the "
     "shares. In all three a row adds up to 1; what a model loses with each, a trained head shows.",
-    controls={"on": ON, **only_when("on=numbers", TYPED_HEAD), **only_when("on=model", MODEL_CONTROLS)},
-    compute=functions,
+    controls={"on": ON, **TYPED_HEAD, **MODEL_CONTROLS},
+    compute={"numbers": functions_on_numbers, "model": functions_in_model},
     formulas=tuple(function.formula for function in ATTENTION_FUNCTIONS.values()),
     code=(head_weights, SoftmaxAttention, HardmaxAttention, LinearAttention),
     explore=link("model", "text", "layer", "head"),
 )
 
 
-def temperature(
-    on: str,
-    query: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    temperature: float,
-    model: Checkpoint,
-    text: str,
-    layer: int,
-    head: int,
-) -> Answer:
-    """One temperature, on typed numbers or in a model."""
-    if on == "model":
-        return temperature_in_model(model, text, layer, head, temperature)
-    return _at_temperature(query, keys, values, temperature)
-
-
-def _at_temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: float) -> Answer:
+def at_temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: float) -> Answer:
     """The weights of one query at a temperature, and over all of them."""
     require_width(query.shape[1], {"channels of the keys": keys.shape[1]})
     require_width(len(keys), {"values": len(values)}, "keys")
@@ -307,9 +266,9 @@ def _at_temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: fl
     return (
         row(
             _weights("softmax", head),
-            MatrixPicture(title="Output", values=head.output, column_axis="value channel", before="→"),
-            MatrixPicture(title="Argmax gives", values=best.output, column_axis="value channel"),
-            MatrixPicture(title="The plain mean is", values=uniform, column_axis="value channel"),
+            MatrixPicture("Output", head.output, column_axis="value channel", before="→"),
+            MatrixPicture("Argmax gives", best.output, column_axis="value channel"),
+            MatrixPicture("The plain mean is", uniform, column_axis="value channel"),
             title=f"At temperature {temperature:g}",
             question=ask_number(
                 f"What goes into the softmax for key {TOKENS.label(0)}, at temperature {temperature:g}?",
@@ -318,17 +277,15 @@ def _at_temperature(query: Tensor, keys: Tensor, values: Tensor, temperature: fl
                 (float(query[0] @ keys[0]), "That is the score before it is divided by the temperature."),
             ),
         ),
-        row(
-            LinesPicture(
-                title="Weight of each key",
-                x=TEMPERATURES.tolist(),
-                series={f"key {name}": weights[:, at].tolist() for at, name in enumerate(TOKENS.label_all(len(keys)))},
-                x_title="temperature",
-                y_title="weight",
-                log_x=True,
-            )
+        LinesPicture(
+            "Weight of each key",
+            TEMPERATURES.tolist(),
+            {f"key {name}": weights[:, at].tolist() for at, name in enumerate(TOKENS.label_all(len(keys)))},
+            "temperature",
+            "weight",
+            log_x=True,
         ),
-        row(_limits(head.output, best.output, uniform)),
+        _limits(head.output, best.output, uniform),
     )
 
 
@@ -336,7 +293,7 @@ def _limits(output: Tensor, best: Tensor, uniform: Tensor) -> Verdict:
     to_best, to_uniform = float((output - best).norm()), float((output - uniform).norm())
     nearer = "argmax" if to_best < to_uniform else "the plain mean"
     return Verdict(
-        text=f"The output is {to_best:.2g} away from what argmax gives and {to_uniform:.2g} from the plain mean of "
+        f"The output is {to_best:.2g} away from what argmax gives and {to_uniform:.2g} from the plain mean of "
         f"all values: nearer to {nearer}. As the temperature falls to 0 softmax becomes argmax; as it grows, every "
         "key gets the same."
     )
@@ -348,19 +305,14 @@ TEMPERATURE = Screen(
     "hotter, the more alike all keys become. The factor 1/√d of attention is a temperature of √d.",
     controls={
         "on": ON,
-        **only_when(
-            "on=numbers",
-            {
-                "query": MatrixControl(title="Query", default="1,0.5", rows=ONE, columns=CHANNELS),
-                "keys": MatrixControl(title="Keys", default="2,0;0,2;-1,1", rows=TOKENS, columns=CHANNELS),
-                "values": TYPED_HEAD["values"],
-            },
-        ),
-        "temperature": NumberControl(title="Temperature", default="0.5", low=0.05, high=20, step=0.05),
-        **only_when("on=model", MODEL_CONTROLS),
+        "query": MatrixControl("Query", "1,0.5", rows=ONE, columns=CHANNELS),
+        "keys": MatrixControl("Keys", "2,0;0,2;-1,1", rows=TOKENS, columns=CHANNELS),
+        "values": TYPED_HEAD["values"],
+        "temperature": NumberControl("Temperature", "0.5", 0.05, 20, step=0.05),
+        **MODEL_CONTROLS,
     },
-    compute=temperature,
+    compute={"numbers": at_temperature, "model": temperature_in_model},
     formulas=(r"a_{ij} = \mathrm{softmax}_j(s_{ij} / T)",),
-    code=(temperature, losses_by_temperature, SoftmaxAttention),
+    code=(at_temperature, losses_by_temperature, SoftmaxAttention),
     explore=link_to_edit,
 )

@@ -12,22 +12,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from headlight.array_types import Float
 from headlight.course.attention import attend
-from headlight.course.controls import ChoiceControl, NumberControl, SeedControl
-from headlight.course.pictures import (
-    LinesPicture,
-    MatrixPicture,
-    Row,
-    TablePicture,
-    row,
-    verdict_row,
-    weights_matrix,
-)
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_nearest, ask_number
+from headlight.course.controls import ChoiceControl, CountControl, SeedControl
+from headlight.course.pictures import LinesPicture, MatrixPicture, Row, TablePicture, Verdict, row, weights_matrix
+from headlight.course.requirements import require_index
 from headlight.course.screen import Answer, Screen
 from headlight.course.timing import median_times
-from headlight.errors import InputError, numbered
 from headlight.nn.attention_functions import LinearAttention
+from headlight.questions.asking import ask_nearest, ask_number
+from headlight.questions.kinds import Question
 
 Head = Callable[[Tensor, Tensor, Tensor], Tensor]
 
@@ -64,8 +56,8 @@ def linear(mask: str, length: int, token: int, head_dim: int, seed: int) -> Answ
     """Both orders on random numbers, of which one alone makes the weights; and under a mask the state that is kept."""
     q, k, v = random_head(length, head_dim, seed)
     is_causal = mask == "causal"
-    if is_causal and token >= length:
-        raise InputError(f"There is no token {token}: the text has {numbered('token', length)}.")
+    if is_causal:
+        require_index(token, length, "token", "the text")
     allowed = torch.ones(length, length, dtype=torch.bool).tril() if is_causal else None
     full = attend(q, k, v, allowed=allowed, attention_function="linear")
     found = causal_linear_attention(q, k, v) if is_causal else linear_attention(q, k, v)
@@ -74,23 +66,21 @@ def linear(mask: str, length: int, token: int, head_dim: int, seed: int) -> Answ
     return (
         row(
             weights_matrix("φ(Q) φ(K)ᵀ, each row divided by its sum", full.weights, crossed=~full.allowed),
-            MatrixPicture(title="times V", values=full.output, before="→", marked=marked),
+            MatrixPicture("times V", full.output, before="→", marked=marked),
             title=f"With the weights: {length} × {length} numbers in between",
-            question=_ask_of_state(length, head_dim) if is_causal else _ask_of_numbers(length, head_dim),
+            question=_ask_of_state(length, head_dim)
+            if is_causal
+            else ask_number(
+                "Keys times values first: how many numbers stand in between, in place of the weights?",
+                head_dim * head_dim,
+                (length * length, "That is with the weights, one for each pair of tokens."),
+                (length * head_dim, "That is as many as there are values; they are summed over the tokens."),
+                hints=("φ(K)ᵀ V is summed over all tokens.", "It has a row and a column for each channel."),
+            ),
         ),
         _state_row(k, v, found, token) if is_causal else _sum_row(k, v, found),
-        verdict_row(f"All {length} outputs agree to {error:.1g}.", good=error < 1e-4),
+        Verdict(f"All {length} outputs agree to {error:.1g}.", good=error < 1e-4),
         *((_kept_row(head_dim),) if is_causal else ()),
-    )
-
-
-def _ask_of_numbers(length: int, head_dim: int) -> Question:
-    return ask_number(
-        "Keys times values first: how many numbers stand in between, in place of the weights?",
-        head_dim * head_dim,
-        (length * length, "That is with the weights, one for each pair of tokens."),
-        (length * head_dim, "That is as many as there are values; they are summed over the tokens."),
-        hints=("φ(K)ᵀ V is summed over all tokens.", "It has a row and a column for each channel."),
     )
 
 
@@ -106,8 +96,8 @@ def _ask_of_state(length: int, head_dim: int) -> Question:
 def _sum_row(k: Tensor, v: Tensor, output: Tensor) -> Row:
     """Keys times values of all tokens together."""
     return row(
-        MatrixPicture(title="φ(K)ᵀ V", values=LinearAttention().feature_map(k).T @ v),
-        MatrixPicture(title="φ(Q) times it, divided", values=output, before="→"),
+        MatrixPicture("φ(K)ᵀ V", LinearAttention().feature_map(k).T @ v),
+        MatrixPicture("φ(Q) times it, divided", output, before="→"),
         title=f"Without them: {k.shape[1]} × {k.shape[1]} numbers in between, whatever the length",
     )
 
@@ -117,8 +107,8 @@ def _state_row(k: Tensor, v: Tensor, outputs: Tensor, token: int) -> Row:
     width, before = k.shape[1], slice(token + 1)
     state = LinearAttention().feature_map(k)[before].T @ v[before]
     return row(
-        MatrixPicture(title=f"State after token {token}: the sum of all φ(k)ᵀ v up to it", values=state),
-        MatrixPicture(title=f"Output of token {token}", values=outputs[token][None], before="→"),
+        MatrixPicture(f"State after token {token}: the sum of all φ(k)ᵀ v up to it", state),
+        MatrixPicture(f"Output of token {token}", outputs[token][None], before="→"),
         title=f"Token after token: {width} × {width} numbers are carried on, and {width} for the division",
     )
 
@@ -127,8 +117,8 @@ def _kept_row(head_dim: int) -> Row:
     counts, kept = (10, 1_000, 100_000), head_dim * head_dim + head_dim
     return row(
         TablePicture(
-            columns=("numbers kept to write on", "after 10 tokens", "after 1,000", "after 100,000"),
-            rows=(
+            ("numbers kept to write on", "after 10 tokens", "after 1,000", "after 100,000"),
+            (
                 ("softmax: all keys and values", *(f"{2 * head_dim * count:,}" for count in counts)),
                 ("linear: the state and the sum", *3 * (f"{kept:,}",)),
             ),
@@ -143,12 +133,10 @@ LINEAR = Screen(
     "The result is the same, and the matrix of all pairs of tokens is never made. Under a causal mask the sum grows "
     "token by token: a decoder carries one state of fixed size on, as a recurrent network does.",
     controls={
-        "mask": ChoiceControl(title="Mask", default="none", options=MASKS),
-        "length": NumberControl(title="Tokens", default="8", low=1, high=16, whole=True),
-        "token": NumberControl(
-            title="Token that is read (0 is the first)", when="mask=causal", default="2", low=0, high=15, whole=True
-        ),
-        "head_dim": NumberControl(title="Channels", default="3", low=1, high=6, whole=True),
+        "mask": ChoiceControl("Mask", "none", MASKS),
+        "length": CountControl("Tokens", "8", 1, 16),
+        "token": CountControl("Token that is read (0 is the first)", "2", 0, 15, when="mask=causal"),
+        "head_dim": CountControl("Channels", "3", 1, 6),
         "seed": SeedControl(),
     },
     compute=linear,
@@ -182,19 +170,15 @@ def cost(longest: str, head_dim: int, seed: int) -> Answer:
                 {"2": "There are four times as many pairs of tokens.", "8": "A pair is of two tokens, not of three."},
             ),
         ),
-        row(
-            TablePicture(
-                columns=(f"{lengths[-2]:,} → {lengths[-1]:,} tokens", "time grows by", "memory grows by"),
-                rows=tuple(
-                    (name, f"× {times[name][-1] / times[name][-2]:.1f}", f"× {sizes[name][-1] / sizes[name][-2]:.1f}")
-                    for name in HEADS
-                ),
-            )
+        TablePicture(
+            (f"{lengths[-2]:,} → {lengths[-1]:,} tokens", "time grows by", "memory grows by"),
+            tuple(
+                (name, f"× {times[name][-1] / times[name][-2]:.1f}", f"× {sizes[name][-1] / sizes[name][-2]:.1f}")
+                for name in HEADS
+            ),
         ),
-        verdict_row(
-            "Twice the length is four times the pairs of tokens, and twice the tokens. The counted memory "
-            "shows it exactly; measured times also depend on what else this machine computes."
-        ),
+        "Twice the length is four times the pairs of tokens, and twice the tokens. The counted memory "
+        "shows it exactly; measured times also depend on what else this machine computes.",
     )
 
 
@@ -234,7 +218,7 @@ def written_bytes(head: Head, q: Tensor, k: Tensor, v: Tensor) -> int:
 
 
 def _lines(title: str, unit: str, lengths: list[int], series: dict[str, list[float]]) -> LinesPicture:
-    return LinesPicture(title=title, x=lengths, series=series, x_title="tokens", y_title=unit, log_x=True, log_y=True)
+    return LinesPicture(title, lengths, series, "tokens", unit, log_x=True, log_y=True)
 
 
 COST = Screen(
@@ -243,11 +227,9 @@ COST = Screen(
     "end four times the time. Linear attention in its other order takes twice. Both are computed here and now.",
     controls={
         "longest": ChoiceControl(
-            title="Longest text",
-            default="1024",
-            options={"512": "512 tokens", "1024": "1,024 tokens", "2048": "2,048 tokens"},
+            "Longest text", "1024", {"512": "512 tokens", "1024": "1,024 tokens", "2048": "2,048 tokens"}
         ),
-        "head_dim": NumberControl(title="Channels", default="32", low=4, high=128, whole=True),
+        "head_dim": CountControl("Channels", "32", 4, 128),
         "seed": SeedControl(),
     },
     compute=cost,

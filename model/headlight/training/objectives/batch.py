@@ -19,7 +19,7 @@ class Batch:
     """Rows of tokens and their targets, which are IGNORE_INDEX at positions without one; one target may be the row's.
 
     `mask` forbids cells of the attention, `padding_mask` is True at tokens; `source` is what the encoder of an
-    encoder-decoder reads, or the `pixels` of images. Where `logits` are given, the model learns them
+    encoder-decoder reads, or the `signal`, pixels of images. Where `logits` are given, the model learns them
     instead of the targets, up to a constant for each row.
     """
 
@@ -29,13 +29,13 @@ class Batch:
     padding_mask: Bool[Tensor, "row pos"] | None = None
     source: Int[Tensor, "row source"] | None = None
     source_padding_mask: Bool[Tensor, "row source"] | None = None
-    pixels: Float[Tensor, "row color_channel pixel_row pixel_column"] | None = None
+    signal: Float[Tensor, "row color_channel pixel_row pixel_column"] | None = None
     logits: Float[Tensor, "row label"] | None = None
 
     @property
     def inputs(self) -> dict[str, Any]:
         """The other arguments of `Transformer.encode_hidden`, by name."""
-        names = ("mask", "padding_mask", "source", "source_padding_mask", "pixels")
+        names = ("mask", "padding_mask", "source", "source_padding_mask", "signal")
         return {name: getattr(self, name) for name in names}
 
     @property

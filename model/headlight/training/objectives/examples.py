@@ -209,7 +209,7 @@ class SequenceToSequence(ExampleObjective):
         targets, _ = _pad([[*answer, end_id] for answer in answers], IGNORE_INDEX)
         drawings = [example.drawing for example in examples if example.drawing]
         if drawings:
-            return Batch(ids, targets, pixels=self._pixels(drawings))
+            return Batch(ids, targets, signal=self._pixels(drawings))
         source, is_source = _pad(self._encode([example.text for example in examples]), 0)
         return Batch(ids, targets, source=source, source_padding_mask=is_source)
 

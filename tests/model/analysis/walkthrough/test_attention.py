@@ -15,7 +15,7 @@ from headlight.analysis.walkthrough.attention import (
     paths_to_keep,
 )
 from headlight.analysis.walkthrough.steps import WalkthroughStep
-from headlight.config_groups import ExpertsConfig
+from headlight.config_groups import ExpertsConfig, LatentConfig
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.experts import MixtureOfExperts
 from headlight.nn.layers import MLP, GatedMLP
@@ -128,6 +128,12 @@ def test_the_network_of_the_layer_is_a_step(choices: dict[str, Any], formula: st
     assert formula in step_named(found, "feed-forward").formula
     without = toys.decoder(feed_forward="none")
     assert attention_walkthrough(without, traced(without), "decoder.1.self", 0, 3, 2)[-1].name == "output"
+
+
+def test_keys_and_values_are_made_of_the_same_compressed_vector() -> None:
+    model = toys.decoder(latent=LatentConfig(query_channels=5, key_value_channels=4, shared_key_channels=2))
+    formula = step_named(assert_steps_follow(model, traced(model), "decoder.1.self", 0, 3, 2), "project").formula
+    assert all(f"compress_{{{name}}}" in formula for name in ("Q}(x_{i}) W_{Q", "KV}(x_{j}) W_{K", "KV}(x_{j}) W_{V"))
 
 
 def test_the_weights_and_the_sinks_share_sum_to_one() -> None:

@@ -11,10 +11,25 @@ from torch.nn import functional
 from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
 from headlight.config import Config
-from headlight.course.architectures.changed_word import CHANGED_WORD, SAME, last_tokens, vector_distances
-from headlight.course.architectures.configurations import CONFIGURATIONS, at_size, count_parameters, well_known_configs
+from headlight.course.architectures.asked_decoder import prompt_bits
 from headlight.course.architectures.cross_attention import CUT, cross_attention, write
-from headlight.course.architectures.no_assistant import prompt_bits
+from headlight.course.architectures.encoder_beside_decoder import (
+    SAME,
+    ask_decoder,
+    ask_encoder,
+    changed_word,
+    last_tokens,
+    same_gap,
+    sentence_scores,
+    vector_distances,
+)
+from headlight.course.architectures.model_tables import (
+    at_size,
+    configurations,
+    count_parameters,
+    well_known_configs,
+    which_task,
+)
 from headlight.course.architectures.output_heads import (
     EXAMPLES,
     fit_classifier,
@@ -23,12 +38,10 @@ from headlight.course.architectures.output_heads import (
     parse_lines,
     read,
 )
-from headlight.course.architectures.same_gap import SAME_GAP, ask_decoder, ask_encoder, sentence_scores
 from headlight.course.architectures.three_shapes import ARCHITECTURES, drawn_shapes, run_shapes, with_architecture
-from headlight.course.architectures.which_task import which_task
 from headlight.course.attention import attend_with_weights
 from headlight.course.cards import card_section, card_table
-from headlight.course.pictures import HeatMapPicture, TablePicture
+from headlight.course.pictures import HeatMapPicture, TablePicture, as_rows
 from headlight.errors import InputError
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.rendering.model_diagram import model_diagram
@@ -81,7 +94,7 @@ def test_the_answer_of_dates_depends_on_its_source_through_cross_attention_alone
     dates = opened("dates")
     assert write(dates, "third of March 2021") == "2021-03-03"
     assert write(dates, "4 May 1999", CUT) == write(dates, "third of March 2021", CUT)
-    answer = cross_attention(dates, "third of March 2021", 0, 2)
+    answer = as_rows(cross_attention(dates, "third of March 2021", 0, 2))
     cross, own = (one for row in answer for one in row.pictures if isinstance(one, HeatMapPicture))
     assert cross.values.shape == (len(own.values), len(cross.columns)) and len(cross.columns) != len(own.values)
     assert "instead of “2021-03-03”" in sentences(answer)
@@ -104,7 +117,7 @@ def test_the_same_gap_under_an_encoder_and_a_decoder() -> None:
     assert scores[0] > 10 * scores[1], "the whole sentence tells the decoder, too"
     for text in ("[MASK] is first.", "There is none.", "Two [MASK] of [MASK]."):
         with pytest.raises(InputError, match="once"):
-            SAME_GAP.compute(encoder, decoder, text, "cut")
+            same_gap(encoder, decoder, text, "cut")
 
 
 def test_a_decoder_has_computed_what_comes_before_an_exchanged_word() -> None:
@@ -119,7 +132,7 @@ def test_a_decoder_has_computed_what_comes_before_an_exchanged_word() -> None:
     assert [one[:end].split()[-1] for end in ends] == one.split()
     for sentence, said in ((one, "the same"), ("The dog", "words")):
         with pytest.raises(InputError, match=said):
-            CHANGED_WORD.compute(opened("stories-masked"), opened("stories-causal"), one, sentence)
+            changed_word(opened("stories-masked"), opened("stories-causal"), one, sentence)
 
 
 def test_the_well_known_models_have_as_many_parameters_as_their_files() -> None:
@@ -135,12 +148,12 @@ def test_the_well_known_models_have_as_many_parameters_as_their_files() -> None:
 
 def test_what_differs_between_two_configs_is_told() -> None:
     causal = opened("stories-causal")
-    answer = CONFIGURATIONS.compute(causal, 2, "128", "BERT", "GPT-2")
+    answer = as_rows(configurations(causal, 2, "128", "BERT", "GPT-2"))
     _, choices, sizes = (one for row in answer for one in row.pictures if isinstance(one, TablePicture))
     assert {"architecture", "masks", "norm_placement", "embedding.segments"} <= {line[0] for line in choices.rows}
     assert ("vocabulary_size", "30,522", "50,257") in sizes.rows
     with pytest.raises(InputError, match="two different"):
-        CONFIGURATIONS.compute(causal, 2, "128", "BERT", "BERT")
+        configurations(causal, 2, "128", "BERT", "BERT")
 
 
 def test_heads_learn_the_lines_and_leave_the_network_alone() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from headlight import find_checkpoint, load
 from headlight.checkpoints import Checkpoint
-from headlight.course.architectures.question_answering import (
+from headlight.course.architectures.asked_decoder import (
     QUESTION_ANSWERING,
     parse_questions,
     passage_words,
@@ -17,7 +17,7 @@ from headlight.course.architectures.question_answering import (
     rank_words,
 )
 from headlight.course.architectures.summary import SUMMARY, select, split_sentences, summary, word_vectors
-from headlight.course.pictures import HeatMapPicture, TablePicture, Verdict
+from headlight.course.pictures import HeatMapPicture, TablePicture, Verdict, as_rows
 from headlight.course.sentences import word_pieces
 from headlight.errors import InputError
 from tests.model.course.shown import pictures
@@ -50,7 +50,7 @@ def test_an_answer_comes_from_the_passage_and_another_passage_gives_another() ->
     model = opened("stories-causal")
     for place in ("garden", "kitchen"):
         passage = f"Mia had a hat and a ball. She lost her hat in the {place}."
-        table = question_answering(model, passage, f"The hat was in the: {place}", 1)[0]
+        table = as_rows(question_answering(model, passage, f"The hat was in the: {place}", 1))[0]
         (picture,) = table.pictures
         assert isinstance(picture, TablePicture) and str(picture.rows[0][2]).startswith(f"✓ {place}")
 
@@ -92,7 +92,7 @@ def test_a_word_of_every_sentence_counts_nothing_and_a_rare_one_much() -> None:
 
 def test_a_summary_leaves_something_out() -> None:
     values = SUMMARY.parse({}) | {"model": opened("stories-masked"), "decoder": opened("summary")}
-    written = summary(**values)[1].pictures[0]
+    written = as_rows(summary(**values))[1].pictures[0]
     assert isinstance(written, Verdict) and len(split_sentences(written.text)) == values["sentences"]
     with pytest.raises(InputError, match="5 sentences"):
         summary(**values | {"sentences": 5})

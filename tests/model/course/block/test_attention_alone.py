@@ -19,8 +19,8 @@ from headlight.course.block.recurrence.attention_alone import (
     train,
     write,
 )
-from headlight.course.block.recurrence.recall_models import parameters
-from headlight.course.pictures import TablePicture
+from headlight.course.fitting import parameter_count
+from headlight.course.pictures import TablePicture, as_rows
 from headlight.errors import InputError
 
 
@@ -38,7 +38,7 @@ def test_other_letters_get_a_sentence(text: str) -> None:
 
 
 def test_the_networks_are_about_as_large() -> None:
-    sizes = [parameters(make()) for make in NETWORKS.values()]
+    sizes = [parameter_count(make()) for make in NETWORKS.values()]
     assert max(sizes) < 1.05 * min(sizes)
 
 
@@ -70,7 +70,7 @@ def test_what_is_counted_right_is_what_is_written() -> None:
 
 def test_a_seed_gives_the_same_answer_and_nobody_waits_in_vain() -> None:
     def learned(seed: int) -> TablePicture:
-        picture = attention_alone("reverse", 3, 20, "cab", seed)[3].pictures[0]
+        picture = as_rows(attention_alone("reverse", 3, 20, "cab", seed))[3].pictures[0]
         assert isinstance(picture, TablePicture)
         return picture
 

@@ -12,9 +12,8 @@ from torch import Tensor
 
 from headlight.course.block.averages import AVERAGES, in_hull, spread_by_layer
 from headlight.course.block.feed_forward import FEED_FORWARD, apply_feed_forward
-from headlight.course.block.layer_norm import LAYER_NORM, normalize
-from headlight.course.block.norm_placement import NORM_PLACEMENT, through_blocks
 from headlight.course.block.recurrence.by_hand import RECURRENCE, run_states, unrolled
+from headlight.course.block.residual import LAYER_NORM, NORM_PLACEMENT, normalize, through_blocks
 from headlight.course.pictures import BarsPicture, Equations, TablePicture
 from headlight.course.screen import Screen
 from headlight.errors import InputError

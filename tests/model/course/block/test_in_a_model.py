@@ -8,9 +8,9 @@ from torch.nn.functional import cross_entropy
 
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.block.averages import averages_in_model
-from headlight.course.block.diagram import diagram, parameters_by_part
 from headlight.course.block.feed_forward import FEED_FORWARD, apply_alone, needed, neurons
 from headlight.course.block.last_steps import LAST_STEPS, last_steps
+from headlight.course.block.parameters import diagram, parameters_by_part
 from headlight.course.block.residual import residual, sublayer_steps
 from headlight.course.block.switch_off import (
     SWITCH_OFF,
@@ -19,7 +19,7 @@ from headlight.course.block.switch_off import (
     losses_without_parts,
     switch_off,
 )
-from headlight.course.pictures import ModelDiagramPicture, TablePicture, Verdict
+from headlight.course.pictures import ModelDiagramPicture, TablePicture, Verdict, as_rows
 from headlight.course.sentences import sentence_batch, target_loss, word_pieces
 from headlight.errors import InputError
 from headlight.nn.stack import ResidualConnection
@@ -47,7 +47,7 @@ def test_layers_and_tokens_that_do_not_exist_get_a_sentence(decoder: Checkpoint)
 
 
 def test_the_drawn_layer_is_the_model_s_own_and_its_parts_are_counted(decoder: Checkpoint) -> None:
-    picture, table = (each for each in diagram(decoder, TEXT, 1)[0].pictures)
+    picture, table = (each for each in as_rows(diagram(decoder, TEXT, 1))[0].pictures)
     assert isinstance(picture, ModelDiagramPicture) and picture.enterable and picture.diagram.stacks[0].layer == 1
     assert isinstance(table, TablePicture)
     block = decoder.model.stack("decoder").blocks[1]

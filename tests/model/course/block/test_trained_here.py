@@ -4,12 +4,20 @@ import pytest
 import torch
 
 from headlight.cancellation import Cancelled, cancellable
-from headlight.course.block.calculator import CALCULATOR, counted_multiplications, counted_parameters
-from headlight.course.block.gradients import CONDITIONS, character_ids, train
-from headlight.course.block.recurrence.path_length import accuracy, influence, reach
+from headlight.course.block.parameters import CALCULATOR, counted_multiplications, counted_parameters
+from headlight.course.block.recurrence.path_length import (
+    KERNEL,
+    NETWORKS,
+    SYMBOLS,
+    accuracy,
+    influence,
+    multiplications,
+    reach,
+    recall_batch,
+    sequential_steps,
+)
 from headlight.course.block.recurrence.path_length import train as train_recall
-from headlight.course.block.recurrence.recall_models import KERNEL, NETWORKS, SYMBOLS, recall_batch
-from headlight.course.block.recurrence.sequential_steps import multiplications, sequential_steps
+from headlight.course.block.switch_off import CONDITIONS, character_ids, train
 from headlight.course.pictures import Verdict
 from headlight.errors import InputError
 from headlight.nn.transformer import Transformer, meta_model
@@ -67,7 +75,7 @@ def test_attention_learns_what_a_convolution_cannot_reach() -> None:
 @pytest.mark.parametrize("tied", ["yes", "no"])
 def test_the_formulas_are_what_the_module_has(feed_forward: str, tied: str) -> None:
     values = CALCULATOR.parse({"layers": "2", "d_model": "64", "length": "64", "vocabulary": "100"})
-    answer = CALCULATOR.compute(**{**values, "feed_forward": feed_forward, "tied": tied})
+    answer = CALCULATOR.rows(**{**values, "feed_forward": feed_forward, "tied": tied})
     assert all(p.good for row in answer for p in row.pictures if isinstance(p, Verdict))
 
 
@@ -83,7 +91,7 @@ def test_what_is_counted_is_what_a_real_module_has() -> None:
 
 def test_a_width_that_heads_do_not_divide_gets_a_sentence() -> None:
     with pytest.raises(InputError, match="does not divide into 7 equal heads"):
-        CALCULATOR.compute(**CALCULATOR.parse({"heads": "7"}))
+        CALCULATOR.rows(**CALCULATOR.parse({"heads": "7"}))
 
 
 def test_only_a_recurrent_network_has_to_wait() -> None:

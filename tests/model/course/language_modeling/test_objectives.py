@@ -7,8 +7,16 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from headlight.checkpoints.load import Checkpoint
-from headlight.course.language_modeling.masking import MASKING, fate, masking, token_losses
-from headlight.course.language_modeling.next_token import SHIFTED_TARGETS, learn_sentence, learned_here, shifted_targets
+from headlight.course.language_modeling.objectives import (
+    MASKING,
+    SHIFTED_TARGETS,
+    fate,
+    learn_sentence,
+    learned_here,
+    masking,
+    shifted_targets,
+    token_losses,
+)
 from headlight.course.pictures import TablePicture, TokensPicture
 from headlight.errors import InputError
 from headlight.tracing.run import run

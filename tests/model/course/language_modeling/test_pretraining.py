@@ -10,8 +10,10 @@ from headlight.course.language_modeling.pretraining import (
     LINES,
     PRETRAINED,
     RANDOM,
+    LabelCurve,
     accuracy_by_count,
     classify,
+    embed,
     fit,
     parse_lines,
     pretraining,
@@ -19,7 +21,7 @@ from headlight.course.language_modeling.pretraining import (
     untrained,
     variant_scores,
 )
-from headlight.course.pictures import TablePicture
+from headlight.course.pictures import TablePicture, as_rows
 from headlight.data.examples import Example
 from headlight.errors import InputError
 from headlight.paths import assets_dir
@@ -72,24 +74,29 @@ def test_random_weights_are_the_seed_s_and_leave_the_model_as_it_is(checkpoint: 
 
 
 def test_each_start_answers_the_learner_s_sentence_and_the_reviews(checkpoint: Checkpoint) -> None:
-    table = pretraining(checkpoint, LINES, "a lovely film", 1)[0].pictures[0]
+    table = as_rows(pretraining(checkpoint, LINES, "a lovely film", 1))[0].pictures[0]
     assert isinstance(table, TablePicture) and len(table.rows) == 3
-    answers = classify(checkpoint, parse_lines(LINES), [*reviews(), "a lovely film"])
+    examples = parse_lines(LINES)
+    answers = classify(embed(checkpoint, examples, [*reviews(), "a lovely film"], 1)[PRETRAINED], examples)
     right = sum(map(str.__eq__, answers, reviews().values()))
     assert table.rows[0][1] == answers[-1] and f"{right} of {len(reviews())} right" in str(table.rows[0][2])
 
 
+def curve_of(checkpoint: Checkpoint, examples: list[Example], seed: int) -> LabelCurve:
+    return accuracy_by_count(embed(checkpoint, examples, [*reviews()], seed), examples, seed)
+
+
 def test_each_draw_of_lines_is_the_same_for_both_starts_and_half_of_each_label(checkpoint: Checkpoint) -> None:
     examples = parse_lines(LINES)
-    curve = accuracy_by_count(checkpoint, examples, 3)
+    curve = curve_of(checkpoint, examples, 3)
     assert curve.counts == [2, 4, 8, 16] and {each.shape for each in curve.right.values()} == {(4, DRAWS)}
-    same = accuracy_by_count(checkpoint, examples, 3)
+    same = curve_of(checkpoint, examples, 3)
     assert all(torch.equal(curve.right[name], same.right[name]) for name in (PRETRAINED, RANDOM))
-    assert accuracy_by_count(checkpoint, parse_lines("+ good\n- bad\n- worse\n- worst"), 3).counts == [2]
+    assert curve_of(checkpoint, parse_lines("+ good\n- bad\n- worse\n- worst"), 3).counts == [2]
 
 
 def test_pretraining_helps_with_the_lines_that_a_learner_begins_with() -> None:
-    curve = accuracy_by_count(load(find_checkpoint("stories-masked")), parse_lines(LINES), 1)
+    curve = curve_of(load(find_checkpoint("stories-masked")), parse_lines(LINES), 1)
     gains = curve.right[PRETRAINED] - curve.right[RANDOM]
     assert float(gains[-1].mean()) > 0.02, "12 draws of 16 lines"
 

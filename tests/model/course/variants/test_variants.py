@@ -9,7 +9,7 @@ from torch import Tensor
 from headlight.cancellation import Cancelled, cancellable
 from headlight.checkpoints.load import Checkpoint
 from headlight.course.controls import ModelControl
-from headlight.course.pictures import HeatMapPicture, MatrixPicture
+from headlight.course.pictures import HeatMapPicture, MatrixPicture, as_rows
 from headlight.course.screen import Answer
 from headlight.course.variants.functions import FUNCTIONS, TEMPERATURE, head_weights, temperature_in_model
 from headlight.course.variants.linear_attention import (
@@ -94,7 +94,7 @@ def test_the_functions_of_a_model_read_what_its_head_has_read(options: dict[str,
 def test_a_temperature_divides_the_scores_of_one_head_of_a_model() -> None:
     opened = Checkpoint(toys.decoder(), toys.causal(), "")
     scores = torch.tensor(run(opened.model, opened.tokenizer, toys.SENTENCE)["decoder.1.self.masked_scores"][1])
-    first, *_ = temperature_in_model(opened, toys.SENTENCE, 1, 1, 0.5)
+    first, *_ = as_rows(temperature_in_model(opened, toys.SENTENCE, 1, 1, 0.5))
     _, changed = (picture for picture in first.pictures if isinstance(picture, HeatMapPicture))
     torch.testing.assert_close(changed.values, torch.softmax(scores / 0.5, 1).double(), atol=1e-4, rtol=0)
     with pytest.raises(InputError, match="no head 9"):

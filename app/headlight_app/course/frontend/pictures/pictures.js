@@ -1,7 +1,7 @@
 // Pictures by their kind, with the title above, the note below, and the sign that stands before them.
 
 import { createElement } from "../../../ui/frontend/dom/dom.js";
-import { titleNodes } from "../formula.js";
+import { titleNodes } from "../formulas/formula.js";
 import { createArrows } from "./arrows.js";
 import { createBars } from "./bars.js";
 import { createClaims } from "./claims.js";

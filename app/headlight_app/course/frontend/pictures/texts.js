@@ -2,8 +2,8 @@
 
 import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { createElement, createHeading, inlineText, visibleText } from "../../../ui/frontend/dom/dom.js";
-import { fitFormulas } from "../fit_formulas.js";
-import { createFormula } from "../formula.js";
+import { fitFormulas } from "../formulas/fit_formulas.js";
+import { createFormula } from "../formulas/formula.js";
 
 /** @import { EquationsPicture, TablePicture, TokensPicture, VerdictPicture } from "../types.d.ts" */
 

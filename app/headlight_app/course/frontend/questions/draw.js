@@ -6,7 +6,7 @@ import { MatrixTable, writeCells } from "../controls/matrix_table.js";
 /** @import { Kind } from "../question.js" */
 
 /** @type {Kind} */
-export function createDraw({ rows, columns }, answer, given) {
+export function createDraw({ rows, columns, given }, answer) {
   let drawn = given.includes(",") ? given : writeCells(rows.map(() => columns.map(() => "0")));
   /** @param {string[]} labels */
   const axis = (labels) => ({ name: "", least: labels.length, most: labels.length, labels });

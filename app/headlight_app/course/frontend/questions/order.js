@@ -8,7 +8,7 @@ import { createElement } from "../../../ui/frontend/dom/dom.js";
 const STEPS = /** @type {Record<string, number>} */ ({ ArrowUp: -1, ArrowDown: 1 });
 
 /** @type {Kind} */
-export function createOrder({ text, options }, answer, given) {
+export function createOrder({ text, options, given }, answer) {
   const places = given.includes(",") ? given.split(",").map(Number) : options.map((_, place) => place);
   const list = createElement("ol", "steps", [], { ariaLabel: text });
   const button = createElement("button", "small", "Check", { onclick: () => answer(places.join()) });

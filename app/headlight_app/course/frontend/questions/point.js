@@ -6,7 +6,7 @@ import { GRID_STEPS } from "../../../ui/frontend/dom/keyboard.js";
 /** @import { Kind } from "../question.js" */
 
 /** @type {Kind} */
-export function createPoint({ text, rows, columns, ruled_out }, answer, given) {
+export function createPoint({ text, rows, columns, ruled_out, given }, answer) {
   const [chosenRow, chosenColumn] = given.split(",").map(Number);
   const buttons = rows.map((row, down) =>
     columns.map((column, right) => {

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from msgspec.structs import asdict
 
 from headlight.attention_groups import AttentionGroup
+from headlight.tasks import task_of
+from headlight.tracing.live_edits import is_patch
 from headlight.tracing.run import ATTENTION_BYTES_BUDGET, attention_bytes
 from headlight_app.contract.question import Question
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.head_view import head_view, quantity_request
-from headlight_app.explore.answers.quantities import QUANTITIES, Expression, Quantity, QuantityRequest, has_residual
+from headlight_app.explore.answers.layer_analysis import target_answer
+from headlight_app.explore.answers.patching import other_answer
+from headlight_app.explore.answers.quantities import (
+    QUANTITIES,
+    Expression,
+    Quantity,
+    QuantityRequest,
+    has_residual,
+    shown_quantity,
+)
 from headlight_app.export.answers.programs import (
     MODELS_PLACEHOLDER,
     can_be_found,
     image_name,
     is_shipped,
+    model_arguments,
     opening_lines,
     own_folder,
     own_image,
@@ -31,11 +45,12 @@ def python_code(resolved: ResolvedQuestion, state: State) -> str:
     """Python that ends with `numbers`, [query key]: the picture's own, before tokens are hidden or joined."""
     attention_group = selected_attention(resolved.config, state.attention)
     heads, request = selected_heads(state, attention_group), quantity_request(resolved, state, attention_group)[0]
-    expression = QUANTITIES[state.quantity].expression
+    quantity = QUANTITIES[shown_quantity(resolved, state)]
+    expression = quantity.expression
     is_long = _is_long(resolved)
     body = (
         *opening_lines(resolved),
-        f"trace = {run_call(resolved, keep=_keep(attention_group, heads, expression) if is_long else ())}",
+        f"trace = {run_call(resolved, keep=_keep(attention_group, heads, quantity) if is_long else ())}",
         *_other_lines(expression, request),
         "",
         "",
@@ -44,9 +59,10 @@ def python_code(resolved: ResolvedQuestion, state: State) -> str:
         f"    return {_substitute(expression.code, attention_group, request)}",
         "",
         "",
-        f"numbers = {_combined_heads(heads, state.head_reduction, QUANTITIES[state.quantity])}",
+        f"numbers = {_combined_heads(heads, state.head_reduction, quantity)}",
         _comment(f"The page shows: {'; '.join(head_view(resolved, state).rules)}."),
         "print(numbers)",
+        *(line for why in _explanations(resolved, state) for line in why.python),
     )
     show_lines = (
         () if is_long else (f"trace.show(layer={heads[0][0]}, head={heads[0][1]})  # in a notebook: all heads",)
@@ -64,9 +80,11 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
     arguments += [f"--edit={edit}" for edit in question.edits] + [
         f"--mask-token={position}" for position in question.masked_positions
     ]
+    arguments += [f"--patch-from={question.patch_from}"] if resolved.patched_from else []
     arguments += [f"--target={question.text}"] if has_cross else []
-    if resolved.config.reads_image:
-        arguments += ["--out", "trace.npz", "--image", own_image(resolved) or image_name(resolved)]
+    if resolved.config.reads_signal:
+        option = "--image" if resolved.config.reads_image else "--audio"
+        arguments += ["--out", "trace.npz", option, own_image(resolved) or image_name(resolved)]
     else:
         arguments += ["--out", "trace.npz", "--", question.source if has_cross else question.text]
     name = (
@@ -80,9 +98,121 @@ def shell_code(resolved: ResolvedQuestion, state: State) -> str:
     lines = [shlex.join(arguments), shlex.join(["python", "-c", read_line])]
     if "\0" in question.text + question.source:
         lines.insert(0, "# No shell can hand over the character U+0000 that stands in this text; Python can.")
-    if state.quantity != "weights":
+    is_trained = not (question.variant or question.masked_positions)  # other commands take neither
+    at = arguments.index("--out")
+    options, inputs = arguments[2:at], arguments[at + 2 :]
+    if shown_quantity(resolved, state) == "moved" and is_trained:
+        lines.append(shlex.join(["headlight", "sinks", *options, *inputs]))
+    if shown_quantity(resolved, state) != "weights":
         lines.append("# The file holds weights and logits; what the page shows now is made by the Python program.")
+    if is_trained:
+        unpatched = [each for each in options if not each.startswith("--patch-from=") and not is_patch(each)]
+        lines += [
+            shlex.join(
+                ["headlight", *why.command, *(options if why.keeps_patches else unpatched), *inputs, *why.more_inputs]
+            )
+            for why in _explanations(resolved, state)
+            if why.command
+        ]
     return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class _Explanation:
+    """What the page explains besides the picture: its lines of Python, and its command before the common options."""
+
+    python: tuple[str, ...]
+    command: tuple[str, ...]
+    keeps_patches: bool = True
+    more_inputs: tuple[str, ...] = ()
+
+
+def _explanations(resolved: ResolvedQuestion, state: State) -> Iterator[_Explanation]:
+    """The ledger of the chosen cell, and the analysis that is open."""
+    group = selected_attention(resolved.config, state.attention)
+    layer, head = selected_heads(state, group)[0]
+    path, analysis = group.path(layer), state.analysis if state.tab == "layers" else ""
+    if len(state.pinned) == 1 and state.key >= 0 and len(state.heads) < 2:
+        cell = f"{path}[{head},{state.pinned[0]},{state.key}]"
+        ledger = f'print(cell_ledger(model, trace, "{cell}").pairs()[:5])'
+        yield _Explanation(("", "from headlight import cell_ledger", ledger), ("ledger", f"--cell={cell}"))
+    if state.task == "similar" and state.other_text.strip():
+        yield _similarity(resolved, state.other_text)
+    if (
+        analysis not in ("logit_lens", "head_removal", "patching", "token_rankings")
+        or not task_of(resolved.config).predicts
+    ):
+        return
+    position, token, _ = target_answer(resolved, state.query, state.target_token)
+    place = (f"--position={position}", f"--answer={token}")
+    if analysis == "logit_lens":
+        yield from _lens(resolved, state, position)
+    elif analysis == "head_removal":
+        call = f'print(remove_head(model, trace, "{path}", {head}, {position}, {token}))'
+        yield _Explanation(
+            ("", "from headlight import remove_head", call), ("without", f"--head={path}[{head}]", *place)
+        )
+    elif analysis == "patching":
+        yield from _patching(resolved, state, group.stack, position, token)
+    else:
+        loop = f"for name, ranking in compare_rankings(model, trace, {position}, {token}).items():"
+        shown = "    print(name, ranking.deletion_area, ranking.insertion_area)"
+        yield _Explanation(("", "from headlight import compare_rankings", loop, shown), ("rankings", *place))
+
+
+def _similarity(resolved: ResolvedQuestion, other: str) -> _Explanation:
+    """What each pair of tokens adds to the cosine of the text and another; the command knows no edits."""
+    question = resolved.question
+    folder = model_arguments(question).partition(", device=")[0]
+    arguments = f"loaded.tokenizer, {question.text!r}, {other!r}, pooling, {question.edits}"
+    lines = (
+        "",
+        "from headlight import sentence_similarity",
+        "from headlight.analysis.sentences.pooling import read_sentence_pooling",
+        f"pooling = read_sentence_pooling({folder})",
+        f"similarity = sentence_similarity(model, {arguments})",
+        "print(similarity.cosine, similarity.pairs)",
+    )
+    return _Explanation(lines, () if question.edits else ("similarity",), more_inputs=(other,))
+
+
+def _patching(
+    resolved: ResolvedQuestion, state: State, stack: str, position: int, token: int
+) -> Iterator[_Explanation]:
+    """The map of patches from the other text, of the run without any."""
+    if not state.patch_from.strip():
+        return
+    other = resolved.of_other_text(state.patch_from)
+    edits = tuple(edit for edit in resolved.question.edits if not is_patch(edit))
+    runs = ", ".join(map(run_call, (resolved.with_input(edits=edits, patch_from=""), other)))
+    answers = token, other_answer(other, position)
+    yield _Explanation(
+        (
+            "",
+            "from headlight import patching_map",
+            f"patching = patching_map(model, {runs}, {position}, {answers}, {stack!r})",
+            f"print(patching.{state.patch})",
+        ),
+        (
+            *("patching", f"--other={state.patch_from}", f"--position={position}"),
+            *("--answers", *map(str, answers), f"--stack={stack}"),
+        ),
+        keeps_patches=False,
+    )
+
+
+def _lens(resolved: ResolvedQuestion, state: State, position: int) -> Iterator[_Explanation]:
+    """The likeliest answer after each layer, by the lens that is shown."""
+    is_tuned = state.lens == "tuned" and resolved.tuned_lens is not None
+    folder = model_arguments(resolved.question).partition(", device=")[0]
+    reading = (
+        "from headlight.analysis.lenses.tuned_lens import read_tuned_lens",
+        f"lens = read_tuned_lens({folder}, model.config)",
+    )
+    call = f"print(logit_lens(model, trace, {position}{', lens' if is_tuned else ''}).argmax(-1))"
+    yield _Explanation(
+        ("", "from headlight.analysis.lenses.logit_lens import logit_lens", *(reading if is_tuned else ()), call), ()
+    )
 
 
 def _read_line(name: str, heads: list[tuple[int, int]], reduction: str) -> str:
@@ -159,10 +289,10 @@ def _is_long(resolved: ResolvedQuestion) -> bool:
     return attention_bytes(traced.config, traced.text, traced.source) > ATTENTION_BYTES_BUDGET
 
 
-def _keep(attention_group: AttentionGroup, heads: list[tuple[int, int]], expression: Expression) -> tuple[str, ...]:
-    layers = ["*"] if expression.imports.endswith("rollout") else sorted({str(layer) for layer, _ in heads})
+def _keep(attention_group: AttentionGroup, heads: list[tuple[int, int]], quantity: Quantity) -> tuple[str, ...]:
+    layers = ["*"] if quantity.of_all_heads else sorted({str(layer) for layer, _ in heads})
     return tuple(
         f"{attention_group.stack}.{layer}.{attention_group.kind}.{hook_point}"
         for layer in layers
-        for hook_point in expression.hook_points
+        for hook_point in quantity.expression.hook_points
     )

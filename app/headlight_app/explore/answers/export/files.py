@@ -6,7 +6,7 @@ import base64
 
 import msgspec
 
-from headlight.rendering.html import WEIGHTS_QUANTITY, HtmlView, choices_json, patches_json, show_trace
+from headlight.rendering.html import WEIGHTS_QUANTITY, HtmlView, choices_json, patches_json, show_trace, sound_json
 from headlight.rendering.plots import COLOUR_RANGES
 from headlight.rendering.provenance import Provenance, provenance_json
 from headlight_app.contract.reply import FileAnswer, Reply
@@ -17,7 +17,7 @@ from headlight_app.explore.answers.export.worksheet import worksheet
 from headlight_app.explore.answers.head_view import head_view
 from headlight_app.explore.answers.heads import head_view_reply, trace_reply
 from headlight_app.explore.answers.neurons import attributed_neurons
-from headlight_app.explore.answers.quantities import quantity_json
+from headlight_app.explore.answers.quantities import quantity_json, shown_quantity
 from headlight_app.explore.contract import (
     ExportCodeRequest,
     ExportNeuronsRequest,
@@ -67,13 +67,19 @@ def answer_export_page(request: ExportPageRequest) -> Reply[FileAnswer]:
     reply = trace_reply(resolved, state.query)
     meta, numbers = msgspec.to_builtins(reply.answer), reply.numbers
     if any(path.endswith(".weights") for path in traced.values):  # a long text's are not kept: it has the overview
-        document = show_trace(traced)
-        meta, numbers = meta | {"attention_groups": document.meta["attention_groups"]}, document.numbers
+        document = show_trace(resolved.shown_trace)
+        groups = [
+            shown | {"shows": known["shows"], "metrics": known["metrics"] or shown["metrics"]}
+            for shown, known in zip(document.meta["attention_groups"], meta["attention_groups"], strict=True)
+        ]
+        meta, numbers = meta | {"attention_groups": groups}, document.numbers
     view = head_view_reply(head_view(resolved, state), with_heads=True).encode()
+    quantity = shown_quantity(resolved, state)
     extra = {
-        "quantities": [WEIGHTS_QUANTITY, *([quantity_json(state.quantity)] if state.quantity != "weights" else [])],
+        "quantities": [WEIGHTS_QUANTITY, *([quantity_json(quantity)] if quantity != "weights" else [])],
         **choices_json(traced.config.modalities),
         "patches": patches_json(traced, with_image=True),
+        "sound": sound_json(traced),
         "state": msgspec.to_builtins(state) | {"text": question.text, "source": question.source},
         "saved_views": {f"view {request.view_key}": base64.b64encode(view).decode("ascii")},
         **provenance_json(_view_provenance(resolved, state)),

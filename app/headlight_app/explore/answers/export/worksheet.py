@@ -23,6 +23,7 @@ from headlight.tasks import task_exercise
 from headlight.vision.patches import EncodedImage
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.head_view import head_view
+from headlight_app.explore.answers.quantities import shown_quantity
 from headlight_app.explore.contract import ExportWorksheetRequest
 from headlight_app.inference.attention_payload import predictions
 from headlight_app.inference.head_selection import selected_attention, selected_heads
@@ -104,7 +105,7 @@ def head_exercise(resolved: ResolvedQuestion, state: State) -> Exercise | None:
 
 def column_exercise(resolved: ResolvedQuestion, state: State) -> Exercise | None:
     """Which column of the picture has most of the weights, over all its rows."""
-    if resolved.is_long or state.quantity != "weights":
+    if resolved.is_long or shown_quantity(resolved, state) != "weights":
         return None
     view = head_view(resolved, state)
     weights = np.nan_to_num(view.values)

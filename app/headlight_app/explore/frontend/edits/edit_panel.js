@@ -1,7 +1,7 @@
 // The panel in which edits are made.
 
 import { fillSelect } from "../../../ui/frontend/charts/charts.js";
-import { createElement, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
+import { activeElement, createElement, inlineText, optionsOf } from "../../../ui/frontend/dom/dom.js";
 import { find } from "../../../ui/frontend/dom/elements.js";
 import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
@@ -17,10 +17,13 @@ import {
   visibilityControl,
 } from "./edit_controls.js";
 import { listenToMenus } from "./edit_menus.js";
-import { editText } from "./edit_text.js";
+import { editText, isPatch } from "./edit_text.js";
 
 /** @import { Option } from "../../../ui/frontend/charts/charts.js" */
 /** @import { Control, EditTarget, ExplorePage, HookPointRow } from "../types.js" */
+
+/** What becomes of a value that is taken from the run of another text: an edit of the form `...=from:B`. */
+const PATCH = { name: "from:B", title: "is that of another text", takes_number: false };
 
 /** A value of the network, and the kind of module that it belongs to. @typedef {{ name: string, title: string, module: HookPointRow["edited_in"][number], axes: string[] }} EditableValue */
 
@@ -114,7 +117,10 @@ function editableValues(page) {
 
 /** @param {ExplorePage} page @param {EditableValue} value */
 function possibleOperations(page, { name }) {
-  return page.state.catalogue.operations.filter(({ hook_points }) => !hook_points.length || hook_points.includes(name));
+  const own = page.state.catalogue.operations.filter(
+    ({ hook_points }) => !hook_points.length || hook_points.includes(name),
+  );
+  return [...own, PATCH];
 }
 
 /** @param {ExplorePage} page @param {EditableValue} value @param {string} operation */
@@ -134,6 +140,9 @@ function valueControl(page) {
   );
   const number = createElement("input", "factor", [], { type: "number", step: "any", value: "0", ariaLabel: "Number" });
   number.dataset.testid = "make-number";
+  const other = createElement("input", "", [], { type: "text", testid: "make-patch-from" });
+  other.onchange = () => page.change({ patch_from: other.value });
+  const from = createElement("label", "patch-from", ["the other text", other]);
   const add = createButton("Add", "make-value", "", () => addEdits(page, written()));
   const values = editableValues(page);
   const chosen = { value: values[values.length - 1], operation: "scale", place: "" };
@@ -168,9 +177,11 @@ function valueControl(page) {
       (value) => pick({ place: value }),
     );
     number.hidden = !current.takes_number;
+    from.hidden = current !== PATCH && !page.state.choice.edits.some(isPatch);
+    if (activeElement(other) !== other) other.value = page.state.choice.patch_from;
     add.title = written().join("\n");
   };
-  return { element: labelledRow("Value", hookPoint, operation, number, token, add), update };
+  return { element: labelledRow("Value", hookPoint, operation, number, token, add, from), update };
 }
 
 /** @param {string} title @param {EditableValue["module"]} module */

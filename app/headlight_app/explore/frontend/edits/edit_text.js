@@ -9,6 +9,11 @@ export function editText(path, picked, operation) {
   return `${path}${index.length ? `[${index.join(",")}]` : ""}=${operation}`;
 }
 
+/** Whether an edit takes a value from the run of another text. @param {string} edit */
+export function isPatch(edit) {
+  return edit.includes("=from:");
+}
+
 /** One edit a line; behind a # those that are disabled. @param {string} text @returns {EditLists} */
 export function parseEditList(text) {
   const lines = [

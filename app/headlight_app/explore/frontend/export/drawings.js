@@ -59,7 +59,7 @@ export async function allHeadsDrawing(page) {
   const shown = { layers, heads, cells: headCells(page, group), range, high: gridHigh(page, group) };
   return {
     name: `all-heads-${group.name}`,
-    shown: [`attention weights of all heads, ${range.description}`, ...rules].join("; "),
+    shown: [`${group.shows || "attention weights"} of all heads, ${range.description}`, ...rules].join("; "),
     sides: [{ ...runOf(page), attention_group: group.name }],
     draw: (width, title) => createOverview(shown, columns, { width, title }),
   };

@@ -8,6 +8,7 @@ import { activePlot } from "../../../ui/frontend/heads/head_panel.js";
 import { askRoute, fetchFile } from "../../../ui/frontend/server.js";
 import { matrixQuery } from "../../../ui/frontend/state/head_matrix.js";
 import { currentGroup, selectedHeads } from "../../../ui/frontend/state/head_selection.js";
+import { ledgerDrawing } from "../prediction/ledger.js";
 import { activeTab, exportOpenTab } from "../tabs.js";
 import { allHeadsDrawing, headsDrawing } from "./drawings.js";
 import { shownSide } from "./shown_run.js";
@@ -18,6 +19,7 @@ const WORKSHEET_SIZE = { width: 85 }; // millimetres of its picture
 const ANSWER = "the answer to the task";
 const PICTURE = "this picture";
 const MAP = "the map of the chosen heads";
+const LEDGER = "who wrote the clicked score";
 const ALL_HEADS = "all heads, with each layer's numbers";
 
 /** @param {ExplorePage} page @param {ParentNode} place @returns {() => void} ends it */
@@ -61,16 +63,18 @@ async function shownView(page) {
   const answer = await page.view.exportAnswer();
   const { drawing: tab, why } = await openTab(page);
   const picture = hasHeads && activeTab(page) === "heads" ? () => headsDrawing(page) : tab && (() => tab);
+  const ledger = activeTab(page) === "heads" && hasHeads ? await ledgerDrawing(page).catch(() => null) : null;
   const isMap = activeTab(page) === "heads" && activePlot(page) === "heatmap";
   return {
     sides: [shownSide(page)],
     charts: {
       ...(answer && { [ANSWER]: () => answer }),
       ...(picture && { [PICTURE]: picture }),
+      ...(ledger && { [LEDGER]: () => ledger }),
       ...(hasHeads && !isMap && { [MAP]: () => headsDrawing(page, "heatmap") }),
       ...(hasHeads && { [ALL_HEADS]: () => allHeadsDrawing(page) }),
     },
-    tables: { ...(answer && explained(answer.tables, answer.shown)), ...(tab && explained(tab.tables, tab.shown)) },
+    tables: Object.assign({}, ...[answer, tab, ledger].map((each) => each && explained(each.tables, each.shown))),
     note: why,
   };
 }
@@ -102,7 +106,7 @@ async function saveWorksheet(page, exported) {
   const { link, notes } = await share.link();
   const words = { figure: figureSvg(figure, metadata), link, line: metadata.line, omitted: notes };
   await saveFileFrom(page, "export_worksheet", { ...shownRequest(page), ...words });
-  menu.say("The worksheet is saved. Open it to change the questions, and print it.");
+  menu.say(`The worksheet is saved. Open it to change the questions, and print it. ${notes}`.trim());
 }
 
 /**

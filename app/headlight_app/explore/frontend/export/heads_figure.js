@@ -48,6 +48,7 @@ export const PICTURES = {
   table: addNumbers,
   qk_projection: addPlanePicture,
   overlay: addImage,
+  sound: addImage,
 };
 
 /**

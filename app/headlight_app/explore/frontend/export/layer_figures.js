@@ -11,12 +11,13 @@ import { formatPercent } from "../../../ui/frontend/dom/dom.js";
 /** @import { PrintedRow } from "../../../ui/frontend/charts/figure_table.js" */
 /** @import { Box, Figure, RankedEntry, ShownFigure, TableCell } from "../types.js" */
 
-/** @typedef {{ answer: string, share: number, note: string, asked: boolean }} LensCell its likeliest answer, and what stands below it */
+/** @typedef {{ answer: string, share: number, note: string, asked: boolean }} LensCell what is largest there, its share, and what stands below it */
 /**
  * @typedef {object} ShownLens
  * @property {string[]} columns @property {{ label: string, cells: LensCell[] }[]} rows
- * @property {PrintedRow[]} truth what really came, where that is known
- * @property {LineChart | null} norms
+ * @property {PrintedRow[]} [truth] what really came, where that is known
+ * @property {LineChart | null} [norms]
+ * @property {string} words what the colour says of each share
  */
 
 const WIDEST_CHART = 120; // millimetres
@@ -38,7 +39,7 @@ function drawPanels(panels, signed) {
 }
 
 /** @param {ShownLens} lens @returns {ShownFigure["draw"]} */
-export function drawLens({ columns, rows, truth, norms }) {
+export function drawLens({ columns, rows, truth = [], norms, words }) {
   const printed = rows.map(({ label, cells }) => ({
     label,
     cells: cells.map(({ answer, share, note, asked }) => ({
@@ -47,11 +48,10 @@ export function drawLens({ columns, rows, truth, norms }) {
       bold: asked,
     })),
   }));
-  const words = "probability of the likeliest answer, square-root scale";
   const panels = [
     (/** @type {Figure} */ figure) => (/** @type {Box} */ box) => {
       const y = addTable(figure, { columns, rows: [...printed, ...truth] }, box) + 0.8;
-      return addColourScale(figure, { low: "0", high: "1", words }, box.x, y);
+      return addColourScale(figure, { low: "0", high: "1", words: `${words}, square-root scale` }, box.x, y);
     },
   ];
   if (norms) {
@@ -98,6 +98,23 @@ function addRanked(figure, entries, box) {
   const values = entries.filter(({ total }) => !total).map(({ value }) => value);
   const ends = { least: Math.min(0, ...values), most: Math.max(0, ...values) };
   return addBars(figure, { rows, kinds: [""], ...ends, format: formatSigned, missing: "" }, box);
+}
+
+/** Numbers as bars. @param {{ title: string, entries: RankedEntry[] }} ranked @returns {ShownFigure["draw"]} */
+export function drawRanked({ title, entries }) {
+  return drawPanels([(figure) => titled(figure, title, (box) => addRanked(figure, entries, box))], false);
+}
+
+/** Curves, each chart with its title. @param {{ title: string, chart: LineChart }[]} charts @returns {ShownFigure["draw"]} */
+export function drawCharts(charts) {
+  return drawPanels(
+    charts.map(({ title, chart }) => (/** @type {Figure} */ figure) => {
+      return titled(figure, title, (/** @type {Box} */ box) =>
+        addLineChart(figure, chart, { ...box, width: Math.min(box.width, WIDEST_CHART) }),
+      );
+    }),
+    false,
+  );
 }
 
 /** How likely an answer is after each of some steps. @param {{ label: string, share: number }[]} steps @returns {ShownFigure["draw"]} */

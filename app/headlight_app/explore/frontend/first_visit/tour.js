@@ -12,6 +12,7 @@ import {
 import { findByTestId } from "../../../ui/frontend/dom/elements.js";
 import { mostAttendedKey } from "../../../ui/frontend/heads/query_key_order.js";
 import { switchHeads } from "../../../ui/frontend/state/head_ablation.js";
+import { currentGroup } from "../../../ui/frontend/state/head_selection.js";
 import { remembered } from "../../../ui/frontend/state/memory.js";
 import { readFloats } from "../../../ui/frontend/wire.js";
 
@@ -115,7 +116,7 @@ function keyTokenOf(page, { kind }, key) {
 
 /** @param {ExplorePage} page @param {Story} story */
 function showTour(page, story) {
-  const { edits } = page.state.choice;
+  const { edits, attention } = page.state.choice;
   const card = createElement("aside", "tour", [], { testid: "tour", ariaLabel: "A first look" });
   const end = () => {
     card.remove();
@@ -132,7 +133,9 @@ function showTour(page, story) {
     bringIntoSight(findByTestId(page.view.elements.root, steps[place].about));
   };
   const { group, layer, head } = story;
-  page.change({ tab: "heads", attention: group.name, layer, head, heads: [], quantity: "weights" });
+  const isShown = group.name === currentGroup(page).name; // then nothing changes, and Streamlit need not run
+  const opened = { tab: "heads", attention: isShown ? attention : group.name, quantity: "weights" };
+  page.change({ ...opened, layer, head, heads: [] });
   page.view.elements.root.append(card);
   Object.assign(memory(page), { text: page.state.answer.question.text, remove: () => card.remove() });
   show(0);

@@ -6,19 +6,24 @@ import { GRID_STEPS } from "../../../ui/frontend/dom/keyboard.js";
 import { isCurrentHead } from "./layer_panel.js";
 
 /** @import { ExplorePage, TableActions, TableCell, TableRow } from "../types.js" */
+/** @typedef {{ title: string, chosen: boolean }} CellWords */
 
 /**
- * Rows with a number for each head. @param {ExplorePage} page @param {(number | null)[][]} values [layer head]
- * @param {string} name of the cells, by which tests find them
+ * Rows with a number for each cell of a layer. @param {(number | null)[][]} values [layer cell]
+ * @param {string} name of the cells, by which tests find them @param {(layer: number, head: number) => CellWords} words
  */
-export function headRows(page, values, name) {
+export function layerRows(values, name, words) {
   return values.map((line, layer) => ({
     label: `L${layer}`,
     cells: line.map((value, head) => {
-      const [title, chosen] = [`Layer ${layer}, head ${head}`, isCurrentHead(page, layer, head)];
-      return { value, layer, head, title, chosen, testid: `${name}-${layer}-${head}` };
+      return { value, layer, head, testid: `${name}-${layer}-${head}`, ...words(layer, head) };
     }),
   }));
+}
+
+/** What each head is called, and whether it is chosen. @param {ExplorePage} page @returns {(layer: number, head: number) => CellWords} */
+export function headWords(page) {
+  return (layer, head) => ({ title: `Layer ${layer}, head ${head}`, chosen: isCurrentHead(page, layer, head) });
 }
 
 /**

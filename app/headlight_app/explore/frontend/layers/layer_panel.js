@@ -36,6 +36,15 @@ export function showLayersMessage(page, sentence) {
 }
 
 /**
+ * Marks a line of words that waits for an answer; it says so where it has no words yet.
+ * @param {HTMLElement} words @param {boolean} waits
+ */
+export function markWaiting(words, waits) {
+  words.ariaBusy = String(waits);
+  if (waits && !words.hasChildNodes()) words.textContent = "This is being computed …";
+}
+
+/**
  * The token at which an answer is asked for. Answers are of the text, whatever attention is looked at.
  * @param {ExplorePage} page
  */

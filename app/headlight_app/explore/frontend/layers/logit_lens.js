@@ -1,10 +1,12 @@
 // The logit lens: what each layer would say at each token, or of the text; how surprising the tokens were; residual norms.
 
+import { formatNumber } from "../../../ui/frontend/charts/charts.js";
 import { colour, paintScale, readableInk } from "../../../ui/frontend/charts/colours.js";
 import {
   activeElement,
   createElement,
   createHeading,
+  drawChoices,
   formatPercent,
   inlineText,
   onHover,
@@ -23,11 +25,12 @@ import { answerPosition, layerElement, showLayersMessage } from "./layer_panel.j
 import { drawResidualNorms, normChart, normTable } from "./residual_norms.js";
 import { drawSurprisal } from "./surprisal.js";
 
-/** @import { ExploreAnswer, ExplorePage, Found, LogitLensAnswer, ShownDrawing, Tab } from "../types.js" */
+/** @import { ExploreAnswer, ExplorePage, Found, LensLossesAnswer, LogitLensAnswer, ShownDrawing, Tab } from "../types.js" */
 /** @typedef {Found<LogitLensAnswer>} LensFound */
 
 const WINDOW_SIZE = 32; // tokens that the server reads at a time
 
+const LENSES = { "": "Logit lens", tuned: "Tuned lens" };
 const EDGE = 8; // pixels behind the last column
 
 const memory = remembered((/** @type {ExplorePage} */ _page) => ({
@@ -46,13 +49,44 @@ function drawLogitLens(page) {
   const windows = Math.ceil(page.state.answer.tokens.length / WINDOW_SIZE);
   const open = openWindow(page);
   drawWindows(page, open, windows);
-  const found = page.server.get("logit_lens", { first: open * WINDOW_SIZE });
+  const found = page.server.get("logit_lens", lensQuery(page));
   if (!found) return;
   if (found.meta.error) return showLayersMessage(page, found.meta.error);
   layerElement(page, "lens-explanation").textContent = found.meta.explanation;
+  drawLenses(page, found.meta.losses);
   layerElement(page, "lens-surprisal").hidden = found.meta.predicts_labels;
   if (!found.meta.predicts_labels) drawSurprisal(page);
   drawTable(page, found);
+}
+
+/** @param {ExplorePage} page */
+function lensQuery(page) {
+  return { first: openWindow(page) * WINDOW_SIZE, tuned: page.state.choice.lens === "tuned" };
+}
+
+/** The choice of a lens, and what each loses. @param {ExplorePage} page @param {LensLossesAnswer | null} losses */
+function drawLenses(page, losses) {
+  const [choices, part] = [layerElement(page, "lenses"), layerElement(page, "lens-losses-part")];
+  choices.hidden = part.hidden = !losses;
+  if (!losses) return;
+  drawChoices(choices, "lens", Object.entries(LENSES), page.state.choice.lens, (lens) =>
+    page.change({ lens: lens === "tuned" ? "tuned" : "" }),
+  );
+  const { bits_per_byte: bits, measured_on: texts } = losses;
+  layerElement(page, "lens-losses-words").textContent =
+    `Bits per byte lost on held-out text (${texts.map((name) => name.split(".")[0]).join(", ")}), where the model is read after a layer and not at its end: the whole model needs ${formatNumber(bits, 3)}.`;
+  const heading = createElement(
+    "tr",
+    "",
+    ["", ...Object.values(LENSES)].map((title) => createHeading(title, "col")),
+  );
+  const rows = losses.logit_lens.map((lost, depth) =>
+    createElement("tr", "", [
+      createHeading(depthName(depth, losses.logit_lens.length + 1), "row"),
+      ...[lost, losses.tuned_lens[depth]].map((number) => createElement("td", "number", number.toFixed(3))),
+    ]),
+  );
+  updateChildren(layerElement(page, "lens-losses", HTMLTableElement), heading, ...rows);
 }
 
 /** @param {ExplorePage} page */
@@ -63,7 +97,9 @@ function openWindow(page) {
 
 /** @param {ExplorePage} page @returns {Promise<ShownDrawing>} */
 async function exportLens(page) {
-  const found = await askFloats(page, "logit_lens", { first: openWindow(page) * WINDOW_SIZE });
+  const found = await askFloats(page, "logit_lens", lensQuery(page));
+  const title = LENSES[page.state.choice.lens === "tuned" && found.meta.losses ? "tuned" : ""];
+  const lens = title.toLowerCase();
   const norms = await askFloats(page, "residual_norms", {}).catch(() => null); // what has no residual stream has none
   const { meta } = found;
   const columns = Array.from({ length: meta.columns }, (_, column) => columnName(page, meta, column));
@@ -84,18 +120,32 @@ async function exportLens(page) {
   const truth = meta.predicts_labels ? [] : [{ label: truthName(page), cells: true_texts }];
   const labels = { depth: depths, token: numbered(columns.map((text) => ({ text }))) };
   const table = (/** @type {string} */ name, /** @type {(cell: ReturnType<typeof readCell>) => number} */ value) =>
-    createTable(`logit lens ${name}`, labels, cells.flat().map(value));
+    createTable(`${lens} ${name}`, labels, cells.flat().map(value));
   return {
-    name: "logit-lens",
-    shown: `logit lens: the likeliest answer after each layer, its probability as colour${meta.predicts_labels ? "" : ", # the rank of the true token"}`,
+    name: lens.replace(" ", "-"),
+    shown: `${lens}: the likeliest answer after each layer, its probability as colour${meta.predicts_labels ? "" : ", # the rank of the true token"}`,
     sides: [runOf(page)],
-    draw: drawLens({ columns, rows, truth, norms: norms && normChart(page, norms) }),
+    draw: drawLens({
+      ...{ columns, rows, truth, words: "probability of the likeliest answer" },
+      norms: norms && normChart(page, norms),
+    }),
     tables: {
-      "Logit lens: probability of the likeliest": table("probability", ({ shares }) => shares[0]),
-      ...(!meta.predicts_labels && { "Logit lens: rank of the true token": table("rank", ({ rank }) => rank) }),
+      [`${title}: probability of the likeliest`]: table("probability", ({ shares }) => shares[0]),
+      ...(!meta.predicts_labels && { [`${title}: rank of the true token`]: table("rank", ({ rank }) => rank) }),
+      ...(meta.losses && { "What the lenses lose": lossesTable(meta.losses, depths) }),
       ...(norms && { "Norms of the residual stream": normTable(page, norms) }),
     },
   };
+}
+
+/** @param {LensLossesAnswer} losses @param {string[]} depths */
+function lossesTable({ logit_lens, tuned_lens }, depths) {
+  const values = logit_lens.flatMap((lost, depth) => [lost, tuned_lens[depth]]);
+  return createTable(
+    "lens losses",
+    { depth: depths.slice(0, -1), "bits per byte lost": Object.values(LENSES) },
+    values,
+  );
 }
 
 /** @param {ExplorePage} page @param {number} open @param {number} windows */

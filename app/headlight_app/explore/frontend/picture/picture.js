@@ -185,8 +185,10 @@ function partWords(page, part) {
 
 /** @param {ExplorePage} page @param {string} stack @returns {Token[]} */
 export function tokensOf(page, stack) {
-  const { tokens, source_tokens } = page.state.answer;
-  return stack === "encoder" && source_tokens ? source_tokens : tokens;
+  const { tokens, source_tokens, sound } = page.state.answer;
+  const isSource = stack === "encoder" && source_tokens;
+  const shown = isSource ? source_tokens : tokens;
+  return sound && (sound.side === "source") === Boolean(isSource) ? shown.slice(0, sound.frames_read) : shown;
 }
 
 /** @param {ExplorePage} page */

@@ -4,7 +4,7 @@ import { encode, withVariant } from "../../../ui/frontend/address.js";
 import { defineComponent } from "../../../ui/frontend/bridge.js";
 import { saveFile } from "../../../ui/frontend/dom/clipboard.js";
 import { createElement, listenTo } from "../../../ui/frontend/dom/dom.js";
-import { find, findByTestId } from "../../../ui/frontend/dom/elements.js";
+import { find, findAll, findByTestId, listenToSheet } from "../../../ui/frontend/dom/elements.js";
 import { HORIZONTAL_STEPS } from "../../../ui/frontend/dom/keyboard.js";
 import { askRoute, failureText } from "../../../ui/frontend/server.js";
 import { isShortcut } from "../../../ui/frontend/shortcut.js";
@@ -46,23 +46,19 @@ class Scenes {
   constructor(place, data) {
     this.#data = data;
     this.#list = loadScenes(data.pages);
-    const button = (/** @type {string} */ name) => findByTestId(place, name, HTMLButtonElement);
     this.#elements = {
-      open: button("scenes-button"),
-      back: button("scene-back"),
-      next: button("scene-next"),
-      save: button("scenes-save"),
+      ...findAll(place, ["back", "next"], HTMLButtonElement, "scene-"),
+      ...findAll(place, ["button", "save", "take"], HTMLButtonElement, "scenes-"),
+      ...findAll(place, ["name", "link"], HTMLInputElement, "scene-"),
+      ...findAll(place, ["list", "told"], undefined, "scene-"),
+      ...findAll(place, ["offered", "status"], undefined, "scenes-"),
+      none: findByTestId(place, "no-scenes"),
       sheet: findByTestId(place, "scenes-sheet", HTMLDialogElement),
       form: findByTestId(place, "scene-form", HTMLFormElement),
-      name: findByTestId(place, "scene-name", HTMLInputElement),
-      rows: findByTestId(place, "scene-list"),
-      none: findByTestId(place, "no-scenes"),
       file: findByTestId(place, "scenes-open", HTMLInputElement),
-      link: findByTestId(place, "scene-link", HTMLInputElement),
-      status: findByTestId(place, "scenes-status"),
-      told: findByTestId(place, "scene-told"),
     };
     this.#listen();
+    this.#offer().catch(() => {}); // the sheet asks again, and says why it cannot
     this.#endings = [
       listenTo(document, { keydown: this.#pressed }),
       listenToStore(() => {
@@ -83,15 +79,12 @@ class Scenes {
   }
 
   #listen() {
-    const { open, back, next, save, sheet, form, file, link } = this.#elements;
-    open.onclick = () => this.#open();
+    const { button, back, next, save, sheet, form, file, link } = this.#elements;
+    button.onclick = () => this.#open();
     back.onclick = () => this.#step(-1);
     next.onclick = () => this.#step(1);
     save.onclick = () => saveFile("headlight-scenes.json", "application/json", writeFile(this.#list));
-    sheet.onclick = (event) => {
-      if (event.target === sheet) sheet.close(); // beside the sheet's own content
-    };
-    sheet.onkeydown = (event) => event.stopPropagation(); // letters typed here are no keys of the page
+    listenToSheet(sheet);
     form.onsubmit = (event) => {
       event.preventDefault();
       this.#try(() => this.#addPresent());
@@ -109,6 +102,22 @@ class Scenes {
     name.value = "";
     name.placeholder = present?.name ?? "";
     if (!sheet.open) sheet.showModal();
+    this.#offer().catch((error) => this.#say(failureText(error)));
+  }
+
+  /** Shows what the server has for the person at its machine, as long as the list lacks some of it. */
+  async #offer() {
+    const { take, offered } = this.#elements;
+    const { name, text } = (await askRoute(this.#data.api, "offered_scenes", {})).meta;
+    const list = text ? addScenes(this.#list, await this.#scenesOf(text, name)) : this.#list;
+    const count = list.scenes.length - this.#list.scenes.length;
+    offered.hidden = !count;
+    this.#draw();
+    take.textContent = `Add ${count} ${count === 1 ? "scene" : "scenes"} of ${name}, which this server was started with`;
+    take.onclick = () => {
+      offered.hidden = true;
+      this.#edit(list);
+    };
   }
 
   /** @param {string} sentence */
@@ -219,26 +228,27 @@ class Scenes {
   };
 
   #draw() {
-    const { open, back, next, none, save } = this.#elements;
+    const { button, back, next, none, save, offered } = this.#elements;
     const { scenes, at } = this.#list;
     const { presenter } = this.#data;
     const isShow = presenter && scenes.length > 0;
-    open.hidden = presenter && !isShow;
-    open.classList.toggle("in-sidebar", !presenter);
-    open.textContent = isShow ? `${at < 0 ? "–" : at + 1} / ${scenes.length}` : "Scenes";
-    open.title = isShow && at >= 0 ? scenes[at].name : "Views to go through in class";
+    const isBar = isShow || (presenter && !offered.hidden);
+    button.hidden = presenter && !isBar;
+    button.classList.toggle("in-sidebar", !presenter);
+    button.textContent = isShow ? `${at < 0 ? "–" : at + 1} / ${scenes.length}` : "Scenes";
+    button.title = isShow && at >= 0 ? scenes[at].name : "Views to go through in class";
     back.hidden = next.hidden = !isShow;
     back.disabled = neighbour(this.#list, -1) === null;
     next.disabled = neighbour(this.#list, 1) === null;
     none.hidden = scenes.length > 0;
     save.disabled = !scenes.length;
-    document.documentElement.style.setProperty("--scenes-width", isShow ? "150px" : "0px");
+    document.documentElement.style.setProperty("--scenes-width", isBar ? "150px" : "0px");
     this.#drawRows();
   }
 
   #drawRows() {
     const { scenes, at } = this.#list;
-    this.#elements.rows.replaceChildren(...scenes.map((scene, place) => this.#createRow(scene, place, place === at)));
+    this.#elements.list.replaceChildren(...scenes.map((scene, place) => this.#createRow(scene, place, place === at)));
   }
 
   /** @param {Scene} scene @param {number} place @param {boolean} isShown */

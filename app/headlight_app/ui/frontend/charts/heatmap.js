@@ -28,6 +28,7 @@ import { paintFigure } from "./paint_shapes.js";
 
 const [GAP, LINE] = [0.35, 1.02]; // between a name and the cells, from a name to the next, in their size
 const AXES = ["looks from i ↓"];
+const ABOVE_AXES = 2.4; // letters that the words of both axes are high
 const MOST_MEASURED = 400; // names
 const [TALL, LINED] = [430, 9]; // pixels of a map that is not large, and of cells with lines between them
 
@@ -124,12 +125,13 @@ function layoutHeatmap([rows, columns], width, { style, tall = TALL }) {
   const size = (rows.length > 28 || columns.length > 28 ? 10 : isLarge ? 14 : 12) * style.type;
   const projected = style.type > 1;
   const most = Math.min(width * (projected ? 0.32 : 0.26), (isLarge ? 150 : 110) * style.type);
-  const left = Math.min(Math.max(longestName(rows, size), longestName(AXES, 0.88 * size)) + 12, most);
-  const top = Math.min(longestName(columns, size) + 10, projected ? 92 : 84);
+  const axes = longestName(AXES, 0.88 * size);
+  const left = Math.max(Math.min(Math.max(longestName(rows, size), axes) + 12, most), axes + GAP * size + 2);
+  const top = Math.min(Math.max(longestName(columns, size) + 10, ABOVE_AXES * size), projected ? 92 : 84);
   const cell = Math.min(
     (width - left - 2) / columns.length,
     Math.max(tall - top, projected ? 170 : 200) / Math.max(rows.length, columns.length / 1.6),
-    isLarge ? 56 : 40,
+    projected ? 90 : isLarge ? 56 : 40,
   );
   const counted = { rows: rows.length, columns: columns.length };
   return { ...counted, x: left, y: top, width: cell, height: cell, left, top, size };

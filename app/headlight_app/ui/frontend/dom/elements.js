@@ -1,5 +1,7 @@
 // The elements of a component's HTML, found once when it is mounted.
 
+/** @import { CamelCase } from "../types.js" */
+
 /**
  * @template {HTMLElement} [T=HTMLElement] @param {ParentNode} root @param {string} selector
  * @param {new () => T} [type] what the element has to be @returns {T}
@@ -21,6 +23,27 @@ export function elementsOf(root) {
     select: (/** @type {string} */ name) => findByTestId(root, name, HTMLSelectElement),
     box: (/** @type {string} */ name) => findByTestId(root, name, HTMLTextAreaElement),
   };
+}
+
+/**
+ * Finds elements of one type by their data-testids, each under its name in camel case.
+ * @template {string} Name @template {HTMLElement} [T=HTMLElement] @param {ParentNode} root @param {Name[]} names
+ * @param {new () => T} [type] @param {string} [prefix] of each data-testid
+ */
+export function findAll(root, names, type, prefix = "") {
+  const found = names.map((name) => [
+    name.replace(/-./g, ([, letter]) => letter.toUpperCase()),
+    findByTestId(root, prefix + name, type),
+  ]);
+  return /** @type {Record<CamelCase<Name>, T>} */ (Object.fromEntries(found));
+}
+
+/** The sheet closes by a click beside it, and letters typed there are no keys of the page. @param {HTMLDialogElement} sheet */
+export function listenToSheet(sheet) {
+  sheet.onclick = (event) => {
+    if (event.target === sheet) sheet.close(); // beside the sheet's own content
+  };
+  sheet.onkeydown = (event) => event.stopPropagation();
 }
 
 /**

@@ -150,7 +150,7 @@ function drawGridLegend(page) {
   const range = currentColourRange(page);
   page.view.elements.gridHigh.textContent = `${formatHigh(memory(page).high)}${beyondEnd(range)}`;
   const shared = range.quantile === null ? "" : " · one scale for all heads";
-  page.view.elements.gridNote.textContent = `weight · square-root scale${shared}`;
+  page.view.elements.gridNote.textContent = `${currentGroup(page).shows || "weight"} · square-root scale${shared}`;
 }
 
 /** The heads in the order that their numbers have now. @param {Page} page */
@@ -204,8 +204,11 @@ function markHead(page, group, { layer, head, cell, off: button }) {
   cell.classList.toggle("selected", selected);
   cell.classList.toggle("off", off);
   cell.ariaSelected = String(current || selected);
-  cell.ariaLabel = `Layer ${layer}, head ${head}${selected ? ", selected" : ""}${off ? ", off" : ""}`;
-  cell.title = `Layer ${layer}, head ${head}${off ? " (off)" : ""}`;
+  const aligned = group.aligned.some((one) => one[0] === layer && one[1] === head);
+  cell.classList.toggle("aligned", aligned);
+  const follows = aligned ? ", alignment head" : "";
+  cell.ariaLabel = `Layer ${layer}, head ${head}${follows}${selected ? ", selected" : ""}${off ? ", off" : ""}`;
+  cell.title = `Layer ${layer}, head ${head}${follows}${off ? " (off)" : ""}`;
   cell.tabIndex = layer === focusLayer && head === focusHead ? 0 : -1;
   labelSwitch(button, off, `head ${head} of layer ${layer}`);
   return faded;

@@ -8,12 +8,13 @@ import { IMAGE_OVERLAY } from "../plots/image_overlay.js";
 import { NUMBER_TABLE } from "../plots/number_table.js";
 import { QUERY_KEY_PLOT } from "../plots/query_key_plot.js";
 import { largestSum, SHADED_TEXT } from "../plots/shaded_text.js";
+import { SOUND_PLOT } from "../plots/sound_plot.js";
 import { beyondEnd } from "../state/colour_range.js";
 import { isOff } from "../state/head_ablation.js";
 import { currentMatrix, matrixStatus, shownMatrix } from "../state/head_matrix.js";
 import { currentGroup, selectedHeads, selectHead } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
-import { keysArePatches } from "../state/token_selection.js";
+import { keysAreFrames, keysArePatches } from "../state/token_selection.js";
 import { drawOptions } from "./display_options.js";
 import { measuredWidth } from "./measurements.js";
 import { drawReadout, formatBrief } from "./readout.js";
@@ -24,6 +25,7 @@ import { shadeTokens } from "./token_strip.js";
 /** @type {Readonly<Record<string, Plot>>} */
 const PLOTS = {
   overlay: IMAGE_OVERLAY,
+  sound: SOUND_PLOT,
   heatmap: ATTENTION_MAP,
   lines: ATTENTION_LINES,
   text: SHADED_TEXT,
@@ -35,7 +37,7 @@ const memory = remembered(() => ({ paper: document.createElement("canvas"), draw
 
 /** The plots that there are of what the heads look at, with their names. @param {Page} page */
 function availablePlots(page) {
-  const read = keysArePatches(page) ? "image" : "text";
+  const read = keysArePatches(page) ? "image" : keysAreFrames(page) ? "sound" : "text";
   return page.state.catalogue.plots.filter(({ reads }) => !reads || reads === read);
 }
 

@@ -2,7 +2,7 @@
 
 import { paintScale } from "../charts/colours.js";
 import { drawChoices } from "../dom/dom.js";
-import { elementsOf, find } from "../dom/elements.js";
+import { find, findAll, findByTestId } from "../dom/elements.js";
 import { clampHead, currentGroup, selectedHeads, toggleHeads } from "../state/head_selection.js";
 import { remembered } from "../state/memory.js";
 import { QUERY_KEY, setHover } from "../state/token_selection.js";
@@ -66,43 +66,19 @@ function drawAttentionChoices(page) {
  * @param {ParentNode} place
  */
 export function headElements(place) {
-  const { named, canvas, button, select } = elementsOf(place);
   return {
+    ...findAll(place, ["tokens", "source-tokens", "predictions", "attentions", "grid", "grid-high", "grid-note"]),
+    ...findAll(place, ["pair", "pair-trouble", "metrics", "selected-heads", "options", "trouble", "stage", "prose"]),
+    ...findAll(place, ["sheet", "legend", "low", "high", "colour-range", "rules", "reading"]),
+    ...findAll(place, ["sort-again", "options-button", "grow"], HTMLButtonElement),
+    ...findAll(place, ["pair-query", "pair-key"], HTMLSelectElement),
+    ...findAll(place, ["grid-scale", "scale"], HTMLCanvasElement),
     root: find(place, ".instrument"),
-    headsTab: named("panel-heads"),
-    tokens: named("tokens"),
-    sourceTokens: named("source-tokens"),
-    predictions: named("predictions"),
-    attentions: named("attentions"),
-    grid: named("grid"),
-    gridScale: canvas("grid-scale"),
-    gridHigh: named("grid-high"),
-    gridNote: named("grid-note"),
-    sortAgain: button("sort-again"),
-    pair: named("pair"),
-    pairQuery: select("pair-query"),
-    pairKey: select("pair-key"),
-    pairTrouble: named("pair-trouble"),
-    metrics: named("metrics"),
-    title: named("head-title"),
-    off: button("head-switch"),
-    selectedHeads: named("selected-heads"),
-    picture: named("plot"),
-    options: named("options"),
-    optionsButton: button("options-button"),
-    grow: button("grow"),
-    trouble: named("trouble"),
-    stage: named("stage"),
-    canvas: canvas("head-canvas"),
-    prose: named("prose"),
-    sheet: named("sheet"),
-    legend: named("legend"),
-    low: named("low"),
-    high: named("high"),
-    scale: canvas("scale"),
-    colourRange: named("colour-range"),
-    rules: named("rules"),
-    reading: named("reading"),
+    headsTab: findByTestId(place, "panel-heads"),
+    title: findByTestId(place, "head-title"),
+    off: findByTestId(place, "head-switch", HTMLButtonElement),
+    picture: findByTestId(place, "plot"),
+    canvas: findByTestId(place, "head-canvas", HTMLCanvasElement),
   };
 }
 

@@ -5,7 +5,7 @@ import { remembered } from "../state/memory.js";
 
 /** @import { CanvasStyle, Page } from "../types.js" */
 
-const HEADER = 44; // pixels above the page
+const PAGE = '[data-testid="stMainBlockContainer"]'; // all that scrolls, with what Streamlit has above the instrument
 const ABOVE_LARGE_STAGE = 158; // pixels there of the header and the panel's own controls
 const [MIN_CELL_SIZE, FINGER] = [16, 44]; // pixels of a thumbnail; the grid scrolls where not even these fit
 const EASY_CELL_SIZE = 24; // smaller thumbnails stand closer together
@@ -98,9 +98,10 @@ export function plotHeight(page) {
   const presenter = currentStyle(page).type > 1;
   const large = page.state.choice.panel_size === "large";
   if (large && !presenter) return LARGE_HEIGHT;
-  measured.above ??= stage.getBoundingClientRect().top - root.getBoundingClientRect().top;
+  const top = (document.querySelector(PAGE) ?? root).getBoundingClientRect().top;
+  measured.above ??= stage.getBoundingClientRect().top - top;
   const room = (/** @type {number} */ above) => Math.max(innerHeight - above - BENEATH_STAGE, LEAST_HEIGHT);
-  const here = large ? 0 : room(HEADER + measured.above);
+  const here = large ? 0 : room(measured.above);
   if (!presenter) return Math.min(here, MOST_HEIGHT);
   return here > LEAST_HEIGHT ? here : room(ABOVE_LARGE_STAGE); // what is further down is scrolled to, and has a projector's screen for itself
 }

@@ -31,7 +31,10 @@ export function drawReadout(page, matrix) {
   canvas.ariaLabel = `${page.view.elements.title.textContent}: ${matrix.rules.join(", ")}`;
   const heads = selectedHeads(page);
   const group = currentGroup(page);
-  if (matrix.quantity.name === "weights" && heads.every((one) => isOff(page.state.choice.edits, group, ...one))) {
+  if (
+    ["weights", "moved"].includes(matrix.quantity.name) &&
+    heads.every((one) => isOff(page.state.choice.edits, group, ...one))
+  ) {
     return reading.replaceChildren(
       heads.length > 1
         ? "These heads are switched off: they move nothing."
@@ -70,9 +73,11 @@ function formatCell(matrix, row, column) {
   const name =
     matrix.quantity.name === "weights"
       ? "weight "
-      : matrix.quantity.name === "scores" || matrix.quantity.name === "masked_scores"
-        ? "score "
-        : "";
+      : matrix.quantity.name === "moved"
+        ? "moves "
+        : matrix.quantity.name === "scores" || matrix.quantity.name === "masked_scores"
+          ? "score "
+          : "";
   return `${name}${formatValue(matrix, number)}${state === LEFT_OUT ? " (left out: too small)" : ""}`;
 }
 

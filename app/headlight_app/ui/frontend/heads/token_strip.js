@@ -35,10 +35,11 @@ function chipsOf(strip) {
 
 /** @param {Page} page */
 export function drawTokenStrips(page) {
-  const { tokens, source_tokens, patches } = page.state.answer;
+  const { tokens, source_tokens, patches, sound } = page.state.answer;
   const { elements } = page.view;
-  // The picture itself stands for its patches.
-  const [words, sourceWords] = [patches?.side === "text" ? [] : tokens, patches ? [] : (source_tokens ?? [])];
+  // The picture itself stands for its patches, and the sound for its frames.
+  const signal = patches ?? sound;
+  const [words, sourceWords] = [signal?.side === "text" ? [] : tokens, signal ? [] : (source_tokens ?? [])];
   elements.tokens.hidden = !words.length;
   fillStrip(page, elements.tokens, words, "text");
   elements.tokens.classList.toggle("many", words.length > 60);

@@ -138,7 +138,8 @@ function scaledWindow(page, matrix, factor) {
   const columns = span(left, right, key, keyTokens(page).length);
   const all =
     rows[0] === 0 && columns[0] === 0 && rows[1] === queryTokens(page).length && columns[1] === keyTokens(page).length;
-  return all ? null : [...rows, ...columns];
+  // Of a sound less than all is shown at first: the frames before the silence.
+  return all && !page.state.answer.sound ? null : [...rows, ...columns];
 }
 
 /** @param {Page} page */

@@ -3,7 +3,7 @@
 import { NEGATIVE_COLOUR, shadePatch } from "../charts/colours.js";
 import { context2d, formatPercent, hidpiContext, inlineText, truncateText } from "../dom/dom.js";
 import { HORIZONTAL_STEPS, VERTICAL_STEPS } from "../dom/keyboard.js";
-import { currentStyle } from "../heads/measurements.js";
+import { currentStyle, plotHeight } from "../heads/measurements.js";
 import { columnSums, formatValue } from "../state/head_matrix.js";
 import { remembered } from "../state/memory.js";
 import { activeQueries, activeRows, keyTokens, queriesArePatches } from "../state/token_selection.js";
@@ -95,8 +95,10 @@ function layoutImage(page, image, width) {
   const { rows, columns, region } = patchesOf(page);
   const [wide, high] = imageSize(image);
   const [across, down] = [(region[2] - region[0]) * wide, (region[3] - region[1]) * high];
-  const scale = Math.min(width / across, MAX_HEIGHT / down);
-  return { rows, columns, left: 0, top: stripHeight(page) + 6, width: across * scale, height: down * scale };
+  const top = stripHeight(page) + 6;
+  const most = currentStyle(page).type > 1 ? plotHeight(page) - top : MAX_HEIGHT; // on a projector all is on one screen
+  const scale = Math.min(width / across, most / down);
+  return { rows, columns, left: 0, top, width: across * scale, height: down * scale };
 }
 
 /** @param {Page} page @param {HeadMatrix} matrix @param {number} width @param {HTMLCanvasElement} canvas */

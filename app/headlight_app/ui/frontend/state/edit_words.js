@@ -44,12 +44,30 @@ export function parseEdit(state, edit) {
   };
 }
 
+const PATCH_PATTERN = /^(.+)=from:\w+(?:\[([0-9:, ]*)\])?$/;
+
+/**
+ * A patch in words: where, what, and of which token of the other text it is where that is another one.
+ * @param {EditContext} state @param {string} edit @returns {Words | null}
+ */
+function describePatch(state, edit) {
+  const match = edit.trim().match(PATCH_PATTERN);
+  const read = match && parseEdit(state, `${match[1]}=set:0`);
+  if (!match || !read) return null;
+  const place = capitalize(describePlace(state, read));
+  const token = describeToken(state, read, ", token ", read.at.pos || read.at.query);
+  const title = place ? `: ${read.title.slice(0, 1).toLowerCase()}${read.title.slice(1)}` : read.title;
+  return [place, ...token, `${title} of the other text${match[2] ? `, at ${match[2]}` : ""}`].filter(Boolean);
+}
+
 /**
  * An edit as text and tokens: strings, and { token } for pieces of the sentence.
  * @param {EditContext} state @param {string} edit @returns {Words}
  */
 export function describeEdit(state, edit) {
   const read = parseEdit(state, edit);
+  const patch = describePatch(state, edit);
+  if (patch) return patch;
   if (!read) return [edit];
   const words = ownSentence(state, read);
   if (words) return words;

@@ -4,7 +4,7 @@ import { decodeWeight } from "../weight_code.js";
 import { currentColourRange, weightQuantile } from "./colour_range.js";
 import { currentGroup, headName, selectedHeads } from "./head_selection.js";
 import { remembered } from "./memory.js";
-import { keysArePatches, keyTokens, queryTokens } from "./token_selection.js";
+import { keysAreFrames, keysArePatches, keyTokens, queryTokens } from "./token_selection.js";
 
 /** @import { AttentionGroup, Details, Found, HeadChoice, HeadMatrix, HeadViewAnswer, HeadViewRequest, MatrixAxis, Page, Token } from "../types.js" */
 
@@ -30,7 +30,7 @@ const fittedOf = remembered(() => new Map());
 /** Whether the heatmap is open: by its name, or because a text opens with it. @param {Page} page */
 function opensHeatmap(page) {
   const { plot } = page.state.choice;
-  return plot === "heatmap" || (plot === "" && !keysArePatches(page));
+  return plot === "heatmap" || (plot === "" && !keysArePatches(page) && !keysAreFrames(page));
 }
 
 /**
@@ -63,6 +63,13 @@ export function currentQuantity(page) {
     page.state.catalogue.quantities.find((kind) => kind.name === page.state.choice.quantity) ||
     page.state.catalogue.quantities[0]
   );
+}
+
+/** The quantity of the numbers that are on the screen: what weights move may stand in their place. @param {Page} page */
+function shownQuantity(page) {
+  const quantity = currentQuantity(page);
+  const { shows } = currentGroup(page);
+  return shows && quantity.name === "weights" ? { ...quantity, name: "moved", description: shows } : quantity;
 }
 
 /** Whether the group's bytes already say what is asked for. @param {Page} page @param {Partial<HeadChoice>} asked */
@@ -145,7 +152,7 @@ export function exactMatrix(page, found) {
     high,
     rules,
     exact: true,
-    quantity: currentQuantity(page),
+    quantity: shownQuantity(page),
     height: rows.labels.length,
     width: columns.labels.length,
     numbers: all.subarray(0, cells),
@@ -165,10 +172,11 @@ export function quantizedMatrix(page) {
   const each = heads.map(([layer, head]) => Float32Array.from(headCodes(page, group, layer, head), decodeWeight));
   /** @param {Token[]} tokens */
   const axis = (tokens) => ({ labels: tokens.map((token) => token.text), tokens: tokens.map((_, place) => [place]) });
+  const [quantity] = page.state.catalogue.quantities;
   const rule = `${page.state.choice.head_reduction === "max" ? "largest" : "mean"} of ${heads.length} heads`;
   return withIndex({
-    rows: axis(queryTokens(page)),
-    columns: axis(keyTokens(page)),
+    rows: axis(queryTokens(page).slice(0, group.rows)),
+    columns: axis(keyTokens(page).slice(0, group.columns)),
     height,
     width,
     per_head: each,
@@ -179,8 +187,8 @@ export function quantizedMatrix(page) {
     low: 0,
     high: 1,
     exact: false,
-    quantity: page.state.catalogue.quantities[0],
-    rules: [page.state.catalogue.quantities[0].description, ...(heads.length > 1 ? [rule] : [])],
+    quantity: { ...quantity, ...(group.shows ? { name: "moved" } : {}) },
+    rules: [group.shows || quantity.description, ...(heads.length > 1 ? [rule] : [])],
   });
 }
 

@@ -27,6 +27,7 @@ export const DEFAULT_CHOICE = {
   pinned: [],
   target_token: -1,
   edits: [],
+  patch_from: "",
   masked_positions: [],
 };
 

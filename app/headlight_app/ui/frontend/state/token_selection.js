@@ -36,12 +36,25 @@ export function keysArePatches(page) {
   return patches !== null && currentGroup(page)?.keys === patches.side;
 }
 
+/** Whether the queries of the open attention are frames of a sound. @param {Page} page */
+export function queriesAreFrames(page) {
+  return currentGroup(page)?.queries === page.state.answer.sound?.side;
+}
+
+/** Whether the keys of the open attention are frames of a sound. @param {Page} page */
+export function keysAreFrames(page) {
+  return currentGroup(page)?.keys === page.state.answer.sound?.side;
+}
+
 /** The query that predictions speak of: the chosen one, else the first masked token, else the last. @param {Page} page */
 export function queryPosition(page, tokens = queryTokens(page)) {
   const { query } = page.state.choice;
   if (query >= 0 && query < tokens.length) return query;
-  const masked = page.state.answer.maskable ? tokens.findIndex((token) => token.masked) : -1;
-  return masked >= 0 ? masked : tokens.length - 1;
+  const { maskable, sound } = page.state.answer;
+  const masked = maskable ? tokens.findIndex((token) => token.masked) : -1;
+  // Behind the frames of a recording there is silence, which nobody asks about at first.
+  const last = sound && queriesAreFrames(page) ? sound.frames_read : tokens.length;
+  return masked >= 0 ? masked : Math.min(last, tokens.length) - 1;
 }
 
 /**

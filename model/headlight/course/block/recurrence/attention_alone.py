@@ -13,15 +13,14 @@ from torch.nn import functional
 
 from headlight.array_types import Float, Int
 from headlight.config import Config
-from headlight.course.block.recurrence.recall_models import parameters
-from headlight.course.controls import ChoiceControl, NumberControl, SeedControl, TextControl
-from headlight.course.fitting import fit
+from headlight.course.controls import ChoiceControl, CountControl, SeedControl, TextControl
+from headlight.course.fitting import begin_anew, fit, parameter_count
 from headlight.course.pictures import HeatMapPicture, LinesPicture, Row, TablePicture, Verdict, row
-from headlight.course.questions import ask_largest
 from headlight.course.screen import Answer, Screen
 from headlight.errors import InputError, shortened
 from headlight.nn.hooks import no_hook
 from headlight.nn.transformer import Transformer
+from headlight.questions.asking import ask_largest
 from headlight.tracing.run import RecordingHook
 
 LETTERS = "abcdefghij"
@@ -58,9 +57,7 @@ class AttentionAlone(SequenceNetwork):
                 norm="layernorm", feed_forward="relu", tied_embeddings=False, start_token_id=START,
             )
         )  # fmt: skip
-        for module in self.model.modules():  # begins as the others do, with torch's own random weights
-            if isinstance(module, nn.Linear | nn.Embedding):
-                module.reset_parameters()
+        begin_anew(self.model)
 
     def forward(self, source: Letters, written: Written) -> Float[Tensor, "row pos letter"]:
         """The logits."""
@@ -162,15 +159,21 @@ def attention_alone(task: str, longest: int, steps: int, letters: str, seed: int
         trained[name] = Trained(network, [accuracy(network, task, length, seed) for length in lengths], seconds)
     return (
         row(
-            _accuracy_picture(lengths, trained, longest),
+            LinesPicture(
+                "Answers right in every letter (share of new rows)",
+                lengths,
+                {name: each.right for name, each in trained.items()},
+                f"letters (in training at most {longest})",
+                "share",
+            ),
             title=f"After {steps} steps each, on the same batches: {TASKS[task][0]}",
             question=ask_largest(
                 "Which network has most rows right, of those as long as in training?",
                 {name: _mean(each, longest) for name, each in trained.items()},
             ),
         ),
-        row(_table(trained, longest)),
-        row(_verdict(trained, longest), Verdict(text=PAPER)),
+        _table(trained, longest),
+        row(_verdict(trained, longest), PAPER),
         *_letters_rows(trained, task, ids),
     )
 
@@ -228,28 +231,18 @@ def write(network: nn.Module, source: Int[Tensor, "1 source"]) -> Int[Tensor, " 
     return written[0, 1:]
 
 
-def _accuracy_picture(lengths: list[int], trained: dict[str, Trained], longest: int) -> LinesPicture:
-    return LinesPicture(
-        title="Answers right in every letter (share of new rows)",
-        x=lengths,
-        series={name: each.right for name, each in trained.items()},
-        x_title=f"letters (in training at most {longest})",
-        y_title="share",
-    )
-
-
 def _table(trained: dict[str, Trained], longest: int) -> TablePicture:
     rows = tuple(
         (
             name,
-            f"{parameters(each.network):,}",
+            f"{parameter_count(each.network):,}",
             f"{_mean(each, longest):.1%}",
             f"{each.seconds:.1f} s",
         )
         for name, each in trained.items()
     )
     columns = ("network", "parameters", f"right, of {SHORTEST} to {longest} letters", "time of training here")
-    return TablePicture(columns=columns, rows=rows)
+    return TablePicture(columns, rows)
 
 
 def _mean(trained: Trained, longest: int) -> float:
@@ -262,7 +255,7 @@ def _verdict(trained: dict[str, Trained], longest: int) -> Verdict:
     told = ", ".join(f"{_mean(trained[name], longest):.0%} by {name}" for name in order)
     beyond = ", ".join(f"{trained[name].right[-1]:.0%}" for name in order)
     return Verdict(
-        text=f"Of rows as long as in training {told}. Of rows with {BEYOND} letters more, in the same order: {beyond}. "
+        f"Of rows as long as in training {told}. Of rows with {BEYOND} letters more, in the same order: {beyond}. "
         "Attention alone has a vector for each position, and those beyond were never trained; a recurrent network "
         "takes its next step as any other."
     )
@@ -281,22 +274,20 @@ def _letters_rows(trained: dict[str, Trained], task: str, ids: Tensor) -> tuple[
         with torch.no_grad():
             weights = each.network.look(ids, functional.pad(answers[name][None, :-1], (1, 0), value=START))
         if weights is not None:
-            maps.append(_weights_picture(name, weights[0], answers[name], ids[0]))
+            maps.append(
+                HeatMapPicture(
+                    name.capitalize(),
+                    weights[0],
+                    rows=tuple(_text(answers[name])),
+                    columns=tuple(_text(ids[0])),
+                    row_axis="written",
+                    column_axis="read",
+                    colours="weights",
+                )
+            )
     return (
-        row(TablePicture(columns=columns, rows=rows), title="Your letters"),
+        row(TablePicture(columns, rows), title="Your letters"),
         row(*maps, title="Where each looked while it wrote"),
-    )
-
-
-def _weights_picture(name: str, weights: Tensor, answer: Tensor, read: Tensor) -> HeatMapPicture:
-    return HeatMapPicture(
-        title=name.capitalize(),
-        values=weights,
-        rows=tuple(_text(answer)),
-        columns=tuple(_text(read)),
-        row_axis="written",
-        column_axis="read",
-        colours="weights",
     )
 
 
@@ -310,12 +301,10 @@ ATTENTION_ALONE = Screen(
     "convolutional, as ByteNet, 2016): one state carried all that was read, or attention helped it to look back. The "
     "Transformer left the recurrence out. Here three networks of one size learn to rewrite rows of letters.",
     controls={
-        "task": ChoiceControl(
-            title="Task", default="reverse", options={name: told for name, (told, _) in TASKS.items()}
-        ),
-        "longest": NumberControl(title="Longest row in training", default="8", low=3, high=12, whole=True),
-        "steps": NumberControl(title="Steps", default="240", low=20, high=900, step=20, whole=True),
-        "letters": TextControl(title=f"Your letters, {LETTERS[0]} to {LETTERS[-1]}", default="cabbage", longest=40),
+        "task": ChoiceControl("Task", "reverse", {name: told for name, (told, _) in TASKS.items()}),
+        "longest": CountControl("Longest row in training", "8", 3, 12),
+        "steps": CountControl("Steps", "240", 20, 900, step=20),
+        "letters": TextControl(f"Your letters, {LETTERS[0]} to {LETTERS[-1]}", "cabbage", longest=40),
         "seed": SeedControl(),
     },
     compute=attention_alone,

@@ -10,11 +10,11 @@ from torch import Tensor
 from headlight.array_types import Float
 from headlight.course.attention_by_hand.words import TOKENS, dot, number
 from headlight.course.controls import Axis, ChoiceControl, MatrixControl
-from headlight.course.pictures import BarsPicture, Equations, MatrixPicture, row, verdict_row
-from headlight.course.question_kinds import Question
-from headlight.course.questions import ask_number
+from headlight.course.pictures import Equations, MatrixPicture, Verdict, bars, row
 from headlight.course.screen import Answer, Screen
 from headlight.course.sentences import require_width
+from headlight.questions.asking import ask_number
+from headlight.questions.kinds import Question
 
 INPUTS, STATES = Axis("inputs", 1, 3), Axis("states", 1, 3)
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}
@@ -61,10 +61,8 @@ def recurrence(x: Tensor, u: Tensor, w: Tensor, activation: str) -> Answer:
     last, before, sign = x[-1], states[-2], SIGNS[activation]
     return (
         row(
-            MatrixPicture(title="x", values=x, rows=names, column_axis="input"),
-            MatrixPicture(
-                title="States h", values=torch.stack(states[1:]), rows=names, column_axis="state", before="→"
-            ),
+            MatrixPicture("x", x, rows=names, column_axis="input"),
+            MatrixPicture("States h", torch.stack(states[1:]), rows=names, column_axis="state", before="→"),
             question=_question(x, u, w, states, activation),
         ),
         row(
@@ -72,15 +70,15 @@ def recurrence(x: Tensor, u: Tensor, w: Tensor, activation: str) -> Answer:
                 title=f"The first number after “{names[-1]}”, written out",
                 lines=(rf"h = {sign}({dot(last, u[:, 0])} + {dot(before, w[:, 0])}) = {number(states[-1][0])}",),
             ),
-            BarsPicture(
-                title="How much the last state changes with the state after each token",
-                labels=names,
-                series={"": lengths},
+            bars(
+                "How much the last state changes with the state after each token",
+                names,
+                lengths,
                 digits=4,
                 note="The length (Frobenius norm) of a product of matrices, one for each step that follows.",
             ),
         ),
-        verdict_row(
+        Verdict(
             f"From “{names[-1]}” back to “{names[0]}” the gradient passes {len(x) - 1} steps, and each multiplies it "
             f"by W and by the slope of the activation: {lengths[0]:.3g} of {lengths[-1]:.3g} is left. Unrolled by hand "
             f"and by torch it is the same up to {error:.1g}.",
@@ -118,12 +116,10 @@ RECURRENCE = Screen(
     "keeps the numbers small. What the first token has left in the last state has passed through every step between, "
     "and so has its gradient. Make W larger or smaller, and see it explode or vanish.",
     controls={
-        "x": MatrixControl(title="x: a row for each token", default="1,0;0,1;1,1;0,0", rows=TOKENS, columns=INPUTS),
-        "u": MatrixControl(title="U", default="1,-1;0.5,1", rows=INPUTS, columns=STATES),
-        "w": MatrixControl(title="W", default="0.8,0.3;-0.4,0.6", rows=STATES, columns=STATES),
-        "activation": ChoiceControl(
-            title="Activation", default="sigmoid", options={"sigmoid": "Sigmoid σ", "tanh": "tanh"}
-        ),
+        "x": MatrixControl("x: a row for each token", "1,0;0,1;1,1;0,0", rows=TOKENS, columns=INPUTS),
+        "u": MatrixControl("U", "1,-1;0.5,1", rows=INPUTS, columns=STATES),
+        "w": MatrixControl("W", "0.8,0.3;-0.4,0.6", rows=STATES, columns=STATES),
+        "activation": ChoiceControl("Activation", "sigmoid", {"sigmoid": "Sigmoid σ", "tanh": "tanh"}),
     },
     compute=recurrence,
     formulas=(

@@ -1,27 +1,124 @@
-"""How far information travels: attention, recurrent networks and a convolution on the same task."""
+"""How far information travels, and how many steps must follow one another: four networks on the same task."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from headlight.array_types import Float
-from headlight.course.block.recurrence.recall_models import (
-    NETWORKS,
-    SYMBOLS,
-    VOCABULARY,
-    ConvolutionalNetwork,
-    GatedNetwork,
-    RecurrentNetwork,
-    parameters,
-    recall_batch,
-)
-from headlight.course.controls import NumberControl, SeedControl
-from headlight.course.fitting import fit
-from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row, verdict_row
-from headlight.course.questions import ask_largest
+from headlight.array_types import Float, Int
+from headlight.config import Config
+from headlight.course.controls import ChoiceControl, CountControl, SeedControl
+from headlight.course.fitting import begin_anew, fit, parameter_count
+from headlight.course.pictures import LinesPicture, TablePicture, Verdict, row
 from headlight.course.screen import Answer, Screen
+from headlight.course.timing import median_times, multiply_adds
+from headlight.nn.transformer import Transformer
+from headlight.questions.asking import ask_largest, ask_number
+
+SYMBOLS, FILLERS = 8, 8  # the first token is one of the symbols, all others are fillers
+VOCABULARY = SYMBOLS + FILLERS
+D_MODEL, KERNEL = 32, 3
+MOST_LENGTH = 1024
+
+
+class AttentionNetwork(nn.Module):
+    """The project's Transformer, causal, without positions."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.model = Transformer(
+            Config(
+                vocabulary_size=VOCABULARY, context_length=MOST_LENGTH, d_model=D_MODEL, layers=layers, heads=2,
+                positional_encoding="none", feed_forward="gelu", d_ff=2 * D_MODEL, tied_embeddings=False,
+            )
+        )  # fmt: skip
+        begin_anew(self.model)
+
+    def embed(self, ids: Int[Tensor, "row pos"]) -> Float[Tensor, "row pos d_model"]:
+        """The tokens' vectors."""
+        return self.model.embed(ids)
+
+    def forward(self, embedded: Float[Tensor, "row pos d_model"]) -> Float[Tensor, "row pos token"]:
+        """Logits at every token."""
+        final = self.model.stack("decoder")(embedded, None, None, None, None, lambda name, value: value, None)
+        logits: Tensor = self.model.output_head(final)
+        return logits
+
+
+class RecurrentNetwork(nn.Module):
+    """h_t = tanh(W h_{t-1} + U x_t) in each layer (Elman 1990), one token after the other."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(VOCABULARY, D_MODEL)
+        self.recurrent: nn.RNNBase = nn.RNN(D_MODEL, 2 * D_MODEL, layers, batch_first=True)
+        self.output = nn.Linear(2 * D_MODEL, VOCABULARY)
+
+    def forward(self, embedded: Float[Tensor, "row pos d_model"]) -> Float[Tensor, "row pos token"]:
+        """Logits at every token."""
+        logits: Tensor = self.output(self.recurrent(embedded)[0])
+        return logits
+
+
+class GatedNetwork(RecurrentNetwork):
+    """The same with gates that can let a state pass unchanged (GRU; Cho et al. 2014)."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__(layers)
+        self.recurrent = nn.GRU(D_MODEL, 2 * D_MODEL, layers, batch_first=True)
+
+
+class ConvolutionalNetwork(nn.Module):
+    """Causal convolutions: each layer sees a token and the KERNEL - 1 before it."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(VOCABULARY, D_MODEL)
+        sizes = [D_MODEL] + [2 * D_MODEL] * layers
+        self.convolutions = nn.ModuleList(nn.Conv1d(a, b, KERNEL) for a, b in pairwise(sizes))
+        self.output = nn.Linear(2 * D_MODEL, VOCABULARY)
+
+    def forward(self, embedded: Float[Tensor, "row pos d_model"]) -> Float[Tensor, "row pos token"]:
+        """Logits at every token."""
+        x = embedded.transpose(1, 2)
+        for convolution in self.convolutions:
+            x = functional.gelu(convolution(functional.pad(x, (KERNEL - 1, 0))))
+        logits: Tensor = self.output(x.transpose(1, 2))
+        return logits
+
+
+@dataclass(frozen=True)
+class Network:
+    """One of the four: what makes it from a number of layers, and how many steps must follow one another."""
+
+    make: Callable[[int], nn.Module]
+    steps_in_a_row: Callable[[int, int], int]  # from length and layers
+
+
+# A recurrent layer may begin a token as soon as the layer below has finished it: length + layers - 1 steps.
+NETWORKS = {
+    "attention": Network(AttentionNetwork, lambda length, layers: layers),
+    "recurrent": Network(RecurrentNetwork, lambda length, layers: length + layers - 1),
+    "recurrent with gates": Network(GatedNetwork, lambda length, layers: length + layers - 1),
+    "convolution": Network(ConvolutionalNetwork, lambda length, layers: layers),
+}
+
+
+def recall_batch(
+    distances: Int[Tensor, " row"], generator: torch.Generator
+) -> tuple[Int[Tensor, "row pos"], Int[Tensor, " row"]]:
+    """Rows of fillers with a symbol so many tokens before the last one, which is to be named there; and the symbols."""
+    rows, length = len(distances), int(distances.max()) + 1
+    ids = torch.randint(SYMBOLS, VOCABULARY, (rows, length), generator=generator)
+    symbols = torch.randint(SYMBOLS, (rows,), generator=generator)
+    ids[torch.arange(rows), length - 1 - distances] = symbols
+    return ids, symbols
+
 
 ROWS, TEST_ROWS, LEARNING_RATE = 32, 256, 5e-3
 NEAR, MOST_LAYERS = 2, 4  # a distance in tokens; a depth to compare with one layer
@@ -37,7 +134,7 @@ def path_length(layers: int, distance: int, steps: int, seed: int) -> Answer:
         influences[name] = influence(made, distance, seed)
         train(made, distance, steps, seed)
         recall[name] = [accuracy(made, each, seed) for each in distances]
-        sizes[name] = parameters(made)
+        sizes[name] = parameter_count(made)
     return (
         row(
             _recall_picture(distances, recall),
@@ -51,12 +148,12 @@ def path_length(layers: int, distance: int, steps: int, seed: int) -> Answer:
                 },
             ),
         ),
-        row(_verdict(recall, distances)),
+        _verdict(recall, distances),
         row(
             _reach_picture(influences),
             title="Before training: how much does the last output change with an earlier token?",
         ),
-        row(_table(sizes, influences, layers, distance)),
+        _table(sizes, influences, layers, distance),
         *_steps_or_layers(layers, distance, seed),
     )
 
@@ -111,27 +208,25 @@ def _steps_or_layers(layers: int, distance: int, seed: int) -> Answer:
     return (
         row(
             LinesPicture(
-                title="Gradient of the last output by an earlier token's vector",
-                x=list(shown),
-                series={f"{count} layer{'s' if count > 1 else ''}": g[1:] for count, g in gradients.items()},
-                x_title="distance in tokens",
-                y_title="gradient",
+                "Gradient of the last output by an earlier token's vector",
+                list(shown),
+                {f"{count} layer{'s' if count > 1 else ''}": g[1:] for count, g in gradients.items()},
+                "distance in tokens",
+                "gradient",
                 log_y=True,
             ),
             TablePicture(
-                title=f"A token at distance {distance}",
-                columns=("layers", "steps that follow one another", "gradient"),
-                rows=tuple(
+                ("layers", "steps that follow one another", "gradient"),
+                tuple(
                     (str(count), str(network.steps_in_a_row(distance + 1, count)), float(g[distance]))
                     for count, g in gradients.items()
                 ),
+                title=f"A token at distance {distance}",
             ),
         ),
-        verdict_row(
-            f"From distance {NEAR} to {distance} one layer's gradient falls by a factor of {steps:,.0f}: each "
-            f"token between is one more step. Going from 1 to {MOST_LAYERS} layers at distance {NEAR} changes it by a "
-            f"factor of {deeper:.2g}. The way from word to word is counted in steps."
-        ),
+        f"From distance {NEAR} to {distance} one layer's gradient falls by a factor of {steps:,.0f}: each "
+        f"token between is one more step. Going from 1 to {MOST_LAYERS} layers at distance {NEAR} changes it by a "
+        f"factor of {deeper:.2g}. The way from word to word is counted in steps.",
     )
 
 
@@ -147,22 +242,22 @@ def _last_logits(network: nn.Module, ids: Tensor) -> Tensor:
 
 def _recall_picture(distances: list[int], recall: dict[str, list[float]]) -> LinesPicture:
     return LinesPicture(
-        title="Symbols remembered (fraction of new rows)",
-        x=distances,
-        series=recall | {"chance": [1 / SYMBOLS] * len(distances)},
-        x_title="distance in tokens",
-        y_title="accuracy",
+        "Symbols remembered (fraction of new rows)",
+        distances,
+        recall | {"chance": [1 / SYMBOLS] * len(distances)},
+        "distance in tokens",
+        "accuracy",
         broken=("chance",),
     )
 
 
 def _reach_picture(reach: dict[str, Tensor]) -> LinesPicture:
     return LinesPicture(
-        title="Gradient of the last output by each token's vector",
-        x=list(range(len(next(iter(reach.values()))))),
-        series={name: (numbers / numbers.max()).tolist() for name, numbers in reach.items()},
-        x_title="distance in tokens",
-        y_title="share of the largest",
+        "Gradient of the last output by each token's vector",
+        range(len(next(iter(reach.values())))),
+        {name: (numbers / numbers.max()).tolist() for name, numbers in reach.items()},
+        "distance in tokens",
+        "share of the largest",
     )
 
 
@@ -172,7 +267,7 @@ def _verdict(recall: dict[str, list[float]], distances: list[int]) -> Verdict:
         return f"{name} to distance {max(known)}" if known else f"{name} at none"
 
     return Verdict(
-        text=f"Of distances up to {distances[-1]}, nine of ten symbols are remembered by "
+        f"Of distances up to {distances[-1]}, nine of ten symbols are remembered by "
         f"{', '.join(map(told, NETWORKS))}. Give them more steps, and see which of them catch up."
     )
 
@@ -188,7 +283,7 @@ def _table(sizes: dict[str, int], reach: dict[str, Tensor], layers: int, distanc
         for name, network in NETWORKS.items()
     )
     columns = ("network", "parameters", "furthest token that changes the last output", "steps that follow one another")
-    return TablePicture(columns=columns, rows=rows)
+    return TablePicture(columns, rows)
 
 
 PATH_LENGTH = Screen(
@@ -197,13 +292,112 @@ PATH_LENGTH = Screen(
     "now, from the same batches. To attention every token is one step away. A recurrent network carries the symbol "
     "through every step between, which gates make easier; a convolution sees no further than its layers reach.",
     controls={
-        "layers": NumberControl(title="Layers", default="1", low=1, high=4, whole=True),
-        "distance": NumberControl(title="Longest distance", default="24", low=4, high=64, whole=True),
-        "steps": NumberControl(title="Steps", default="120", low=20, high=600, step=10, whole=True),
+        "layers": CountControl("Layers", "1", 1, 4),
+        "distance": CountControl("Longest distance", "24", 4, 64),
+        "steps": CountControl("Steps", "120", 20, 600, step=10),
         "seed": SeedControl(),
     },
     compute=path_length,
     formulas=(r"h_t = \tanh(W h_{t-1} + U x_t)",),
     code=(train, fit, RecurrentNetwork, GatedNetwork, ConvolutionalNetwork),
+    is_long=True,
+)
+
+
+Times = dict[str, list[float]]
+
+
+def sequential_steps(longest: str, layers: int) -> Answer:
+    """Steps and measured times of one training step of each network over length."""
+    lengths = [length for length in (16, 32, 64, 128, 256, 512, 1024) if length <= int(longest)]
+    networks = {name: network.make(layers) for name, network in NETWORKS.items()}
+    measured = median_times(
+        {(name, length): training_step(network, length) for name, network in networks.items() for length in lengths}
+    )
+    times = {name: [measured[name, length] for length in lengths] for name in networks}
+    steps = {
+        name: [float(network.steps_in_a_row(length, layers)) for length in lengths]
+        for name, network in NETWORKS.items()
+    }
+    return (
+        row(
+            LinesPicture(
+                "Steps that must follow one another", lengths, steps, "tokens", "steps", log_x=True, log_y=True
+            ),
+            LinesPicture(
+                "Time of one training step, measured now (ms)", lengths, times, "tokens", "ms", log_x=True, log_y=True
+            ),
+            question=ask_number(
+                f"A recurrent network of {layers} layers reads {lengths[-1]} tokens. How many steps must follow one "
+                "another?",
+                steps["recurrent"][-1],
+                (lengths[-1] * layers, "A layer begins a token as soon as the one below has finished it."),
+                (layers, "That is attention: all tokens at once, layer by layer."),
+                hints=("The first layer takes a step for each token.",),
+            ),
+        ),
+        _steps_table(networks, lengths[-1], steps, times),
+        _said_of_times(times, lengths),
+    )
+
+
+def training_step(network: nn.Module, length: int) -> Callable[[], None]:
+    """What is measured: a forward and a backward pass over one text of that length."""
+    ids, _ = recall_batch(torch.tensor([length - 1]), torch.Generator().manual_seed(0))
+
+    def step() -> None:
+        network(network.embed(ids)).sum().backward()  # type: ignore[operator]
+
+    return step
+
+
+def multiplications(network: nn.Module, length: int) -> int:
+    """The multiply-adds of a forward pass that torch counts; those of nn.RNN, which it does not know, by formula."""
+    ids, _ = recall_batch(torch.tensor([length - 1]), torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        counted = multiply_adds(lambda: network(network.embed(ids)))  # type: ignore[operator]
+    if not isinstance(network, RecurrentNetwork):
+        return counted
+    maps = sum(parameter.numel() for parameter in network.recurrent.parameters() if parameter.dim() == 2)
+    output = network.output.weight.numel()
+    return length * (maps + output)
+
+
+def _steps_table(
+    networks: dict[str, nn.Module], length: int, steps: dict[str, list[float]], times: Times
+) -> TablePicture:
+    rows = tuple(
+        (name, f"{steps[name][-1]:,.0f}", f"{multiplications(network, length):,}", f"{times[name][-1]:.1f} ms")
+        for name, network in networks.items()
+    )
+    columns = (f"{length:,} tokens", "steps that follow one another", "multiply-adds", "forward and backward, measured")
+    return TablePicture(columns, rows)
+
+
+def _said_of_times(times: Times, lengths: list[int]) -> Verdict:
+    ratio = times["recurrent"][-1] / times["attention"][-1]
+    faster = f"{ratio:.1f} times faster" if ratio >= 1 else f"{1 / ratio:.1f} times slower"
+    return Verdict(
+        f"Here and now, at {lengths[-1]:,} tokens, attention is {faster} than the recurrent network, measured on "
+        "a processor with few cores. The more units compute at once, as in a GPU, the more it counts how few steps "
+        "must wait for one another. On the other side, attention computes a score for each pair of tokens: double "
+        "the length, and there are four times as many."
+    )
+
+
+SEQUENTIAL_STEPS = Screen(
+    title="One after the other, or all at once",
+    lesson="A recurrent network cannot begin a token before it has finished the one before. Attention and "
+    "convolutions compute all tokens of a known text at once, so their steps do not grow with its length. This is "
+    "what made training on so much text possible; when it writes, a Transformer also goes token by token.",
+    controls={
+        "longest": ChoiceControl(
+            "Longest text", "512", {"128": "128 tokens", "512": "512 tokens", "1024": "1,024 tokens"}
+        ),
+        "layers": CountControl("Layers", "2", 1, 4),
+    },
+    compute=sequential_steps,
+    formulas=(r"\text{recurrent: } n + L - 1\ \text{steps}", r"\text{attention, convolution: } L\ \text{steps}"),
+    code=(training_step, median_times, AttentionNetwork, RecurrentNetwork),
     is_long=True,
 )

@@ -1,0 +1,205 @@
+// Formulas as the browser sets them: the part of LaTeX that the rows use, as MathML.
+
+import { spokenFormula } from "./spoken_formula.js";
+
+const MATHML = "http://www.w3.org/1998/Math/MathML";
+const TOKENS = /\\[A-Za-z]+|\\.|[{}^_&]|\d+(?:\.\d+)?|[A-Za-z]|\S/gu;
+// biome-ignore format: a table
+/** Commands that stand for a letter or a name. @type {Readonly<Record<string, string>>} */
+const LETTERS = {
+  alpha: "α", beta: "β", gamma: "γ", delta: "δ", epsilon: "ε", eta: "η", varepsilon: "ε", theta: "θ", lambda: "λ", mu: "μ", pi: "π",
+  rho: "ρ", sigma: "σ", tau: "τ", phi: "φ", varphi: "φ", omega: "ω", Delta: "Δ", ell: "ℓ", infty: "∞",
+};
+// biome-ignore format: a table
+/** Commands that stand for an operator. @type {Readonly<Record<string, string>>} */
+const OPERATORS = {
+  cdot: "·", times: "×", sum: "∑", prod: "∏", le: "≤", leq: "≤", ge: "≥", geq: "≥", ne: "≠", neq: "≠", in: "∈", approx: "≈",
+  to: "→", leftarrow: "←", nabla: "∇", mapsto: "↦", odot: "⊙", oplus: "⊕", pm: "±", mid: "|", lfloor: "⌊", rfloor: "⌋", lVert: "‖", rVert: "‖", Vert: "‖",
+  ldots: "…", dots: "…", cdots: "⋯", Rightarrow: "⇒", propto: "∝", sim: "∼", "{": "{", "}": "}", "|": "‖", partial: "∂",
+};
+/** Spaces in em. @type {Readonly<Record<string, string>>} */
+const SPACES = { ",": "0.17em", ";": "0.28em", ":": "0.22em", " ": "0.33em", quad: "1em", qquad: "2em" };
+const NAMES = new Set(["max", "min", "log", "exp", "sin", "cos", "tanh", "arg", "argmax", "softmax", "Var", "ln"]);
+const IGNORED = new Set(["left", "right", "textstyle", "displaystyle", "bigl", "bigr", "!"]);
+const FENCES = new Set("()[]|/");
+const TEXTS = new Set(["mathrm", "text", "operatorname", "mathbf", "mathit"]);
+
+/**
+ * A formula in LaTeX as an element; symbols that have one of these names are marked with it.
+ * @param {string} latex @param {ReadonlySet<string>} [names] @returns {MathMLElement}
+ */
+export function createFormula(latex, names = new Set()) {
+  const math = node("math", new Parser(latex, names).row());
+  math.ariaLabel = spokenFormula(math);
+  return math;
+}
+
+/** How the table of symbols names one: headlight.course.symbols. @param {string} latex */
+function nameOf(latex) {
+  return latex.replace(/\\(?:mathrm|mathbf|text)|[{}\s]/g, "").replaceAll("^", "_");
+}
+
+/** Formulas that stand in one row: each may go to a line of its own where there is little room. @param {string} latex */
+export function splitFormula(latex) {
+  return latex.split(/,\s*\\q?quad\s*/);
+}
+
+/** @param {string} name @param {(Node | string)[]} [children] @returns {MathMLElement} */
+function node(name, children = []) {
+  const element = /** @type {MathMLElement} */ (document.createElementNS(MATHML, name));
+  element.append(...children);
+  return element;
+}
+
+class Parser {
+  #tokens;
+  #place = 0;
+  #latex;
+  #names;
+
+  /** @param {string} latex @param {ReadonlySet<string>} names */
+  constructor(latex, names) {
+    this.#latex = latex;
+    this.#names = names;
+    this.#tokens = [...latex.matchAll(TOKENS)];
+  }
+
+  /** What comes until a closing brace, or the end. @param {(token: string) => boolean} [ends] */
+  row(ends = () => false) {
+    /** @type {MathMLElement[]} */
+    const found = [];
+    for (let token = this.#peek(); token !== undefined && !ends(token); token = this.#peek()) {
+      const start = this.#place;
+      const base = this.#atom();
+      if (base) found.push(this.#withScripts(base, start));
+    }
+    return found;
+  }
+
+  #peek() {
+    return this.#tokens[this.#place]?.[0];
+  }
+
+  #next() {
+    return this.#tokens[this.#place++]?.[0] ?? "";
+  }
+
+  /** One argument: a group in braces, or a single sign. @returns {MathMLElement} */
+  #argument() {
+    if (this.#peek() !== "{") return this.#atom() ?? node("mrow");
+    this.#next();
+    const inner = this.row((token) => token === "}");
+    this.#next();
+    return inner.length === 1 ? inner[0] : node("mrow", inner);
+  }
+
+  /** The text between braces, as it stands. */
+  #text() {
+    if (this.#peek() !== "{") return this.#next();
+    const start = (this.#tokens[this.#place].index ?? 0) + 1;
+    while (this.#peek() !== undefined && this.#peek() !== "}") this.#next();
+    const end = this.#tokens[this.#place]?.index ?? this.#latex.length;
+    this.#next();
+    return this.#latex.slice(start, end).replaceAll("\\ ", " ");
+  }
+
+  /** @param {MathMLElement} base @param {number} start the place of its first token */
+  #withScripts(base, start) {
+    /** @type {Record<string, MathMLElement>} */
+    const scripts = {};
+    const baseName = this.#nameSince(start);
+    let name = "";
+    while (this.#peek() === "_" || this.#peek() === "^") {
+      scripts[this.#next()] = this.#argument();
+      name ||= this.#nameSince(start);
+    }
+    const { _: below, "^": above } = scripts;
+    const whole =
+      below && above
+        ? node("msubsup", [base, below, above])
+        : below
+          ? node("msub", [base, below])
+          : above
+            ? node("msup", [base, above])
+            : base;
+    if (this.#names.has(name)) whole.dataset.symbol = name;
+    else if (this.#names.has(baseName)) base.dataset.symbol = baseName;
+    return whole;
+  }
+
+  /** @param {number} start */
+  #nameSince(start) {
+    const end = this.#tokens[this.#place]?.index ?? this.#latex.length;
+    return nameOf(this.#latex.slice(this.#tokens[start].index, end));
+  }
+
+  /** @returns {MathMLElement | null} null for what is not drawn */
+  #atom() {
+    const token = this.#peek() ?? "";
+    if (token === "{") return this.#argument();
+    this.#next();
+    if (token.startsWith("\\")) return this.#command(token.slice(1));
+    if (/^\d/.test(token)) return node("mn", [token]);
+    if (/^\p{L}$/u.test(token)) return node("mi", [token]);
+    if (token === "'") return node("mo", ["′"]);
+    const sign = node("mo", [token === "-" ? "−" : token]);
+    if (FENCES.has(token)) sign.setAttribute("stretchy", "false");
+    return sign;
+  }
+
+  /** @param {string} name @returns {MathMLElement | null} */
+  #command(name) {
+    if (IGNORED.has(name)) return null;
+    if (name === "top") return upright("T"); // the sign for it is missing from many fonts
+    if (name === "frac") return node("mfrac", [this.#argument(), this.#argument()]);
+    if (name === "sqrt") return node("msqrt", [this.#argument()]);
+    if (name === "begin") return this.#matrix(this.#text());
+    if (TEXTS.has(name)) return upright(this.#text());
+    if (name in SPACES) return space(SPACES[name]);
+    if (name in OPERATORS) return node("mo", [OPERATORS[name]]);
+    return name in LETTERS ? node("mi", [LETTERS[name]]) : upright(name, NAMES.has(name));
+  }
+
+  /** `\begin{matrix} a & b \\ c & d \end{matrix}`; a bmatrix has its brackets. @param {string} kind */
+  #matrix(kind) {
+    /** @type {MathMLElement[][]} */
+    const rows = [[]];
+    const ends = (/** @type {string} */ token) => token === "&" || token === "\\\\" || token === "\\end";
+    for (;;) {
+      rows[rows.length - 1].push(node("mtd", this.row(ends)));
+      const token = this.#next();
+      if (token === "\\\\") rows.push([]);
+      if (token !== "&" && token !== "\\\\") break;
+    }
+    this.#text();
+    const table = node(
+      "mtable",
+      rows.map((cells) => node("mtr", cells)),
+    );
+    return kind === "matrix" ? table : node("mrow", [node("mo", ["["]), table, node("mo", ["]"])]);
+  }
+}
+
+/** A word set upright. @param {string} word @param {boolean} [isFunction] a function's name, with a gap behind it */
+function upright(word, isFunction = false) {
+  const element = node(/^\p{L}+$/u.test(word) ? "mi" : "mtext", [word.replaceAll(" ", "\u00a0")]); // MathML trims spaces
+  element.setAttribute("mathvariant", "normal");
+  return isFunction ? node("mrow", [element, space("0.17em")]) : element;
+}
+
+/** @param {string} width */
+function space(width) {
+  const element = node("mspace");
+  element.setAttribute("width", width);
+  return element;
+}
+
+/** A title or sentence in which what stands behind the _ of `W_Q` and `d_k` is set below. @param {string} title */
+export function titleNodes(title) {
+  return title.split(/(?<=\b[A-Za-z])_([A-Za-z]+)\b/).map((piece, odd) => {
+    if (odd % 2 === 0) return piece;
+    const below = document.createElement("sub");
+    below.textContent = piece;
+    return below;
+  });
+}

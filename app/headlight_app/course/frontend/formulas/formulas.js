@@ -1,0 +1,56 @@
+// The formulas of a screen; each symbol is explained where one points at it, and all of them in a list.
+
+import { createElement } from "../../../ui/frontend/dom/dom.js";
+import { fitFormulas } from "./fit_formulas.js";
+import { createFormula, splitFormula } from "./formula.js";
+
+/** @import { ScreenRow } from "../types.js" */
+
+const GAP = 4; // pixels between a symbol and its words
+
+/** @param {ScreenRow} row */
+export function createFormulas({ formulas, symbols }) {
+  const names = new Set(symbols.map(({ name }) => name));
+  const drawn = formulas.flatMap(splitFormula).map((formula) => createFormula(formula, names));
+  const lines = createElement("div", "formulas", drawn);
+  fitFormulas(lines);
+  const block = createElement("div", "formula-block", [lines], { hidden: !formulas.length });
+  if (!symbols.length) return block;
+  const told = createElement("span", "symbol-told", "", { hidden: true, ariaHidden: "true" });
+  block.append(told, createList(symbols));
+  explainWherePointed(lines, told, new Map(symbols.map(({ name, words }) => [name, words])));
+  return block;
+}
+
+/** All symbols, for the keyboard and for a screen reader, too. @param {ScreenRow["symbols"]} symbols */
+function createList(symbols) {
+  const rows = symbols.flatMap(({ latex, words }) => [
+    createElement("dt", "", [createFormula(latex)]),
+    createElement("dd", "", words),
+  ]);
+  const list = createElement("dl", "", rows);
+  return createElement("details", "symbols", [createElement("summary", "", "What the symbols mean"), list]);
+}
+
+/** @param {HTMLElement} lines @param {HTMLElement} told @param {Map<string, string>} words */
+function explainWherePointed(lines, told, words) {
+  /** @type {Element | null} */
+  let explained = null;
+  const explain = (/** @type {EventTarget | null} */ target) => {
+    const found = target instanceof Element ? target.closest("[data-symbol]") : null;
+    if (found === explained) return;
+    explained?.classList.remove("explained");
+    explained = found;
+    told.hidden = !(found instanceof MathMLElement);
+    if (!(found instanceof MathMLElement)) return;
+    found.classList.add("explained");
+    told.textContent = words.get(found.dataset.symbol ?? "") ?? "";
+    const [place, around] = [found.getBoundingClientRect(), lines.getBoundingClientRect()];
+    told.style.top = `${place.bottom - around.top + GAP}px`;
+    told.style.left = `${Math.max(0, Math.min(place.left - around.left, around.width - told.offsetWidth))}px`;
+  };
+  lines.addEventListener("pointerover", ({ target }) => explain(target));
+  lines.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && explain(null));
+  lines.addEventListener("pointerdown", ({ target }) => explain(target)); // a tap; beside a symbol it hides the words
+  lines.addEventListener("scroll", () => explain(null));
+}

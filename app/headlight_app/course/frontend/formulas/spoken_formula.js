@@ -1,0 +1,53 @@
+// A formula in words, as one reads it aloud.
+
+// biome-ignore format: a table
+/** @type {Readonly<Record<string, string>>} */
+const SIGNS = {
+  "=": "equals", "+": "plus", "−": "minus", "·": "times", "×": "by", "/": "over", "⊙": "times", "∑": "the sum", "∏": "the product",
+  "≤": "is at most", "≥": "is at least", "<": "is less than", ">": "is more than", "≠": "is not", "≈": "is about", "∝": "grows with",
+  "∈": "in", "∼": "is drawn from", "→": "becomes", "←": "becomes", "↦": "becomes", "⇒": "so that", "∇": "the gradient", "∂": "d",
+  "…": "and so on", "∞": "infinity", "′": "prime", "|": ",", "‖": ",", "(": ",", ")": ",", "[": ",", "]": ",",
+  α: "alpha", β: "beta", γ: "gamma", ε: "epsilon", η: "eta", θ: "theta", λ: "lambda", μ: "mu", π: "pi", σ: "sigma", φ: "phi", ω: "omega",
+};
+const OVER = new Set(["the sum", "the product", "softmax", "max", "min", "the gradient"]); // what their subscript runs over
+
+/** @param {Element} formula */
+export function spokenFormula(formula) {
+  return spoken(formula)
+    .replace(/[\s\u00a0]+/g, " ")
+    .replace(/( ,)+/g, ",")
+    .replace(/^[, ]+|[, ]+$/g, "");
+}
+
+/** @param {Element} node @returns {string} */
+function spoken(node) {
+  const parts = [...node.children].map(spoken);
+  const [base, second, third] = parts;
+  switch (node.localName) {
+    case "mfrac":
+      return `${base} over ${second}`;
+    case "msqrt":
+      return `the root of ${parts.join(" ")}`;
+    case "msub":
+      return withBelow(base, second);
+    case "msup":
+      return withAbove(base, second);
+    case "msubsup":
+      return withAbove(withBelow(base, second), third);
+  }
+  const text = node.textContent ?? "";
+  return parts.length ? parts.join(" ") : (SIGNS[text] ?? text);
+}
+
+/** @param {string} base @param {string} below */
+function withBelow(base, below) {
+  return OVER.has(base.trim()) ? `${base} over ${below} of` : `${base} ${below}`;
+}
+
+/** @param {string} base @param {string} above */
+function withAbove(base, above) {
+  if (above === "T") return `${base} transposed`;
+  return base.startsWith("the sum") || base.startsWith("the product")
+    ? `${base} up to ${above}`
+    : `${base} to the power of ${above}`;
+}

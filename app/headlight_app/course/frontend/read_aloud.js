@@ -1,0 +1,47 @@
+// A screen read aloud by a voice of this machine; where the browser has none there is no button.
+
+import { createButton } from "../../ui/frontend/dom/dom.js";
+
+const [READ, STOP] = ["Read aloud", "Stop reading"];
+const READABLE = "h2, .lesson, .formulas math, .symbols dl > *, .asked, .hint, .said, .verdict";
+
+/** @param {HTMLElement} screen */
+export function createReadAloud(screen) {
+  const speech = window.speechSynthesis;
+  const button = createButton("plain read-aloud", READ, "read-aloud", () => {
+    const stops = button.textContent === STOP;
+    speech.cancel(); // whatever is being read, here or on another screen
+    const voice = localVoice();
+    button.textContent = READ;
+    if (stops || !voice) return;
+    const utterance = new SpeechSynthesisUtterance(textOf(screen));
+    utterance.voice = voice;
+    utterance.lang = voice.lang;
+    utterance.onend = utterance.onerror = () => {
+      button.textContent = READ;
+    };
+    button.textContent = STOP;
+    speech.speak(utterance);
+  });
+  const show = () => {
+    button.hidden = !localVoice();
+  };
+  show();
+  speech?.addEventListener("voiceschanged", show); // a browser finds its voices late
+  return button;
+}
+
+/** An English voice that needs no network. */
+function localVoice() {
+  const voices = window.speechSynthesis?.getVoices() ?? [];
+  return voices.find(({ localService, lang }) => localService && lang.startsWith("en"));
+}
+
+/** What a screen says, in its order; formulas in words, then their symbols. @param {HTMLElement} screen */
+function textOf(screen) {
+  return [...screen.querySelectorAll(READABLE)]
+    .map((element) => (element.localName === "math" ? element.ariaLabel : element.textContent)?.trim() ?? "")
+    .filter(Boolean)
+    .map((text) => (/[.?!:]$/.test(text) ? text : `${text}.`))
+    .join(" ");
+}

@@ -1,0 +1,61 @@
+"""Answers for Patching: how much of another text's answer comes back with one of its values."""
+
+from __future__ import annotations
+
+from headlight.analysis.patching import KEEP, PatchedRuns
+from headlight.errors import TextError
+from headlight_app.contract.reply import Reply
+from headlight_app.explore.answers.layer_analysis import answer_text, target_answer
+from headlight_app.explore.contract import NamedAnswer, PatchingAnswer, PatchingRequest
+from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
+
+
+def answer_patching(request: PatchingRequest) -> Reply[PatchingAnswer]:
+    """The share of the logit difference that each patch of a layer restores, from `first` on.
+
+    The answer has the patches that one batch holds; the next request asks from `first` + `count` on.
+    """
+    resolved = resolve(request.question)
+    runs = patched_runs(resolved, request)
+    if request.layer >= resolved.config.num_layers(runs.stack):
+        raise TextError(f"There is no layer {request.layer}, counted from 0.")
+    shares = next(runs.shares(request.patch, request.layer, request.first), None)
+    if shares is None:
+        raise TextError(f"There is nothing to patch at {request.first}, counted from 0.")
+    answer, other = (
+        NamedAnswer(id=each, text=answer_text(runs.trace, resolved.tokenizer, each)) for each in runs.answers
+    )
+    of_tokens = request.patch == "residual"
+    return Reply(
+        PatchingAnswer(
+            first=request.first,
+            count=len(shares),
+            patches=len(runs.trace.text_of_stack(runs.stack).ids)
+            if of_tokens
+            else resolved.config.for_stack(runs.stack).heads,
+            position=runs.position,
+            answer=answer,
+            other_answer=other,
+            before=runs.before,
+            after=runs.after,
+        ),
+        shares.astype("<f4").tobytes(),
+    )
+
+
+def patched_runs(resolved: ResolvedQuestion, request: PatchingRequest) -> PatchedRuns:
+    """The run of a question and that of the other text. Raises TextError where there is none, or no such stack."""
+    if not request.other_text.strip():
+        raise TextError("Type another text of equally many tokens, whose values are put in the place of this one's.")
+    stack = request.stack or resolved.config.stacks[-1]
+    if stack not in resolved.config.stacks:
+        raise TextError(f"This model has no {stack}; its stacks: {', '.join(resolved.config.stacks)}.")
+    position, answer, _ = target_answer(resolved, request.query, request.token)
+    other = resolved.of_other_text(request.other_text)
+    here, there = (each.trace_of(*KEEP) for each in (resolved, other))
+    return PatchedRuns.of(resolved.model, here, there, position, (answer, other_answer(other, position)), stack)
+
+
+def other_answer(other: ResolvedQuestion, position: int) -> int:
+    """The likeliest answer to the other text at a position, or at its end where it is shorter."""
+    return int(other.logits(min(position, len(other.trace.text.ids) - 1)).argmax())

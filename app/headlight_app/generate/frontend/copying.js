@@ -1,0 +1,232 @@
+// Where a written token comes from: the heads that copied it or suppressed it, and the passages of the prompt.
+
+import { formatSigned } from "../../ui/frontend/charts/charts.js";
+import { addBars } from "../../ui/frontend/charts/figure_charts.js";
+import { titled } from "../../ui/frontend/charts/shapes.js";
+import { createBar } from "../../ui/frontend/charts/track.js";
+import {
+  createButton,
+  createElement,
+  formatPercent,
+  inlineText,
+  quotedToken,
+  updateChildren,
+} from "../../ui/frontend/dom/dom.js";
+import { createTable } from "../../ui/frontend/export/page_export.js";
+import { askRoute } from "../../ui/frontend/server.js";
+
+/** @import { Box, Figure, Table } from "../../ui/frontend/export/types.js" */
+/** @import { GenerateElements } from "./elements.js" */
+/** @import { Generator } from "./generator.js" */
+/** @import { CopyingAnswer, CopyingHead, CopyingRequest, GenerateState, PassageAnswer } from "./types.d.ts" */
+/** @typedef {{ meta: CopyingAnswer | null, problem: string }} Found */
+
+const PAUSE = 300; // milliseconds on one step
+const LISTED = 4; // heads of either kind
+const KEPT = 64; // answers
+const PATH = /^\w+\.(\d+)\./;
+
+export class CopyingView {
+  #elements;
+  #generator;
+  #events;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+  /** Answers by their requests. @type {Map<string, Found>} */
+  #known = new Map();
+  #key = "";
+  /** The passage that was deleted last, what came before, and the prompt with and without it. */
+  #deleted = { passage: "", answer: "", before: "", after: "" };
+
+  /**
+   * @param {GenerateElements} elements @param {Generator} generator
+   * @param {{ api: string, redraw: () => void, choose: (layer: number, head: number) => void, prompt: (text: string) => void }} events
+   */
+  constructor(elements, generator, events) {
+    this.#elements = elements;
+    this.#generator = generator;
+    this.#events = events;
+  }
+
+  /** What is on the screen. @returns {CopyingAnswer | null} */
+  get shown() {
+    return this.#known.get(this.#key)?.meta ?? null;
+  }
+
+  /** @param {GenerateState} state */
+  draw(state) {
+    const request = this.#request(state);
+    clearTimeout(this.#timer);
+    this.#key = JSON.stringify(request);
+    const found = this.#known.get(this.#key);
+    const { copied } = this.#elements;
+    copied.ariaBusy = String(request !== null && !found);
+    copied.hidden = !request || (!found && copied.hidden);
+    if (found) this.#show(found, state.choice.text);
+    else if (request && !this.#generator.playing) this.#timer = setTimeout(() => this.#ask(request, this.#key), PAUSE);
+  }
+
+  end() {
+    clearTimeout(this.#timer);
+  }
+
+  /** The token that is looked at, or the one that comes next. @param {GenerateState} state @returns {CopyingRequest | null} */
+  #request({ choice, settings }) {
+    const { record, viewed, generated, step } = this.#generator;
+    const taken = viewed === null ? null : generated[viewed];
+    if (!taken && (!record || record.done || this.#generator.endReason)) return null;
+    const { position, id } = taken ?? {
+      position: record?.done ? 0 : (record?.position ?? 0),
+      id: record?.done ? 0 : (record?.chosen ?? 0),
+    };
+    const { text, source, masked_positions, edits, patch_from } = choice;
+    const before = generated.slice(0, step).map((one) => /** @type {[number, number]} */ ([one.position, one.id]));
+    return {
+      question: { ...settings, text, source, masked_positions, edits, patch_from },
+      generated: before,
+      position,
+      token: id,
+    };
+  }
+
+  /** @param {CopyingRequest} request @param {string} key */
+  async #ask(request, key) {
+    /** @type {Found} */
+    const found = { meta: null, problem: "" };
+    try {
+      found.meta = (await askRoute(this.#events.api, "copying", request)).meta;
+    } catch (error) {
+      found.problem = error instanceof Error ? error.message : "";
+    }
+    this.#known.set(key, found);
+    if (this.#known.size > KEPT) this.#known.delete(this.#known.keys().next().value ?? "");
+    if (key === this.#key) this.#events.redraw();
+  }
+
+  /** @param {Found} found @param {string} prompt */
+  #show({ meta, problem }, prompt) {
+    const { copiedTitle, copiedWords, copiedProof, copiedHeads, copiedPassages, copied } = this.#elements;
+    copied.hidden = false;
+    copiedTitle.replaceChildren("Where ", ...(meta ? [quotedToken(meta)] : ["it"]), " comes from");
+    copiedWords.replaceChildren(...(meta ? sourceWords(meta) : [problem]));
+    updateChildren(copiedHeads, ...(meta ? this.#headRows(meta) : []));
+    updateChildren(copiedPassages, ...(meta && meta.passages.length > 1 ? this.#passageRows(meta, prompt) : []));
+    copiedProof.hidden = prompt !== this.#deleted.after || !meta;
+    if (meta && !copiedProof.hidden) copiedProof.replaceChildren(...this.#proof(meta));
+  }
+
+  /** @param {{ passage: string, answer: string, before: string, after: string }} deleted */
+  #delete(deleted) {
+    this.#deleted = deleted;
+    this.#events.prompt(deleted.after);
+  }
+
+  /** What became of the answer without a passage. @param {CopyingAnswer} meta @returns {(Node | string)[]} */
+  #proof({ text }) {
+    const { passage, answer, before } = this.#deleted;
+    const [was, is] = [quotedToken({ text: answer }), quotedToken({ text })];
+    const words = text === answer ? ["the answer stays ", is] : ["the answer is ", is, " and no longer ", was];
+    const back = createButton("act", "Put it back", "passage-back", () => this.#events.prompt(before));
+    return ["Without ", quotedToken({ text: passage }), " ", ...words, ". ", back];
+  }
+
+  /** @param {CopyingAnswer} meta */
+  #headRows({ heads, text }) {
+    const [copiers, suppressors] = [heads.filter(({ logit }) => logit > 0), heads.filter(({ logit }) => logit < 0)];
+    return [...copiers.slice(0, LISTED), ...suppressors.slice(0, LISTED)].map((head) => this.#headRow(head, text));
+  }
+
+  /** @param {CopyingHead} copy @param {string} text */
+  #headRow({ path, head, key, weight, logit }, text) {
+    const layer = Number(path.match(PATH)?.[1] ?? 0);
+    const name = createButton("name", `layer ${layer}, head ${head}`, `copying-${layer}-${head}`, () =>
+      this.#events.choose(layer, head),
+    );
+    const does = [
+      logit > 0 ? " copied it: " : " suppressed it: ",
+      `${formatPercent(weight)} of its attention on `,
+      quotedToken({ text }),
+      ` at ${key}`,
+    ];
+    return createElement("li", "", [
+      createElement("span", "", [name, ...does]),
+      createElement("b", logit > 0 ? "for" : "against", formatSigned(logit)),
+    ]);
+  }
+
+  /** @param {CopyingAnswer} meta @param {string} prompt */
+  #passageRows({ passages, source, text }, prompt) {
+    const most = Math.max(...passages.map(({ copied }) => Math.abs(copied)), 1e-9);
+    return passages.map((passage, place) => {
+      const track = createElement("span", "track", [createBar("bar", Math.max(passage.copied, 0) / most)]);
+      const remove = createButton("act", "Delete", `delete-passage-${place}`, () =>
+        this.#delete({ passage: passage.text, answer: text, before: prompt, after: passage.without }),
+      );
+      remove.title = "Take this passage out of the prompt, and see whether the answer stays";
+      remove.ariaLabel = `Delete passage ${place + 1}`;
+      const numbers = createElement(
+        "span",
+        "number",
+        `${formatSigned(passage.copied)} copied, ${formatSigned(passage.moved)} in all`,
+      );
+      const name = createElement("span", "name", [
+        createElement("b", "", `Passage ${place + 1} `),
+        createElement("bdi", "", inlineText(passage.text)),
+      ]);
+      return createElement("li", place === source ? "chosen" : "", [name, track, numbers, remove]);
+    });
+  }
+}
+
+/** From where, in a sentence. @param {CopyingAnswer} meta @returns {(Node | string)[]} */
+export function sourceWords({ text, occurrences, heads, passages, source }) {
+  if (!occurrences.length)
+    return [quotedToken({ text }), " does not stand in the text before it, so no head could copy it."];
+  const times = occurrences.length === 1 ? "once" : `${occurrences.length} times`;
+  const stands = [quotedToken({ text }), ` stands ${times} in the text before it`];
+  if (!heads.some(({ logit }) => logit > 0)) return [...stands, ", but no head copies it from there."];
+  if (source === null || passages.length < 2) return [...stands, "."];
+  return [
+    ...stands,
+    ". It comes from ",
+    createElement("b", "", `passage ${source + 1}`),
+    ": ",
+    quotedToken(passages[source]),
+    ".",
+  ];
+}
+
+/** The passages as bars, to be exported. @param {Figure} figure @param {CopyingAnswer} meta */
+export function passagesPanel(figure, { passages, text }) {
+  const values = passages.flatMap(({ copied, moved }) => [copied, moved]);
+  const rows = passages.map((passage) => ({
+    label: inlineText(passage.text),
+    values: [passage.copied, passage.moved],
+  }));
+  const ends = { least: Math.min(0, ...values), most: Math.max(1e-9, ...values) };
+  const chart = { rows, kinds: ["copied", "in all"], ...ends, format: formatSigned, missing: "" };
+  const title = `What each passage adds to the logit of “${inlineText(text)}”`;
+  return titled(figure, title, (/** @type {Box} */ box) => addBars(figure, chart, box));
+}
+
+/** The numbers as tables, to be exported. @param {CopyingAnswer} meta @returns {Record<string, Table>} */
+export function copyingTables({ heads, passages }) {
+  const of = (/** @type {PassageAnswer[]} */ rows) => rows.flatMap(({ copied, moved }) => [copied, moved]);
+  const names = heads.map(({ path, head, key }) => `${path}[${head}] from ${key}`);
+  return {
+    ...(heads.length && {
+      "Heads that copied": createTable(
+        "copying heads",
+        { head: names, number: ["weight", "added to the logit"] },
+        heads.flatMap(({ weight, logit }) => [weight, logit]),
+      ),
+    }),
+    ...(passages.length && {
+      "Passages of the prompt": createTable(
+        "passages",
+        { passage: passages.map(({ text }) => inlineText(text)), number: ["copied", "in all"] },
+        of(passages),
+      ),
+    }),
+  };
+}

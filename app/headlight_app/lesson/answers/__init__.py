@@ -1,0 +1,1 @@
+"""What answers the requests of lessons, in a worker."""

@@ -1,0 +1,116 @@
+"""Requests of lessons: the list of them, a step as a learner sees it, a teacher's notes, and the file to hand in."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Generic
+
+from msgspec import Meta, Struct
+
+from headlight_app.contract.question import Device, Name
+from headlight_app.contract.reply import FileAnswer
+from headlight_app.contract.request import A_co, Answer, PageRequest
+from headlight_app.contract.sampling import MAX_SEED
+from headlight_app.contract.state import Label
+from headlight_app.course.contract import AskedQuestion
+
+MAX_STEPS = 100
+Seed = Annotated[int, Meta(ge=0, le=MAX_SEED, description="a whole number from 0")]
+Tries = Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=20)]
+
+
+class LessonRow(Struct, frozen=True, kw_only=True):
+    """A lesson in the list. One that `chooses_model` runs on what the learner opens, which must meet `needs`."""
+
+    name: str
+    title: str
+    about: str
+    minutes: int
+    version: int
+    steps: tuple[str, ...]
+    asks: tuple[bool, ...]
+    chooses_model: bool
+    model: str
+    needs: str
+
+
+class LessonsAnswer(Answer, frozen=True, kw_only=True):
+    """All lessons, in their order."""
+
+    lessons: tuple[LessonRow, ...]
+
+
+class LessonsRequest(PageRequest[LessonsAnswer], frozen=True, kw_only=True):
+    """The lessons that can be taken."""
+
+    route: ClassVar[str] = "lessons"
+
+
+class OfLessonRequest(PageRequest[A_co], Generic[A_co], frozen=True, kw_only=True):
+    """About a lesson as one learner has it; the model counts where the lesson lets them choose it."""
+
+    lesson: Label
+    seed: Seed
+    model: Name = ""
+    device: Device = "auto"
+
+    def models(self) -> tuple[str, ...]:
+        """The model, where one is chosen."""
+        return (self.model,) if self.model else ()
+
+
+class StepAnswer(Answer, frozen=True, kw_only=True):
+    """A step: its paragraphs, the text that the model reads, the address of its view, and its question.
+
+    `view` is "" where there is none, and where it `opens_after` the answer that has not come yet.
+    """
+
+    title: str
+    prose: tuple[str, ...]
+    text: str
+    view: str
+    opens_after: bool
+    question: AskedQuestion | None
+
+
+class StepRequest(OfLessonRequest[StepAnswer], frozen=True, kw_only=True):
+    """A step of a lesson, after what the learner has tried: "?" is a hint and "!" giving up."""
+
+    route: ClassVar[str] = "lesson_step"
+    seconds: ClassVar[float] = 30.0
+
+    step: Annotated[int, Meta(ge=0, lt=MAX_STEPS)]
+    tries: Tries = ()
+
+
+class SheetLine(Struct, frozen=True, kw_only=True):
+    """The right answer for those who have one of the lesson's texts, or one of some seeds."""
+
+    text: str
+    question: str
+    right: str
+
+
+class NotesAnswer(Answer, frozen=True, kw_only=True):
+    """What a teacher is told of a step, and its right answers."""
+
+    title: str
+    notes: tuple[str, ...]
+    answers: tuple[SheetLine, ...]
+
+
+class NotesRequest(OfLessonRequest[NotesAnswer], frozen=True, kw_only=True):
+    """A teacher's notes on a step."""
+
+    route: ClassVar[str] = "lesson_notes"
+    seconds: ClassVar[float] = 60.0
+
+    step: Annotated[int, Meta(ge=0, lt=MAX_STEPS)]
+
+
+class HandInRequest(OfLessonRequest[FileAnswer], frozen=True, kw_only=True):
+    """The file of what a learner has answered, step by step, with a digest."""
+
+    route: ClassVar[str] = "lesson_hand_in"
+
+    name: Annotated[str, Meta(max_length=100)] = ""
+    answers: Annotated[tuple[Tries, ...], Meta(max_length=MAX_STEPS)]

@@ -1,0 +1,35 @@
+// The end of a lesson: how many questions are answered, the file to hand in, and a new beginning.
+
+import { createButton, createElement } from "../../ui/frontend/dom/dom.js";
+
+/** @import { Work } from "./work.js" */
+
+const PROOF =
+  "The file holds your answers, not their marks: whoever collects it computes those. Its digest shows accidental changes, and no more.";
+
+/**
+ * @param {Work} work @param {(name: string) => Promise<string>} save gives what kept it from saving, as a sentence
+ * @param {() => void} restart
+ */
+export function createHandIn(work, save, restart) {
+  const { settled, right, asked } = work.settledCount;
+  const told = `${settled} of ${asked} questions are settled, ${right} of them rightly.`;
+  const name = createElement("input", "", [], {
+    type: "text",
+    maxLength: 100,
+    testid: "hand-in-name",
+    autocomplete: "name",
+  });
+  const problem = createElement("p", "problem", "", { role: "alert", hidden: true });
+  const button = createElement("button", "act primary", "Save it as a file", { type: "submit", testid: "hand-in" });
+  const form = createElement("form", "options", [createElement("label", "", ["Your name ", name]), button], {
+    onsubmit: async (event) => {
+      event.preventDefault();
+      problem.textContent = await save(name.value);
+      problem.hidden = !problem.textContent;
+    },
+  });
+  const again = createButton("plain", "Begin again, with another text or other numbers", "restart", restart);
+  const parts = [createElement("h3", "", "Hand in"), createElement("p", "", told), form, problem];
+  return createElement("section", "hand-in panel", [...parts, createElement("p", "quiet", PROOF), again]);
+}

@@ -1,0 +1,253 @@
+// Lessons: the list, a lesson step by step with what is handed in at its end, or a teacher's notes.
+
+import { HINT } from "../../course/frontend/question.js";
+import { reportAnswer, reportPlace } from "../../room/frontend/answers.js";
+import { defineComponent, Reporter } from "../../ui/frontend/bridge.js";
+import { saveBlob } from "../../ui/frontend/dom/clipboard.js";
+import { createButton, createElement, updateChildren } from "../../ui/frontend/dom/dom.js";
+import { find, findAll, findByTestId } from "../../ui/frontend/dom/elements.js";
+import { listenToLeaving } from "../../ui/frontend/leaving.js";
+import { togglePresenter } from "../../ui/frontend/presenter.js";
+import { askRoute, failureText, fetchFile } from "../../ui/frontend/server.js";
+import { createHandIn } from "./hand_in.js";
+import { createLessonList } from "./lesson_list.js";
+import { createNotes } from "./notes.js";
+import { StepView } from "./step.js";
+import { Work } from "./work.js";
+
+/** @import { LessonChoice, LessonData, LessonRow } from "./types.js" */
+
+class LessonPage {
+  #elements;
+  #data;
+  #reporter;
+  #endLeaving;
+  /** @type {LessonChoice} */
+  #choice;
+  /** @type {LessonRow[]} */
+  #lessons = [];
+  /** @type {Work | null} */
+  #work = null;
+  /** @type {StepView | null} */
+  #step = null;
+
+  /** @param {HTMLElement} place @param {LessonData} data */
+  constructor(place, data) {
+    this.#elements = findElements(place);
+    this.#data = data;
+    this.#choice = data.state;
+    this.#reporter = new Reporter(() => ({ ...this.#choice }));
+    this.#endLeaving = listenToLeaving(place, this.#reporter);
+  }
+
+  /** @param {LessonData} data @param {(name: string, value: unknown) => void} tell */
+  update(data, tell) {
+    this.#reporter.connect(tell);
+    const isOther = data.presenter !== this.#data.presenter;
+    this.#data = data;
+    togglePresenter(this.#elements.root, data.presenter === "1", []);
+    const choice = this.#reporter.news({ ...data.state }, data.serial);
+    if (choice) this.#choice = choice;
+    if (choice || isOther) this.#open();
+  }
+
+  end() {
+    this.#step?.end();
+    this.#endLeaving();
+    this.#reporter.cancel();
+  }
+
+  async #open() {
+    try {
+      if (!this.#lessons.length) this.#lessons = (await askRoute(this.#data.api, "lessons", {})).meta.lessons;
+      this.#say("");
+    } catch (error) {
+      return this.#say(failureText(error));
+    }
+    const lesson = this.#lessons.find(({ name }) => name === this.#choice.lesson);
+    if (!lesson && this.#choice.lesson) this.#say("There is no such lesson here. Choose one of these.");
+    this.#draw(lesson);
+  }
+
+  /** @param {string} sentence */
+  #say(sentence) {
+    const { problem } = this.#elements;
+    problem.textContent = sentence;
+    problem.hidden = !sentence;
+  }
+
+  /** @param {LessonRow | undefined} lesson */
+  #draw(lesson) {
+    this.#step?.end();
+    this.#step = null;
+    const { root, back, title, about, body } = this.#elements;
+    root.dataset.lesson = lesson?.name ?? "";
+    root.classList.remove("begun");
+    title.textContent = lesson?.title ?? "Lessons";
+    about.textContent =
+      lesson?.about ?? "A few minutes each. You are asked first; then the page shows what the model does.";
+    back.replaceChildren(lesson ? createButton("plain", "← All lessons", "all-lessons", () => this.#go("")) : "");
+    if (!lesson) {
+      reportPlace("");
+      const workOn = (/** @type {LessonRow} */ row) => new Work(localStorage, row);
+      body.replaceChildren(createLessonList(this.#lessons, workOn, (name) => this.#go(name)));
+    } else if (this.#choice.notes === "1") this.#drawNotes(lesson);
+    else this.#drawLesson(lesson, new Work(localStorage, lesson));
+  }
+
+  /** @param {LessonRow} lesson */
+  #drawNotes(lesson) {
+    this.#elements.about.textContent = `Notes for the teacher. ${lesson.about}`;
+    const { api, device } = this.#data;
+    this.#elements.body.replaceChildren(createNotes(api, lesson, { model: "", device }));
+  }
+
+  /** @param {LessonRow} lesson @param {Work} work */
+  #drawLesson(lesson, work) {
+    this.#work = work;
+    this.#step?.end();
+    const { api, pages, device, presenter } = this.#data;
+    const step = work.step;
+    const { model, seed } = work;
+    reportPlace(placeOf(lesson, step));
+    this.#step = new StepView({
+      api,
+      pages,
+      presenter: presenter === "1",
+      request: { lesson: lesson.name, seed, step, model, device },
+      tries: () => work.triesOf(step),
+      commit: (answer) => this.#commit(lesson, work, step, answer),
+      takeBack: () => work.takeBack(step),
+      settle: (isRight) => {
+        work.settle(step, isRight);
+        this.#drawWays(lesson, work);
+      },
+    });
+    const heading = createElement("h2", "", `${step + 1}. ${lesson.steps[step]}`, {
+      testid: "step-title",
+      tabIndex: -1,
+    });
+    this.#elements.root.classList.toggle("begun", step > 0); // what the lesson is about has been read
+    const steps = createElement("nav", "", [], { ariaLabel: "Steps", testid: "steps" });
+    const head = createElement("div", "step-head", [heading, this.#createBar(lesson, work), steps]);
+    this.#elements.body.replaceChildren(head, this.#step.element);
+    this.#drawWays(lesson, work);
+  }
+
+  /** @param {LessonRow} lesson @param {Work} work @param {number} step @param {string} answer */
+  #commit(lesson, work, step, answer) {
+    if (answer !== HINT) reportAnswer(placeOf(lesson, step), answer);
+    work.answer(step, answer);
+  }
+
+  /** The choice of a model where there is one, and for a teacher the way to the notes. @param {LessonRow} lesson @param {Work} work */
+  #createBar(lesson, work) {
+    const bar = createElement("div", "lesson-bar");
+    if (lesson.chooses_model) {
+      const select = createElement("select", "", [], { testid: "lesson-model", ariaLabel: "The checkpoint" });
+      const suited = this.#data.models.filter(({ suits }) => suits.includes(lesson.needs));
+      if (!suited.some(({ name }) => name === work.model))
+        select.append(new Option("No longer here: choose another", work.model, true, true));
+      select.append(...suited.map(({ name, title }) => new Option(title, name, false, name === work.model)));
+      select.onchange = () => {
+        work.restart(select.value);
+        this.#drawLesson(lesson, work);
+      };
+      const own = createElement("a", "quiet link", "Open one of your own", { href: `${this.#data.pages}models` });
+      bar.append(createElement("label", "", ["Checkpoint ", select]), own);
+    }
+    if (this.#data.presenter === "1") {
+      const query = new URLSearchParams({ lesson: lesson.name, notes: "1" });
+      const href = `${this.#data.pages}lesson?${query}`;
+      bar.append(createElement("a", "act", "Notes in a second window", { href, target: "_blank", testid: "notes" }));
+    }
+    return bar;
+  }
+
+  /** @param {LessonRow} lesson @param {Work} work */
+  #drawWays(lesson, work) {
+    const { step } = work;
+    const dots = lesson.steps.map((title, at) =>
+      createDot(title, at, at === step, work.stateOf(at), () => this.#turn(at)),
+    );
+    updateChildren(findByTestId(this.#elements.body, "steps"), createElement("ol", "dots", dots));
+    const isLast = step === lesson.steps.length - 1;
+    const onward = isLast
+      ? createHandIn(
+          work,
+          (name) => this.#save(name),
+          () => this.#restart(lesson, work),
+        )
+      : createButton(
+          `act ${work.stateOf(step) || !lesson.asks[step] ? "primary" : ""}`,
+          `Next: ${lesson.steps[step + 1]} →`,
+          "next-step",
+          () => this.#turn(step + 1),
+        );
+    this.#step?.goOn(onward);
+  }
+
+  /** @param {number} step */
+  #turn(step) {
+    const lesson = this.#lessons.find(({ name }) => name === this.#choice.lesson);
+    if (!lesson || !this.#work) return;
+    this.#work.go(step);
+    this.#drawLesson(lesson, this.#work);
+    this.#elements.root.scrollIntoView();
+    findByTestId(this.#elements.body, "step-title").focus({ preventScroll: true });
+  }
+
+  /** @param {LessonRow} lesson @param {Work} work */
+  #restart(lesson, work) {
+    work.restart();
+    this.#drawLesson(lesson, work);
+    findByTestId(this.#elements.body, "step-title").focus();
+  }
+
+  /** Saves what is handed in; what keeps it from that, as a sentence. @param {string} name */
+  async #save(name) {
+    if (!this.#work) return "";
+    const { seed, model, answers } = this.#work;
+    const asked = { lesson: this.#choice.lesson, seed, model, device: this.#data.device, name, answers };
+    try {
+      const file = await fetchFile(this.#data.api, "lesson_hand_in", asked);
+      saveBlob(file.name, file);
+      return "";
+    } catch (error) {
+      return failureText(error);
+    }
+  }
+
+  /** @param {string} lesson */
+  #go(lesson) {
+    this.#choice = { ...this.#choice, lesson };
+    this.#reporter.changed();
+    this.#open();
+    this.#elements.title.tabIndex = -1;
+    this.#elements.title.focus();
+  }
+}
+
+/** @param {LessonRow} lesson @param {number} step */
+function placeOf({ name }, step) {
+  return `lesson/${name}/${step}`;
+}
+
+/** @param {string} title @param {number} at @param {boolean} isCurrent @param {string} state @param {() => void} turn */
+function createDot(title, at, isCurrent, state, turn) {
+  const words = { right: "answered", told: "answer seen", "": "" }[state] ?? "";
+  const dot = createButton(`step-button ${state}`.trim(), state === "right" ? "✓" : String(at + 1), `dot-${at}`, turn);
+  dot.title = dot.ariaLabel = [`Step ${at + 1}: ${title}`, words].filter(Boolean).join(", ");
+  if (isCurrent) dot.ariaCurrent = "step";
+  return createElement("li", "", [dot]);
+}
+
+/** @param {HTMLElement} place */
+function findElements(place) {
+  return {
+    root: find(place, ".instrument"),
+    ...findAll(place, ["back", "title", "about", "problem", "body"], undefined, "lesson-"),
+  };
+}
+
+export default defineComponent((place, /** @type {LessonData} */ data) => new LessonPage(place, data));

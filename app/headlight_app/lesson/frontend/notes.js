@@ -1,0 +1,54 @@
+// A teacher's notes: for each step what to say, and the right answer of each text. No learner's page asks for them.
+
+import { createElement, createHeading } from "../../ui/frontend/dom/dom.js";
+import { askRoute, failureText } from "../../ui/frontend/server.js";
+
+/** @import { LessonRow, NotesAnswer, NotesRequest } from "./types.js" */
+
+/**
+ * The notes of each step, which come one after the other.
+ * @param {string} api @param {LessonRow} lesson @param {Pick<NotesRequest, "model" | "device">} asked
+ */
+export function createNotes(api, lesson, asked) {
+  const steps = lesson.steps.map((title, step) => {
+    const section = createElement("section", "panel", [createElement("h2", "", `${step + 1}. ${title}`)]);
+    section.dataset.testid = `notes-${step}`;
+    section.ariaBusy = "true";
+    return section;
+  });
+  void fillAll(api, lesson.name, asked, steps);
+  return createElement("div", "lesson-notes", steps);
+}
+
+/** @param {string} api @param {string} lesson @param {Pick<NotesRequest, "model" | "device">} asked @param {HTMLElement[]} sections */
+async function fillAll(api, lesson, asked, sections) {
+  for (const [step, section] of sections.entries()) {
+    if (step && !section.isConnected) return;
+    try {
+      const { meta } = await askRoute(api, "lesson_notes", { lesson, seed: 0, step, ...asked });
+      section.append(...createSheet(meta));
+    } catch (error) {
+      section.append(createElement("p", "problem", failureText(error), { role: "alert" }));
+    }
+    section.ariaBusy = "false";
+  }
+}
+
+/** @param {NotesAnswer} answer */
+function createSheet({ notes, answers }) {
+  const paragraphs = notes.map((note) => createElement("p", "lesson", note));
+  if (!answers.length) return paragraphs;
+  const heads = ["Text", "Question", "Right answer"].map((title) => createHeading(title, "col"));
+  const rows = answers.map((line) =>
+    createElement(
+      "tr",
+      "",
+      [line.text, line.question, line.right].map((each) => createElement("td", "", each)),
+    ),
+  );
+  const table = createElement("table", "answer-sheet", [createElement("tr", "", heads), ...rows]);
+  return [
+    ...paragraphs,
+    createElement("div", "scroll", [table], { tabIndex: 0, role: "region", ariaLabel: "Answers" }),
+  ];
+}

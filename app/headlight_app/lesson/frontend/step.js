@@ -1,0 +1,105 @@
+// One step of a lesson: its text, its question with hints, and the view that it speaks of beside them.
+
+import { createQuestion } from "../../course/frontend/question.js";
+import { announce } from "../../ui/frontend/dom/announce.js";
+import { activeElement, createElement } from "../../ui/frontend/dom/dom.js";
+import { Questions, showProblem } from "../../ui/frontend/questions.js";
+
+/** @import { StepAnswer, StepRequest } from "./types.js" */
+
+const FIRST_ANSWER = ".question :is(input, button:not(:disabled))"; // it keeps the focus of the one that was answered
+
+/**
+ * What a step needs of the page it is on.
+ * @typedef {object} StepPlace
+ * @property {string} api @property {string} pages the address of all pages @property {boolean} presenter
+ * @property {Pick<StepRequest, "lesson" | "seed" | "step" | "model" | "device">} request
+ * @property {() => string[]} tries what the learner has answered so far
+ * @property {(answer: string) => void} commit takes an answer, a hint or giving up
+ * @property {() => void} takeBack the answer was not heard
+ * @property {(isRight: boolean) => void} settle the question is settled
+ */
+
+export class StepView {
+  element = createElement("div", "lesson-step", [], { testid: "step" });
+  #place;
+  #questions;
+  #prose = createElement("div", "step-text");
+  #asked = createElement("div", "step-question");
+  #problem = createElement("p", "problem", [], { role: "alert", testid: "step-problem", hidden: true });
+  #onward = createElement("div", "step-onward");
+  #view = createElement("div", "step-view", [], { testid: "step-view" });
+  #shown = "";
+
+  /** @param {StepPlace} place */
+  constructor(place) {
+    this.#place = place;
+    this.#questions = new Questions(place.api);
+    const text = createElement("div", "step-ask", [this.#prose, this.#asked, this.#problem, this.#onward]);
+    this.element.append(text, this.#view);
+    this.#ask(false);
+  }
+
+  /** Puts the way on below the question. @param {HTMLElement} way */
+  goOn(way) {
+    this.#onward.replaceChildren(way);
+  }
+
+  end() {
+    this.#questions.stop();
+  }
+
+  /** @param {string} answer */
+  #commit(answer) {
+    this.#place.commit(answer);
+    this.#ask(true);
+  }
+
+  /** @param {boolean} isAnswer whether the learner has just answered */
+  async #ask(isAnswer) {
+    this.element.ariaBusy = "true";
+    const tries = this.#place.tries();
+    const show = (/** @type {string} */ sentence) =>
+      showProblem({ problem: this.#problem, answer: this.#asked }, sentence);
+    const found = await this.#questions.ask("lesson_step", { ...this.#place.request, tries }, show);
+    if (!found) return;
+    this.element.ariaBusy = "false";
+    show("problem" in found ? found.problem : "");
+    if ("problem" in found) return isAnswer ? this.#place.takeBack() : undefined;
+    const answer = /** @type {StepAnswer} */ (found.meta);
+    if (answer.question?.is_settled) this.#place.settle(answer.question.is_right);
+    this.#draw(answer, tries);
+  }
+
+  /** @param {StepAnswer} answer @param {string[]} tries */
+  #draw({ prose, text, view, opens_after: opensAfter, question }, tries) {
+    const read = text ? [createElement("p", "read", ["The text: ", createElement("bdi", "token", text)])] : [];
+    this.#prose.replaceChildren(...prose.map((each) => createElement("p", "lesson", each)), ...read);
+    const isFocused = this.#asked.contains(activeElement(this.#asked));
+    const drawn = question ? [createQuestion(question, (given) => this.#commit(given))] : [];
+    this.#asked.replaceChildren(...drawn);
+    const next = isFocused ? (this.#asked.querySelector(FIRST_ANSWER) ?? this.#asked.querySelector(".question")) : null;
+    if (next instanceof HTMLElement) next.focus();
+    if (question && tries.length) announce(this.element, question.said || (question.hints.at(-1) ?? ""));
+    this.#drawView(view, opensAfter);
+  }
+
+  /** The view stays as it is while its address does: what the learner did there is not lost. @param {string} view @param {boolean} opensAfter */
+  #drawView(view, opensAfter) {
+    this.element.classList.toggle("alone", !view && !opensAfter);
+    if (view === this.#shown && this.#view.childElementCount) return;
+    this.#shown = view;
+    if (!view) {
+      const words = opensAfter ? "The view opens here once you have answered." : "";
+      return this.#view.replaceChildren(createElement("p", "waits quiet", words, { hidden: !words }));
+    }
+    const address = this.#place.pages + view;
+    const more = this.#place.presenter ? "&embedded=1&presenter=1" : "&embedded=1";
+    const frame = createElement("iframe", "", [], { title: "The view of this step", src: address + more });
+    const link = createElement("a", "quiet link", "Open this view in a window of its own", {
+      href: address,
+      target: "_blank",
+    });
+    this.#view.replaceChildren(frame, link);
+  }
+}

@@ -1,0 +1,40 @@
+"""Lessons: a few steps with questions, each beside the view that it speaks of."""
+
+from __future__ import annotations
+
+from headlight_app.contract.state import State
+from headlight_app.course.page import choosable_models
+from headlight_app.engine.models import AvailableModel
+from headlight_app.state.session import apply_reports, report_serial
+from headlight_app.ui.component import Component, api_address, shared_styles
+from headlight_app.ui.modules import base_path
+
+TITLE, ICON, PATH = "Lessons", ":material/assignment:", "lesson"
+CHOOSES_OWN_MODELS = True  # each lesson its own
+IS_LISTED = False  # the Course leads to it
+COMPONENT = Component(
+    "lesson",
+    module="lesson/frontend/main.js",
+    html="lesson/frontend/lesson.html",
+    styles=(
+        *shared_styles("course/frontend/course.css"),
+        "course/frontend/pictures/pictures.css",
+        "lesson/frontend/lesson.css",
+    ),
+)
+
+
+def show(state: State, entry: AvailableModel) -> None:
+    """The page; its component asks for the lessons itself."""
+    apply_reports(COMPONENT.key, "", "")
+    COMPONENT.mount(
+        {
+            "api": api_address(),
+            "pages": f"{base_path()}/",
+            "state": {"lesson": state.lesson, "notes": state.notes},
+            "models": choosable_models(),
+            "device": state.device,
+            "serial": report_serial(),
+            "presenter": state.presenter,
+        }
+    )

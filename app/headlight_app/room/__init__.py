@@ -1,0 +1,1 @@
+"""Rooms: a teacher sees what a class answers, without accounts."""

@@ -1,0 +1,63 @@
+// First answers as bars: the words of each come from the question as the server asks it, never from a student.
+
+import { SHOWN } from "./answers.js";
+
+/** @import { AskedQuestion } from "../../course/frontend/contract.js" */
+/** @import { Count } from "./contract.js" */
+
+/** @typedef {Pick<AskedQuestion, "kind" | "text" | "options" | "rows" | "columns">} Asked */
+/** @typedef {{ label: string, count: number }} Bar */
+
+const MAX_BARS = 8;
+const OTHERS = "something else";
+
+/**
+ * One bar for each option, or for the most frequent answers. What was typed is one bar until the teacher shows it.
+ * @param {Asked} question @param {Count[]} answers @param {boolean} showsTyped @returns {Bar[]}
+ */
+export function countBars(question, answers, showsTyped) {
+  const options = question.kind === "choice" ? question.options : [];
+  /** @type {Map<string, number>} */
+  const counts = new Map(options.map((option) => [option, 0]));
+  for (const { name, count } of answers) {
+    const label = labelOf(question, name, showsTyped);
+    counts.set(label, (counts.get(label) ?? 0) + count);
+  }
+  const bars = [...counts].map(([label, count]) => ({ label, count }));
+  if (bars.length <= MAX_BARS || options.length) return bars;
+  const sorted = bars.sort((one, other) => other.count - one.count);
+  const rest = sorted.slice(MAX_BARS - 1).reduce((sum, { count }) => sum + count, 0);
+  return [...sorted.slice(0, MAX_BARS - 1), { label: OTHERS, count: rest }];
+}
+
+/** @param {Asked} question @param {string} answer @param {boolean} showsTyped */
+function labelOf(question, answer, showsTyped) {
+  if (answer === SHOWN) return "asked to be shown";
+  return KINDS[question.kind](question, answer, showsTyped) || OTHERS;
+}
+
+/** @type {Record<AskedQuestion["kind"], (question: Asked, answer: string, showsTyped: boolean) => string | undefined>} */
+const KINDS = {
+  choice: ({ options }, answer) => options.find((option) => option === answer),
+  number: (_question, answer, showsTyped) => {
+    const number = Number(answer.replace(",", ".").replace("−", "-"));
+    if (!showsTyped) return "a number, not shown";
+    return Number.isFinite(number) ? String(number) : undefined;
+  },
+  point: ({ rows, columns }, answer) => {
+    const [row, column] = answer.split(",").map(Number);
+    return rows[row] && columns[column] && `${rows[row]} → ${columns[column]}`;
+  },
+  order: ({ options }, answer) => {
+    const names = answer.split(",").map((place) => options[Number(place)]);
+    return names.every(Boolean) ? names.join(" · ") : undefined;
+  },
+  draw: () => "a drawing",
+  design: () => "handed a design in",
+  flip: () => "handed a change in",
+};
+
+/** Whether what was answered is shown only once the teacher says so. @param {Asked} question */
+export function isTyped({ kind }) {
+  return kind === "number";
+}

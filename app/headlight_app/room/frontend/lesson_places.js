@@ -1,0 +1,36 @@
+// Steps of lessons as places: their titles, and the question that each asks. Learners have texts of their own, and so
+// options of their own: those of several are put together.
+
+import { askRoute } from "../../ui/frontend/server.js";
+
+/** @import { Asked } from "./counts.js" */
+
+const SEEDS = 8; // by a lesson's seed a learner has one of its few texts
+
+/** "Sharp and soft, step 2"; "" for a step that is not there. @param {string} api @param {string[]} names @returns {Promise<string>} */
+export async function titleStep(api, [lesson, step]) {
+  const { lessons } = (await askRoute(api, "lessons", {})).meta;
+  const row = lessons.find(({ name }) => name === lesson);
+  if (!row || !step) return row?.title ?? "";
+  return row.steps[Number(step)] ? `${row.title}, step ${Number(step) + 1}` : "";
+}
+
+/** The question of a step; null where it asks none. @param {string} api @param {string[]} names @returns {Promise<Asked | null>} */
+export async function describeStep(api, [lesson, step]) {
+  const asked = Array.from({ length: SEEDS }, (_, seed) => askRoute(api, "lesson_step", { lesson, seed, step: +step }));
+  const questions = (await Promise.all(asked)).flatMap(({ meta }) => meta.question ?? []);
+  if (!questions.length) return null;
+  const [{ kind, text }] = questions;
+  const options = [...new Set(questions.flatMap((question) => question.options))];
+  return { kind, text, options, rows: shared(questions, "rows"), columns: shared(questions, "columns") };
+}
+
+/**
+ * The names along an axis, or numbers where they are not the same for all.
+ * @param {Asked[]} questions @param {"rows" | "columns"} axis
+ */
+function shared(questions, axis) {
+  const [first, ...others] = questions.map((question) => question[axis]);
+  const isSame = others.every((names) => JSON.stringify(names) === JSON.stringify(first));
+  return isSame ? first : first.map((_, place) => String(place));
+}

@@ -1,0 +1,155 @@
+// The room that this browser is in: a student's line, which goes on after a reload, or the teacher's panel.
+
+import { sceneAt } from "../../frame/frontend/scenes/scene_list.js";
+import { defineComponent } from "../../ui/frontend/bridge.js";
+import { listenTo } from "../../ui/frontend/dom/dom.js";
+import { findByTestId } from "../../ui/frontend/dom/elements.js";
+import { askRoute, failureText } from "../../ui/frontend/server.js";
+import { ANSWER_EVENT, PLACE_EVENT, reportedPlace } from "./answers.js";
+import { markRoom, RoomPanel } from "./panel.js";
+
+/** @import { Answered } from "./answers.js" */
+/** @import { RoomVisitAnswer, View } from "./contract.js" */
+/** @import { RoomData } from "./types.js" */
+
+const PAUSE = 5000; // milliseconds between two visits
+const SHOWN_PAUSE = 1000; // while the teacher shows the view
+
+class Room {
+  #data;
+  #elements;
+  #panel;
+  #code;
+  #isMember = false;
+  #isShown = false;
+  /** Answers that the server does not have yet. @type {Answered[]} */
+  #pending = [];
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
+  #endListening;
+
+  /** @param {HTMLElement} place @param {RoomData} data */
+  constructor(place, data) {
+    this.#data = data;
+    this.#elements = {
+      line: findByTestId(place, "room-line"),
+      said: findByTestId(place, "room-said"),
+      leave: findByTestId(place, "room-leave", HTMLButtonElement),
+    };
+    this.#elements.leave.onclick = () => this.#leave();
+    this.#panel = new RoomPanel(place, data, {
+      view: () => this.#view(),
+      opened: (code) => this.#keep(code),
+      ended: () => this.#keep(""),
+    });
+    this.#endListening = listenTo(document, {
+      [ANSWER_EVENT]: (/** @type {CustomEvent<Answered>} */ { detail }) => this.#answer(detail),
+      [PLACE_EVENT]: () => this.#isMember && this.#visit(),
+    });
+    this.#code = readCookie(data.cookie);
+    if (this.#code) this.#visit();
+  }
+
+  /** @param {RoomData} data */
+  update(data) {
+    this.#data = data;
+    this.#panel.update(data);
+  }
+
+  end() {
+    clearTimeout(this.#timer);
+    this.#endListening();
+    this.#panel.end();
+  }
+
+  /** The view on the screen, without presenter mode. @returns {View} */
+  #view() {
+    const { page = "", query = "" } = sceneAt(location, this.#data.pages) ?? {};
+    return { page, query };
+  }
+
+  /** @param {string} code of the room that this browser is in from now on; "" for none */
+  #keep(code) {
+    this.#code = code;
+    const age = code ? "" : "; max-age=0";
+    // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API needs https, which a class seldom has
+    document.cookie = `${this.#data.cookie}=${code}; path=/; samesite=lax${age}`;
+  }
+
+  /** Tells the server that this browser is here, and learns what the room wants of it; again after a pause. */
+  async #visit() {
+    const code = this.#code;
+    const place = reportedPlace() || this.#view().page;
+    const view = this.#isShown ? this.#view() : null;
+    try {
+      const { meta } = await askRoute(this.#data.api, "room_visit", { code, place, view });
+      if (code !== this.#code) return;
+      if (meta.role === "teacher") return this.#panel.follow(code);
+      this.#isMember = meta.role === "student";
+      this.#isShown = meta.is_shown;
+      this.#say(describe(code, meta));
+      if (this.#isMember) await this.#send();
+    } catch (error) {
+      if (code !== this.#code) return;
+      if (!(error instanceof TypeError)) return this.#forget(failureText(error));
+      this.#say(`Room ${code}: waiting for the network.`);
+    }
+    clearTimeout(this.#timer);
+    const shownPause = view ? SHOWN_PAUSE : 0;
+    this.#timer = setTimeout(() => this.#visit(), this.#isShown ? shownPause : PAUSE);
+  }
+
+  /** @param {Answered} answered */
+  #answer(answered) {
+    if (!this.#code) return;
+    this.#pending.push(answered);
+    if (this.#isMember) this.#send().catch(() => {}); // the next visit sends it again
+  }
+
+  async #send() {
+    while (this.#pending.length) {
+      const [answered] = this.#pending;
+      await askRoute(this.#data.api, "room_answer", { code: this.#code, ...answered });
+      this.#pending = this.#pending.filter((other) => other !== answered);
+    }
+  }
+
+  /** This browser is in no room any more. @param {string} sentence that says why; "" where the student knows */
+  #forget(sentence) {
+    clearTimeout(this.#timer);
+    this.#isMember = this.#isShown = false;
+    this.#pending = [];
+    this.#keep("");
+    this.#say(sentence);
+  }
+
+  #leave() {
+    if (this.#isMember) askRoute(this.#data.api, "room_leave", { code: this.#code }).catch(() => {});
+    this.#forget("");
+  }
+
+  /** @param {string} sentence "" takes the line away */
+  #say(sentence) {
+    const { line, said, leave } = this.#elements;
+    if (said.textContent !== sentence) said.textContent = sentence;
+    line.hidden = !sentence;
+    leave.textContent = this.#code ? "Leave" : "Close";
+    markRoom(Boolean(sentence), "0px");
+  }
+}
+
+/** @param {string} code @param {RoomVisitAnswer} answer */
+function describe(code, { role, number, is_shown: isShown }) {
+  if (role === "waiting")
+    return `Room ${code}: others of your network are in it. Your teacher can admit more; this page tries again by itself.`;
+  const shown = isShown ? " Your teacher shows your view to the class." : "";
+  return `Room ${code}: your first answer to each question goes to the teacher, unnamed. You are number ${number}.${shown}`;
+}
+
+/** @param {string} name */
+function readCookie(name) {
+  const pairs = document.cookie.split("; ").map((pair) => pair.split("="));
+  return pairs.find(([key]) => key === name)?.[1] ?? "";
+}
+
+export default defineComponent((place, /** @type {RoomData} */ data) => new Room(place, data));

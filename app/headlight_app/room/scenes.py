@@ -1,0 +1,40 @@
+"""The file of scenes with which a server was started: it is offered to the person at the server's machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from headlight.errors import DataError
+from headlight_app.access.addresses import is_this_machine
+from headlight_app.access.settings import settings
+from headlight_app.room.contract import OfferedScenesAnswer, OfferedScenesRequest
+from headlight_app.room.rooms import Browser
+
+MAX_BYTES = 4 << 20
+
+
+def offered_scenes(browser: Browser, request: OfferedScenesRequest) -> OfferedScenesAnswer:
+    """The scenes for this browser. The file is read each time, so that a change of it counts."""
+    if not settings().scenes or not is_this_machine(browser.address):
+        return OfferedScenesAnswer()
+    path = Path(settings().scenes)
+    return OfferedScenesAnswer(name=path.name, text=read_scenes(path))
+
+
+def read_scenes(path: Path) -> str:
+    """The text of a file of scenes. Raises DataError for any other."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise DataError(f"{path.name!r} is larger than a list of scenes can be.")
+        text = path.read_text(encoding="utf-8")
+        found = json.loads(text)
+    except (OSError, ValueError, RecursionError) as fault:
+        raise DataError(
+            f"{path.name!r} could not be read as a list of scenes. Save one on the page: Scenes."
+        ) from fault
+    if not isinstance(found, dict) or not isinstance(found.get("scenes"), list) or not found.get("headlight_scenes"):
+        raise DataError(
+            f"{path.name!r} holds no list of scenes. Save one on the page: Scenes, Save the list as a file."
+        )
+    return text

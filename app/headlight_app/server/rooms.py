@@ -1,0 +1,84 @@
+"""The routes of rooms, and the short address by which a class finds its room."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from starlette.requests import Request as HttpRequest
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from headlight.errors import HeadlightError
+from headlight_app.access.addresses import shared_address
+from headlight_app.access.visitor import CURRENT_ADDRESS, current_visitor
+from headlight_app.contract.reply import Refusal, Reply
+from headlight_app.contract.request import Answer
+from headlight_app.engine.requests import decode_request
+from headlight_app.room.contract import (
+    OfferedScenesRequest,
+    RoomAnswerRequest,
+    RoomEndRequest,
+    RoomLeaveRequest,
+    RoomOpenRequest,
+    RoomPanelRequest,
+    RoomVisitRequest,
+)
+from headlight_app.room.panel import room_cookie
+from headlight_app.room.rooms import CODE_LENGTH, LETTERS, Browser, Rooms
+from headlight_app.room.scenes import offered_scenes
+from headlight_app.server.replies import read_json, response
+from headlight_app.ui.modules import base_path
+
+CODE = re.compile(f"[{LETTERS}]{{{CODE_LENGTH}}}")
+Act = Callable[[Browser, Any], Answer]
+
+
+def room_routes(rooms: Rooms) -> list[Route]:
+    """`/api/ROUTE` for each request of a room, and `/room/CODE`, which leads to it."""
+    acts: Mapping[Any, Act] = {
+        RoomOpenRequest: rooms.open,
+        RoomPanelRequest: rooms.panel,
+        RoomEndRequest: rooms.end,
+        RoomVisitRequest: rooms.visit,
+        RoomAnswerRequest: rooms.answer,
+        RoomLeaveRequest: rooms.leave,
+        OfferedScenesRequest: offered_scenes,
+    }
+
+    def route(kind: Any, act: Act) -> Route:
+        decoder = msgspec.json.Decoder(kind)
+
+        async def ask(request: HttpRequest) -> Response:
+            return await _respond(request, decoder, act)
+
+        return Route(f"/api/{kind.route}", ask, methods=["POST"])
+
+    async def enter(request: HttpRequest) -> Response:
+        return _lead_into(rooms, request.path_params["code"].upper())
+
+    return [*(route(kind, act) for kind, act in acts.items()), Route("/room/{code}", enter)]
+
+
+async def _respond(request: HttpRequest, decoder: msgspec.json.Decoder[Any], act: Act) -> Response:
+    try:
+        asked = decode_request(decoder, await read_json(request))
+        # The origin as the browser knows it: behind a proxy with TLS the request itself arrives without.
+        visited = request.headers.get("origin") or f"{request.url.scheme}://{request.url.netloc}"
+        site = f"{shared_address(visited) or visited}{base_path()}"
+        answer = act(Browser(current_visitor(), CURRENT_ADDRESS.get(), site), asked)
+    except HeadlightError as error:
+        answer = Refusal(error=str(error))
+    return response(Reply(answer).encode())
+
+
+def _lead_into(rooms: Rooms, code: str) -> Response:
+    """To the view of a room. The cookie tells the page that it is in one; it then joins, or says that there is none."""
+    view = rooms.view_of(code)
+    where = f"{view.page}{'?' if view.query else ''}{view.query}" if view else ""
+    answer = RedirectResponse(f"../{where}", headers={"Cache-Control": "no-store"})
+    if CODE.fullmatch(code):
+        answer.set_cookie(room_cookie(), code, samesite="lax")
+    return answer

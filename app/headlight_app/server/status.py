@@ -1,0 +1,120 @@
+"""The server's own figures at /status, for its operator alone: as a page, and as Prometheus collects them.
+
+The operator is whoever knows the token: the command prints the address with it, or takes it from an environment
+variable. To anybody else the address is that of an unknown page. An address of the network would not do for telling:
+behind a proxy all visitors come from this machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterator
+from html import escape
+from urllib.parse import parse_qs
+
+import psutil
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headlight_app.access.presence import presence
+from headlight_app.engine.engine import Engine, engine
+
+STATUS_PATH = "/status"
+REFRESH_SECONDS = 2
+
+
+class StatusPage:
+    """Answers at /status whoever brings the token, in the address or as `Authorization: Bearer`."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self.app, self.token = app, token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer the operator."""
+        if scope["type"] != "http" or scope["path"] != STATUS_PATH or not self._is_operator(scope):
+            await self.app(scope, receive, send)
+            return
+        wants_page = "text/html" in Headers(scope=scope).get("accept", "")
+        response = await asyncio.to_thread(status_page if wants_page else prometheus_text)
+        await response(scope, receive, send)
+
+    def _is_operator(self, scope: Scope) -> bool:
+        bearer = Headers(scope=scope).get("authorization", "").removeprefix("Bearer ")
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [bearer])[0]
+        return secrets.compare_digest(given.encode(), self.token)
+
+
+class Figures(Collector):
+    """The figures of an engine and its server, taken when they are asked for."""
+
+    def __init__(self, running: Engine) -> None:
+        self.running = running
+
+    def collect(self) -> Iterator[Metric]:
+        """Each figure with what it means; those of the queues by lane."""
+        yield GaugeMetricFamily("headlight_people", "Visitors with the page open", presence().count())
+        waiting = GaugeMetricFamily("headlight_waiting", "Questions that wait", labels=["lane"])
+        at_work = GaugeMetricFamily("headlight_running", "Questions at work", labels=["lane"])
+        asking = GaugeMetricFamily("headlight_asking", "Visitors whose question waits or is at work", labels=["lane"])
+        speed = GaugeMetricFamily("headlight_answers_per_second", "Answers a second of late", labels=["lane"])
+        capacity = GaugeMetricFamily("headlight_capacity", "Answers a second while any is at work", labels=["lane"])
+        answered = CounterMetricFamily("headlight_answers", "Answers since the start", labels=["lane"])
+        workers = GaugeMetricFamily("headlight_workers", "Workers that share the questions", labels=["lane"])
+        for lane, pool in self.running.lanes.items():
+            figures = pool.queue.figures()
+            waiting.add_metric([lane], figures.waiting)
+            at_work.add_metric([lane], figures.running)
+            asking.add_metric([lane], figures.people)
+            speed.add_metric([lane], figures.per_second)
+            capacity.add_metric([lane], figures.per_busy_second)
+            answered.add_metric([lane], figures.answered)
+            workers.add_metric([lane], len(pool.threads))
+        yield from (waiting, at_work, asking, speed, capacity, answered, workers)
+        memory = GaugeMetricFamily("headlight_memory_bytes", "Memory that is in use", labels=["process"])
+        server = psutil.Process()
+        memory.add_metric(["server"], server.memory_info().rss)
+        memory.add_metric(["workers"], sum(map(_memory, server.children(recursive=True))))
+        yield memory
+
+
+def _memory(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:  # it has ended meanwhile
+        return 0
+
+
+def prometheus_text() -> Response:
+    """The figures in Prometheus' text format."""
+    registry = CollectorRegistry()
+    registry.register(Figures(engine()))
+    return Response(generate_latest(registry), headers={"Cache-Control": "no-store"}, media_type=CONTENT_TYPE_LATEST)
+
+
+def status_page() -> Response:
+    """The figures as a page that renews itself, a row for each with what it is of."""
+    rows = "".join(
+        f"<tr><th scope=row>{escape(metric.documentation)}{''.join(map(_cell, metric.samples))}"
+        for metric in Figures(engine()).collect()
+    )
+    page = (
+        "<!doctype html><html lang=en><meta name=viewport content='width=device-width'><title>Headlight: status</title>"
+        f"<meta http-equiv=refresh content={REFRESH_SECONDS}>"
+        "<style>:root{color-scheme:light dark;font:16px sans-serif}th{text-align:left}td,th{padding:4px 12px 4px 0}"
+        "table{font-variant-numeric:tabular-nums}</style>"
+        f"<h1>Status of this server</h1><table>{rows}</table>"
+    )
+    return HTMLResponse(page, headers={"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
+
+
+def _cell(sample: Sample) -> str:
+    is_memory = sample.name.endswith("_bytes")
+    number = f"{sample.value / 1e6:,.0f} MB" if is_memory else f"{sample.value:,.1f}".removesuffix(".0")
+    return f"<td>{escape(' '.join(sample.labels.values()))} <b>{number}</b>"

@@ -1,0 +1,44 @@
+// The languages of a translator: a text begins with the token of its language.
+
+import { createElement } from "./dom.js";
+
+const NAMES = new Intl.DisplayNames(["en"], { type: "language", fallback: "none" });
+
+/** What people call the language of a token such as __de__, deu_Latn or de_DE. @param {string} token */
+export function languageName(token) {
+  const [language = "", place = ""] = token.replace(/^_+|_+$/g, "").split("_");
+  const tag = place.length === 4 ? `${language}-${place}` : language; // of de_DE the country is a habit
+  return NAMES.of(tag) ?? NAMES.of(language) ?? "";
+}
+
+/**
+ * Offers the languages for a text, where there are any, and shows the one that it begins with.
+ * @param {HTMLSelectElement} select @param {string[]} languages @param {string} text
+ */
+export function drawLanguages(select, languages, text) {
+  const offered = languages.length && select.closest("label");
+  select.closest("label")?.toggleAttribute("hidden", !offered);
+  if (select.options.length !== languages.length + 1) {
+    const names = languages.map((token) => /** @type {const} */ ([token, languageName(token)]));
+    const sorted = names.sort((one, other) => one[1].localeCompare(other[1]));
+    const options = sorted.map(([token, name]) =>
+      Object.assign(createElement("option", "", name ? `${name} (${token})` : token), { value: token }),
+    );
+    select.replaceChildren(Object.assign(createElement("option", "", "not said"), { value: "" }), ...options);
+  }
+  select.value = leadingLanguage(text, languages);
+}
+
+/**
+ * The text with another language's token in front, or ("") with none.
+ * @param {string} text @param {string[]} languages @param {string} token
+ */
+export function inLanguage(text, languages, token) {
+  const rest = text.trimStart().slice(leadingLanguage(text, languages).length).trimStart();
+  return [token, rest].filter(Boolean).join(" ");
+}
+
+/** @param {string} text @param {string[]} languages */
+function leadingLanguage(text, languages) {
+  return languages.find((token) => text.trimStart().startsWith(token)) ?? "";
+}

@@ -1,0 +1,138 @@
+"""Copying: where in a text a written token may come from, which heads copied it, and what each passage added to it.
+
+A head copies where it looks from the predicting token at an earlier occurrence of the written token, and what it takes
+there adds to that token's logit (Elhage et al. 2021, "induction heads"); it suppresses where this lowers the logit
+("copy suppression", McDougall et al. 2023). Both are exact, with norms frozen at their scale (`attribution`), and are
+told relative to the mean of all tokens' logits, because what adds to every logit alike changes no probability. The
+passages share out the logit by ALTI-Logit, which follows what earlier layers moved between tokens, and estimates how.
+Left out are tokens that were made out of the text without standing in it, and heads that copy by way of a later layer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+
+from headlight.analysis.attribution import LogitAttribution, attribute_probes
+from headlight.analysis.faithfulness.alti_logit import KEEP as ALTI_KEEP
+from headlight.analysis.faithfulness.alti_logit import alti_logit
+from headlight.analysis.moved_values import value_outputs
+from headlight.analysis.residual_stream import Probe
+from headlight.array_types import Float
+from headlight.nn.transformer import Transformer
+from headlight.text.tokenizer import Encoded
+from headlight.tracing.trace import Trace, position_index
+
+KEEP = ALTI_KEEP
+LEAST_LOGIT = 0.05  # that a head must add or take to be named
+_LINE_ENDS, _SENTENCE_ENDS = re.compile(r"\n+"), re.compile(r"(?<=[.!?])[\"'”’)]*\s+")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A part of a text: its characters from `start` to `stop`, and its tokens from `first` to `end`."""
+
+    start: int
+    stop: int
+    first: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Copy:
+    """What a head takes from one earlier occurrence of a token: its weight, and what it adds to the token's logit."""
+
+    path: str
+    head: int
+    key: int
+    weight: float
+    logit: float
+
+
+@dataclass(frozen=True)
+class Copying:
+    """Where a written token comes from.
+
+    `occurrences` are the earlier positions that hold the same token, `heads` what heads take from them, largest first.
+    Of each passage, `copied` is what heads take from its occurrences, and `moved` what it adds to the token's logit in
+    every way (`alti_logit`); `rest` is what no passage adds.
+    """
+
+    occurrences: tuple[int, ...]
+    heads: tuple[Copy, ...]
+    copied: tuple[float, ...]
+    moved: tuple[float, ...]
+    rest: float
+
+    @property
+    def source(self) -> int | None:
+        """The passage from which most is copied; None where nothing is copied from any."""
+        best = int(np.argmax(self.copied)) if self.copied else 0
+        return best if self.copied and self.copied[best] > 0 else None
+
+
+def cut_passages(text: Encoded) -> tuple[Passage, ...]:
+    """The passages of a text: its lines, or the sentences of a single line. Special tokens belong to none."""
+    ends = _LINE_ENDS if _LINE_ENDS.search(text.text.strip()) else _SENTENCE_ENDS
+    breaks = [0, *(match.end() for match in ends.finditer(text.text)), len(text.text)]
+    ordinary = [place for place, special in enumerate(text.special_mask) if not special]
+    passages = []
+    for start, stop in pairwise(breaks):
+        tokens = [place for place in ordinary if start < text.offsets[place][1] <= stop]
+        if tokens and text.text[start:stop].strip():
+            passages.append(Passage(start, stop, tokens[0], tokens[-1] + 1))
+    return tuple(passages)
+
+
+@torch.inference_mode()
+def trace_copying(
+    model: Transformer, trace: Trace, position: int, token: int, passages: Sequence[Passage] = ()
+) -> Copying:
+    """Where a token that is predicted at a position comes from; the trace holds KEEP.
+
+    Raises ConfigError for an encoder-decoder, whose words come from two texts, and as `attribute_logits`.
+    """
+    place = position_index(position, len(trace.text.ids))
+    found = alti_logit(model, trace, place, token)
+    moved = tuple(float(found.tokens[passage.first : passage.end].sum()) for passage in passages)
+    rest = float(found.tokens.sum()) + found.rest - sum(moved)
+    occurrences = tuple(key for key, other in enumerate(trace.text.ids) if other == token and key != place)
+    heads = _copies(model, trace, place, token, occurrences)
+    copied = tuple(
+        sum((copy.logit for copy in heads if passage.first <= copy.key < passage.end), 0.0) for passage in passages
+    )
+    return Copying(occurrences, heads, copied, moved, rest)
+
+
+def _copies(model: Transformer, trace: Trace, place: int, token: int, keys: Sequence[int]) -> tuple[Copy, ...]:
+    """What every head takes from some keys at the predicting token, where it is worth a name."""
+    if not keys:
+        return ()
+    stack = trace.config.stacks[-1]
+    paths = [f"{stack}.{layer}.self" for layer in range(trace.config.num_layers(stack))]
+    weights, probes = [], []
+    for path in paths:
+        every, outputs = value_outputs(model, trace, path)
+        weights.append(every[:, place, list(keys)])
+        written = weights[-1][..., None] * outputs[:, list(keys)]  # head key d_model
+        probes.append(Probe(path, written.flatten(0, 1).double().cpu()))
+    attribution = attribute_probes(model, trace, place, probes)
+    logits = _relative_logits(attribution, token)[-sum(len(probe.vectors) for probe in probes) :]
+    table = logits.reshape(len(paths), -1, len(keys))
+    copies = [
+        Copy(paths[layer], head, keys[column], float(weights[layer][head, column]), float(table[layer, head, column]))
+        for layer, head, column in np.argwhere(np.abs(table) >= LEAST_LOGIT).tolist()
+    ]
+    return tuple(sorted(copies, key=lambda copy: -abs(copy.logit)))
+
+
+def _relative_logits(attribution: LogitAttribution, token: int) -> Float[np.ndarray, " component"]:
+    """What each component adds to a token's logit, less what it adds to the logits of all tokens on average."""
+    weight = attribution.unembedding.weight
+    direction = (weight[token] - weight.mean(0)).to(attribution.contributions)
+    return np.asarray((attribution.contributions @ direction).cpu())

@@ -1,0 +1,1 @@
+"""Lenses: what a layer would answer if it were the last."""

@@ -1,0 +1,89 @@
+"""Tuned lens: the logit lens with an affine map for each depth, fitted to the model's own answer (Belrose et al. 2023).
+
+The logit lens reads an early residual stream as if it were the last one. But layers may write in another basis, and
+what they add on average is missing; `TunedLens` adds both: h + A_l h + b_l goes through final norm and output head. It
+says what the model's answer can be told from at a depth by one linear map, not that the model uses it there; and it
+holds for the weights and the kind of text that it was fitted on.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from headlight.array_types import Float
+from headlight.checkpoints.file_rules import LENS_FILES
+from headlight.config import Config
+from headlight.errors import CheckpointError, wrap_errors
+from headlight.file_writing import json_bytes, write_files
+from headlight.validation import from_plain
+
+WEIGHTS_FILE, LOSSES_FILE = LENS_FILES
+
+
+@dataclass(frozen=True)
+class LensLosses:
+    """What is lost where the model is read at a depth and not at its end, in bits per byte of held-out text.
+
+    `bits_per_byte` is what the model itself needs; of a masked language model for the tokens that were masked.
+    `command` fitted the lens, `texts` are those that measured it.
+    """
+
+    command: str
+    texts: tuple[str, ...]
+    bits_per_byte: float
+    logit_lens: tuple[float, ...]
+    tuned_lens: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class TunedLens:
+    """The affine maps of all depths but the last, 0 being the embedding, and what they were measured to lose."""
+
+    weight: Float[Tensor, "depth d_model d_model"]
+    bias: Float[Tensor, "depth d_model"]
+    losses: LensLosses | None = None
+
+    def __call__(self, depth: int, stream: Float[Tensor, "*row d_model"]) -> Float[Tensor, "*row d_model"]:
+        """The residual stream of a depth as the final norm would read it."""
+        weight, bias = (each[depth].to(stream) for each in (self.weight, self.bias))
+        return stream + stream @ weight.T + bias
+
+
+def lens_shape(config: Config) -> tuple[int, int]:
+    """The depths and the width of a model's lens."""
+    stack = config.stacks[-1]
+    return config.num_layers(stack), config.d_model
+
+
+def read_tuned_lens(folder: str | Path, config: Config) -> TunedLens | None:
+    """The lens in a checkpoint's folder; None without one. Raises CheckpointError for one that does not fit."""
+    folder = Path(folder)
+    if not (folder / WEIGHTS_FILE).is_file():
+        return None
+    with wrap_errors(CheckpointError, f"The tuned lens of {folder.name} cannot be read"):
+        tensors = load_file(folder / WEIGHTS_FILE)
+        losses = json.loads((folder / LOSSES_FILE).read_text(encoding="utf-8"))
+        lens = TunedLens(
+            tensors["weight"].float(),
+            tensors["bias"].float(),
+            from_plain(LensLosses, losses, "table", CheckpointError),
+        )
+    depths, width = lens_shape(config)
+    if lens.weight.shape != (depths, width, width) or lens.bias.shape != (depths, width):
+        raise CheckpointError(
+            f"The tuned lens of {folder.name} is for another model: it has maps {list(lens.weight.shape)}, the model "
+            f"{depths} layers of width {width}."
+        )
+    return lens
+
+
+def write_tuned_lens(folder: Path, lens: TunedLens) -> None:
+    """Write a lens beside the checkpoint that it was fitted to, its numbers in half precision."""
+    assert lens.losses is not None
+    half = {"weight": lens.weight.half().contiguous(), "bias": lens.bias.half().contiguous()}
+    write_files(folder, {WEIGHTS_FILE: save(half), LOSSES_FILE: json_bytes(asdict(lens.losses))})

@@ -1,0 +1,322 @@
+"""Activation patching: how much of another run's answer comes back where one of its values is put in place.
+
+A patch of the residual at one token and layer shows where what sets the two texts apart stands (causal tracing, Meng et
+al. 2022, section 2); a patch of one head's output shows which heads carry it. Where all later heads are held as in this
+run, only what a head says to the answer itself counts, past any other head (path patching, Wang et al. 2023, section
+3.1). All are measured as the share of the logit difference that is restored (Zhang and Nanda 2024, section 2): 0 as in
+this run, 1 as in the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headlight.analysis.ablation import (
+    HookAfter,
+    final_from_layer,
+    heads_per_batch,
+    logits_of_final,
+    require_prediction,
+)
+from headlight.array_types import Float
+from headlight.attention_groups import attention_groups
+from headlight.cancellation import check_cancelled
+from headlight.errors import TextError
+from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope
+from headlight.nn.transformer import Transformer
+from headlight.tracing.recompute import intervention_hook, logits_at, traced_tensor
+from headlight.tracing.trace import Trace, position_index
+
+KEEP = ("*.residual", "*.final_residual", "*.weighted_values")  # of both runs
+_RECEIVER = re.compile(r"(encoder|decoder)\.(\d{1,6})\.self\.([qkv])\[(\d{1,6})\]")
+SMALLEST_DIFFERENCE = 1e-3  # between the runs' logit differences; a share of less is a share of rounding
+
+
+@dataclass(frozen=True)
+class PatchingMap:
+    """The share of the logit difference that each patch restores: 0 as in this run, 1 as in the other.
+
+    `residual` patches one token of a layer's input, `heads` what one head moves, at all tokens; `direct_heads` the same
+    while all later heads of the stack move what they do in this run.
+    `answer` and `other_answer` are what this run and the other predict at `position`. The logit of the other run's
+    answer less that of this run's is `before` in this run and `after` in the other.
+    """
+
+    residual: Float[np.ndarray, "layer pos"]
+    heads: Float[np.ndarray, "layer head"]
+    direct_heads: Float[np.ndarray, "layer head"]
+    position: int
+    answer: int
+    other_answer: int
+    before: float
+    after: float
+
+
+class _Recording:
+    """A hook, after another one, that keeps a value as each row of the batch has it."""
+
+    def __init__(self, hook: Hook, path: str) -> None:
+        self.hook, self.path = hook, path
+        self.value: Tensor | None = None
+
+    def scope(self, path: str) -> HookScope:
+        """All of the value that is kept; of any other as much as the other hook needs."""
+        return max(HookScope.ALL if path == self.path else HookScope.NONE, hook_scope(self.hook, path))
+
+    def for_rows(self, start: int, total: int) -> Hook:
+        """The other hook for a few rows at a time; the value that is kept is always whole."""
+        return hook_for_rows(self.hook, start, total)
+
+    def __call__(self, path: str, value: Tensor) -> Tensor:
+        value = self.hook(path, value)
+        if path == self.path:
+            self.value = value
+        return value
+
+
+class _Holding:
+    """A hook that puts values in their place, in every row or each row's own; any other value goes to another hook."""
+
+    def __init__(self, hook: Hook, held: Mapping[str, Float[Tensor, "*row head pos head_dim"]]) -> None:
+        self.hook, self.held = hook, held
+
+    def scope(self, path: str) -> HookScope:
+        """All of a value that is replaced; of any other as much as the other hook needs."""
+        return HookScope.ALL if path in self.held else hook_scope(self.hook, path)
+
+    def for_rows(self, start: int, total: int) -> Hook:
+        """The other hook for a few rows at a time; a value that is replaced is always whole."""
+        return hook_for_rows(self.hook, start, total)
+
+    def __call__(self, path: str, value: Tensor) -> Tensor:
+        return self.held[path].to(value).expand_as(value) if path in self.held else self.hook(path, value)
+
+
+class _PatchEachHead:
+    """A hook, after another one, that puts another head's output of the other run in each row of the batch."""
+
+    def __init__(self, hook: Hook, path: str, donor: Float[Tensor, "head pos head_dim"], first: int) -> None:
+        self.hook, self.path, self.donor, self.first = hook, path, donor, first
+
+    def scope(self, path: str) -> HookScope:
+        """All of the value that is replaced; of any other as much as the other hook needs."""
+        return HookScope.ALL if path == self.path else hook_scope(self.hook, path)
+
+    def for_rows(self, start: int, total: int) -> Hook:
+        """The other hook for a few rows at a time; the value that is replaced is always whole."""
+        return hook_for_rows(self.hook, start, total)
+
+    def __call__(self, path: str, value: Tensor) -> Tensor:
+        value = self.hook(path, value)
+        if path != self.path:
+            return value
+        value = value.clone()
+        rows = torch.arange(len(value), device=value.device)
+        value[rows, self.first + rows] = self.donor[self.first + rows].to(value)
+        return value
+
+
+@torch.inference_mode()
+def patching_map(
+    model: Transformer,
+    trace: Trace,
+    other: Trace,
+    position: int = -1,
+    answers: tuple[int, int] | None = None,
+    stack: str | None = None,
+) -> PatchingMap:
+    """How much of the other run's answer each patch of a stack brings back, by default of the one that predicts.
+
+    Both traces are of the same model, of equally many tokens, and hold KEEP. `answers` are this run's and the other's,
+    by default the likeliest of each at `position`. What is patched meets the edits of `trace` again. Raises
+    ConfigError for a model that predicts nothing, TextError for texts or answers that cannot be compared.
+    """
+    runs = PatchedRuns.of(model, trace, other, position, answers, stack)
+    residual, heads, direct = (runs.whole_map(kind) for kind in PATCHES)
+    return PatchingMap(residual, heads, direct, runs.position, *runs.answers, runs.before, runs.after)
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """The queries, keys or values of a head, written `decoder.4.self.q[3]`; of shared keys and values, their number."""
+
+    path: str
+    stack: str
+    layer: int
+    head: int
+
+    @classmethod
+    def of(cls, model: Transformer, text: str) -> Receiver:
+        """Raises TextError for what is no query, key or value of one head of the model."""
+        found = _RECEIVER.fullmatch(text.strip())
+        config = model.config
+        if found is None or found[1] not in config.stacks or not 0 < int(found[2]) < config.num_layers(found[1]):
+            raise TextError(
+                f"{text!r} hears no earlier head. Name the queries, keys or values of one head from "
+                f"layer 1 on, such as {config.stacks[-1]}.1.self.q[0]."
+            )
+        return cls(f"{found[1]}.{found[2]}.self.{found[3]}", found[1], int(found[2]), int(found[4]))
+
+
+@torch.inference_mode()
+def path_patching(
+    model: Transformer,
+    trace: Trace,
+    other: Trace,
+    receiver: str,
+    position: int = -1,
+    answers: tuple[int, int] | None = None,
+) -> Float[np.ndarray, "layer head"]:
+    """How much of the other run's answer each earlier head brings back by what it says to one later head directly.
+
+    The head's output of the other run reaches the `receiver`, such as `decoder.4.self.q[3]`, past all heads between,
+    which move what they do in this run; then this run is computed with that query, key or value alone in its place.
+    Other arguments and errors are those of `patching_map`; traces hold the receiver's value besides KEEP.
+    """
+    into = Receiver.of(model, receiver)
+    heads = len(trace[into.path])
+    if into.head >= heads:
+        raise TextError(f"{into.path} has the heads 0 to {heads - 1}, and no head {into.head}.")
+    runs = PatchedRuns.of(model, trace, other, position, answers, into.stack)
+    rows = (np.concatenate([*runs.differences_into(into, layer)]) for layer in range(into.layer))
+    return (np.stack([*rows]) - runs.before) / (runs.after - runs.before)
+
+
+def _require_equal_lengths(trace: Trace, other: Trace, stack: str) -> None:
+    here, there = (len(each.text_of_stack(stack).ids) for each in (trace, other))
+    if here != there:
+        raise TextError(
+            f"The texts have {here} and {there} tokens; a patch puts a token in the place of the same one of the other "
+            "text, so both need equally many. Exchange words of one token each."
+        )
+
+
+@dataclass(frozen=True)
+class PatchedRuns:
+    """Two runs whose answers differ at a position, and runs of the one with values of the other, in batches.
+
+    See `PatchingMap` for `answers`, `before` and `after`.
+    """
+
+    model: Transformer
+    trace: Trace
+    other: Trace
+    stack: str
+    position: int
+    answers: tuple[int, int]
+    before: float
+    after: float
+
+    @classmethod
+    def of(
+        cls,
+        model: Transformer,
+        trace: Trace,
+        other: Trace,
+        position: int = -1,
+        answers: tuple[int, int] | None = None,
+        stack: str | None = None,
+    ) -> PatchedRuns:
+        """Arguments and errors are those of `patching_map`."""
+        require_prediction(model)
+        name = stack or model.config.stacks[-1]
+        _require_equal_lengths(trace, other, name)
+        place = position_index(position, len(trace.text.ids))
+        logits, other_logits = logits_at(model, trace, place), logits_at(model, other, place)
+        pair = answers or (int(logits.argmax()), int(other_logits.argmax()))
+        before, after = (float(each[pair[1]] - each[pair[0]]) for each in (logits, other_logits))
+        if pair[0] == pair[1] or abs(after - before) < SMALLEST_DIFFERENCE:
+            raise TextError(
+                "Both texts lead to the same answer here, so there is no difference to restore. Change the other text, "
+                "or name two answers."
+            )
+        return cls(model, trace, other, name, place, pair, before, after)
+
+    def whole_map(self, kind: str) -> Float[np.ndarray, "layer patch"]:
+        """The share that each patch of a kind of PATCHES restores, in every layer."""
+        rows = range(self.model.config.num_layers(self.stack))
+        return np.stack([np.concatenate([*self.shares(kind, layer)]) for layer in rows])
+
+    def shares(self, kind: str, layer: int, first: int = 0) -> Iterator[Float[np.ndarray, " patch"]]:
+        """The share that each patch of a kind restores in a layer, from patch `first` on, batch after batch."""
+        for differences in PATCHES[kind](self, layer, first):
+            check_cancelled()
+            yield (differences - self.before) / (self.after - self.before)
+
+    def patch_residual(self, layer: int, first: int) -> Iterator[Float[np.ndarray, " pos"]]:
+        """With each token of a layer's input from the other run."""
+        path = f"{self.stack}.{layer}.residual"
+        here, there = (traced_tensor(self.model, each, path) for each in (self.trace, self.other))
+        for places in self._batches(here, first):
+            residual = here.repeat(len(places), 1, 1)
+            residual[torch.arange(len(places)), places] = there[places]
+            yield self._differences(layer, residual, HookAfter(intervention_hook(self.trace), path))
+
+    def patch_heads(self, layer: int, first: int, direct: bool = False) -> Iterator[Float[np.ndarray, " head"]]:
+        """With what each self-attention head moves from the other run; `direct` holds all later heads."""
+        for residual, hook in self._with_each_head(layer, first, direct):
+            yield self._differences(layer, residual, hook)
+
+    def _with_each_head(self, layer: int, first: int, direct: bool) -> Iterator[tuple[Tensor, _PatchEachHead]]:
+        entry, path = f"{self.stack}.{layer}.residual", f"{self.stack}.{layer}.self.weighted_values"
+        donor = traced_tensor(self.model, self.other, path)
+        held = {each: traced_tensor(self.model, self.trace, each) for each in self._heads_after(layer) if direct}
+        for heads in self._batches(donor, first):
+            residual = traced_tensor(self.model, self.trace, entry).repeat(len(heads), 1, 1)
+            hook = _Holding(HookAfter(intervention_hook(self.trace), entry), held)
+            yield residual, _PatchEachHead(hook, path, donor, int(heads[0]))
+
+    def differences_into(self, receiver: Receiver, layer: int) -> Iterator[Float[np.ndarray, " head"]]:
+        """The answers' logit differences with what a receiver hears where each head of a layer is the other run's."""
+        entry = f"{self.stack}.{receiver.layer}.residual"
+        here = traced_tensor(self.model, self.trace, receiver.path)
+        for rows, heard in self._heard(receiver, layer):
+            check_cancelled()
+            value = here.repeat(rows, 1, 1, 1)
+            value[:, receiver.head] = heard[:, receiver.head]
+            residual = traced_tensor(self.model, self.trace, entry).repeat(rows, 1, 1)
+            edits = HookAfter(intervention_hook(self.trace), entry)
+            yield self._differences(receiver.layer, residual, _Holding(edits, {receiver.path: value}))
+
+    def _heard(self, receiver: Receiver, layer: int) -> Iterator[tuple[int, Float[Tensor, "row head pos head_dim"]]]:
+        """The receiver's value with each head of a layer from the other run, all heads between held."""
+        for residual, hook in self._with_each_head(layer, 0, direct=True):
+            recording = _Recording(hook, receiver.path)
+            final_from_layer(self.model, self.trace, self.stack, layer, residual, recording)
+            assert recording.value is not None
+            yield len(residual), recording.value
+
+    def _heads_after(self, layer: int) -> Iterator[str]:
+        """The paths of what all heads move that can read what those of a layer wrote."""
+        for group in attention_groups(self.model.config):
+            if group.stack == self.stack:
+                first = layer if group.kind == "cross" else layer + 1
+                yield from (f"{group.path(later)}.weighted_values" for later in range(first, group.layers))
+
+    def _batches(self, value: Tensor, start: int) -> Iterator[Tensor]:
+        """The indices along a value's first axis from `start` on, as many at a time as make one batch."""
+        size = heads_per_batch(self.trace)
+        for first in range(start, len(value), size):
+            yield torch.arange(first, min(first + size, len(value)), device=value.device)
+
+    @torch.inference_mode()
+    def _differences(self, layer: int, residual: Tensor, hook: Hook) -> np.ndarray:
+        final = final_from_layer(self.model, self.trace, self.stack, layer, residual, hook)
+        logits = logits_of_final(self.model, self.trace, final, self.position)
+        found: np.ndarray = (logits[:, self.answers[1]] - logits[:, self.answers[0]]).float().cpu().numpy()
+        return found
+
+
+# What can be patched, by the names of the fields of a PatchingMap.
+PATCHES: Mapping[str, Callable[[PatchedRuns, int, int], Iterator[np.ndarray]]] = {
+    "residual": PatchedRuns.patch_residual,
+    "heads": PatchedRuns.patch_heads,
+    "direct_heads": partial(PatchedRuns.patch_heads, direct=True),
+}

@@ -1,0 +1,59 @@
+"""What files beside the config say of a model that hears: how a sound is read, and how its decoder begins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from headlight.checkpoints.config_reader import ConfigReader, read_json
+from headlight.checkpoints.file_rules import GENERATION_CONFIG, IMAGE_PROCESSOR
+from headlight.config import Config
+from headlight.config_groups import SoundConfig
+from headlight.errors import CheckpointError
+
+LANGUAGE, TASK = "<|en|>", "transcribe"  # where the file leaves them open
+
+
+def with_sound_files(config: Config, folder: Path, name: str) -> Config:
+    """The config with what the preprocessor and the generation config say. Raises CheckpointError and ConfigError."""
+    processor, generation = (
+        ConfigReader(read_json(folder / file, name) if (folder / file).is_file() else {}, f"{name}, {file}")
+        for file in (IMAGE_PROCESSOR, GENERATION_CONFIG)
+    )
+    sound = _read_processor(processor, config.sound)
+    if not config.has_cross_attention:
+        return config.replace(sound=sound)
+    heads = generation.list_of("alignment_heads", list)
+    if not all(len(pair) == 2 and all(type(number) is int for number in pair) for pair in heads):
+        raise CheckpointError(f"{generation.name}: its alignment_heads are no pairs of a layer and a head.")
+    prompt = tuple(token for token in _prompt(generation) if token < config.vocabulary_size)
+    return config.replace(sound=sound, prompt_token_ids=prompt, alignment_heads=tuple(map(tuple, heads)))
+
+
+def _read_processor(fields: ConfigReader, sound: SoundConfig) -> SoundConfig:
+    """The sound as the preprocessor reads it. Raises CheckpointError for what it does and is not supported."""
+    rate = fields.integer("sampling_rate", sound.rate)
+    if not sound.mel_bins:
+        fields.require_values({"feature_size": 1})
+        return replace(sound, rate=rate, normalized=fields.boolean("do_normalize", sound.normalized))
+    fields.require_values({"feature_size": sound.mel_bins, "do_normalize": False, "padding_value": 0.0})
+    return replace(
+        sound, rate=rate, window=fields.integer("n_fft", sound.window), hop=fields.integer("hop_length", sound.hop)
+    )
+
+
+def _prompt(fields: ConfigReader) -> tuple[int, ...]:
+    """The tokens behind the start token: those that old files force, else a language, a task, and no timestamps."""
+    forced = [pair for pair in fields.list_of("forced_decoder_ids", list) if len(pair) == 2]
+    ids = [token for _, token in sorted(forced, key=str)]
+    if not forced or not all(type(token) is int for token in ids):
+        ids = [_number_of(fields, "lang_to_id", LANGUAGE), _number_of(fields, "task_to_id", TASK)]
+        ids.append(fields.values.get("no_timestamps_token_id"))
+    return tuple(token for token in ids if type(token) is int and token >= 0)
+
+
+def _number_of(fields: ConfigReader, group: str, name: str) -> Any:
+    """The number of a name in a group of fields, or the first that stands there; None where there is none."""
+    numbers = (fields.nested(group) or ConfigReader({}, "")).values
+    return numbers.get(name, next(iter(numbers.values()), None))

@@ -1,0 +1,154 @@
+"""`headlight check` and `headlight exercises`: a learner's functions compared with Headlight's own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headlight.cli.common import command, positive_int
+from headlight.code_exercises.diagnoses import Finding
+from headlight.code_exercises.exercises import CODE_EXERCISES, write_exercises
+from headlight.code_exercises.grade import format_findings
+from headlight.errors import HeadlightError
+
+SECONDS = 120  # in all, with the start of Python and torch
+ROOT = Path(__file__).parents[3]  # where the package `headlight` lies
+
+
+def _add_check_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", type=Path, metavar="FILE.py", help="a Python file with functions of the exercises' names"
+    )
+    parser.add_argument(
+        "exercise",
+        nargs="*",
+        metavar="EXERCISE",
+        help=f"only these, of {', '.join(CODE_EXERCISES)} (default: all there)",
+    )
+    parser.add_argument(
+        "--hints", type=int, choices=(1, 2, 3), default=2, help="1 a nudge, 2 what to do (default), 3 the code"
+    )
+    parser.add_argument("--seconds", type=positive_int, default=SECONDS, help=f"time limit (default {SECONDS})")
+    parser.add_argument("--json", action="store_true", help="JSON and nothing else on standard output")
+
+
+@command(_add_check_arguments)
+def check(options: argparse.Namespace) -> int:
+    """Check your own attention functions: what is right, what is wrong, and what the mistake looks like.
+
+    The file runs on this machine, in a process of its own. The exit status is 0 if all is right, 1 if something is
+    wrong, and 2 if nothing could be checked.
+    """
+    for name in options.exercise:
+        CODE_EXERCISES[name]  # raises UnknownNameError
+    if not options.file.is_file():
+        raise HeadlightError(
+            f"There is no file {options.file}. `headlight exercises {options.file}` writes one with gaps."
+        )
+    result = run_file(options.file, options.exercise, options.seconds)
+    if options.json:
+        print(json.dumps(asdict(result) | {"passed": result.passed}))  # in ASCII
+    else:
+        print(_format(result, options.hints))
+    return result.status
+
+
+def _add_exercises_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE.ipynb|FILE.py", help="without it they are listed")
+
+
+@command(_add_exercises_arguments)
+def exercises(options: argparse.Namespace) -> int:
+    """Write the exercises as a notebook or a Python file with gaps, or list them."""
+    if options.file is None:
+        print("\n".join(f"{name:29} {exercise.title}" for name, exercise in CODE_EXERCISES.items()))
+        return 0
+    write_exercises(options.file)
+    then = f"headlight check {options.file}" if options.file.suffix == ".py" else f"jupyter lab {options.file}"
+    print(f"Written. Fill in the gaps, then: {then}")
+    return 0
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """The findings of a file's checks; `problem` says why they could not begin or did not end."""
+
+    file: str
+    findings: tuple[Finding, ...]
+    problem: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether all is right."""
+        return not self.problem and all(finding.passed for finding in self.findings)
+
+    @property
+    def status(self) -> int:
+        """The exit status: 0 if all is right, 1 if something is wrong, 2 if nothing could be checked."""
+        return 0 if self.passed else 1 if self.findings else 2
+
+
+def run_file(file: Path, names: Sequence[str], seconds: int | float) -> FileResult:
+    """Run the checks in another process, which is ended after so many seconds.
+
+    What the file prints goes to standard error.
+    """
+    command = [sys.executable, "-P", "-m", "headlight.cli.check.process", str(file.resolve()), *names]
+    paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    with subprocess.Popen(
+        command,
+        env=os.environ | {"PYTHONPATH": paths},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        try:
+            printed, _ = process.communicate(timeout=seconds)
+            is_late = False
+        except subprocess.TimeoutExpired as late:
+            printed, is_late = late.output or b"", True
+        finally:
+            _end(process)
+    return _read_result(str(file), printed.splitlines(), process.returncode, f"after {seconds:g} s" if is_late else "")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process and, where the system has groups of processes, all that it has started."""
+    if os.name != "nt":
+        with suppress(ProcessLookupError, PermissionError):  # where all are gone
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+
+
+def _read_result(file: str, lines: Sequence[bytes], status: int, late: str) -> FileResult:
+    events: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    findings = tuple(msgspec.convert(event["finding"], Finding) for event in events if "finding" in event)
+    if problems := [str(event["problem"]) for event in events if "problem" in event]:
+        return FileResult(file, findings, problems[0])
+    if events and "done" in events[-1]:
+        return FileResult(file, findings)
+    place = next((event["doing"] for event in reversed(events) if "doing" in event), "starting Python")
+    ended = f"was stopped {late}" if late else f"ended Python (exit status {status})"
+    advice = "Is there a loop without an end?" if late else "Is there an exit() in it?"
+    return FileResult(file, findings, f"{Path(file).name} {ended} while {place}. {advice}")
+
+
+def _format(result: FileResult, rung: Any) -> str:
+    parts = [format_findings(result.findings, rung), result.problem]
+    if result.findings:
+        right = sum(finding.passed for finding in result.findings)
+        parts.append(f"{right} of {len(result.findings)} checks are right.")
+    return "\n\n".join(filter(None, parts))

@@ -1,0 +1,74 @@
+"""`python -m headlight.cli.check.process FILE [EXERCISE ...]`: a learner's file runs, each finding is a line of JSON.
+
+Only `headlight check` starts it, on the learner's own machine. An import contract keeps it out of every server.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import ModuleType
+
+import torch
+
+from headlight.code_exercises.exercises import CODE_EXERCISES
+from headlight.code_exercises.grade import describe_error, grade
+
+
+class Events:
+    """Lines of JSON on standard output; everything else that is printed goes to standard error."""
+
+    def __init__(self) -> None:
+        self._lines = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="ascii")
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+    def tell(self, **event: object) -> None:
+        """One line, at once."""
+        print(json.dumps(event), file=self._lines, flush=True)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Load the file and grade the exercises that it solves, or those that are named."""
+    torch.set_num_threads(1)  # the tensors are tiny: threads would only wait for each other
+    events, path, names = Events(), Path(arguments[0]), arguments[1:]
+    events.tell(doing="being read")
+    try:
+        module = _load(path)
+    except (Exception, SystemExit) as error:
+        events.tell(problem=f"{path.name} cannot be read. {describe_error(error)}")
+        return
+    missing = [name for name in names or CODE_EXERCISES if not callable(getattr(module, name, None))]
+    found = [name for name in names or CODE_EXERCISES if name not in missing]
+    if missing and (names or not found):
+        events.tell(problem=_describe_missing(path, missing, module))
+        return
+    for name in found:
+        events.tell(doing=f"{name} was checked")
+        for finding in grade(name, getattr(module, name)):
+            events.tell(finding=asdict(finding))
+    events.tell(done=True)
+
+
+def _load(path: Path) -> ModuleType:
+    sys.path.insert(0, str(path.parent))  # for what the file imports from beside it
+    spec = importlib.util.spec_from_file_location("solution", path)
+    if spec is None or spec.loader is None:
+        raise ImportError("only a file that ends with .py can be checked")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["solution"] = module  # as dataclasses and pickle expect
+    spec.loader.exec_module(module)
+    return module
+
+
+def _describe_missing(path: Path, missing: Sequence[str], module: ModuleType) -> str:
+    own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == "solution"]
+    return f"{path.name} has no {' and no '.join(missing)}. It defines {', '.join(own) or 'nothing'}."
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,304 @@
+"""Models in tables, read from their configs: those that ship, by their tasks, and well-known ones beside your own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from functools import lru_cache
+from random import Random
+
+from torch import nn
+
+from headlight.checkpoints.catalog import CatalogEntry, card_purpose, card_series, catalog
+from headlight.checkpoints.config_reader import ConfigReader
+from headlight.checkpoints.families import FAMILIES
+from headlight.checkpoints.load import Checkpoint, read_card
+from headlight.checkpoints.tensor_files import LazyTensors
+from headlight.checkpoints.weight_mapping import make_plan
+from headlight.config import Config
+from headlight.config_groups import EmbeddingConfig, PerLayerConfig
+from headlight.course.controls import ChoiceControl, CountControl, ModelControl, SeedControl
+from headlight.course.pictures import TablePicture, bars, fold, row
+from headlight.course.screen import Answer, Screen, link
+from headlight.errors import InputError
+from headlight.nn.layers import FEED_FORWARDS, NORMS
+from headlight.nn.masks import masks_title
+from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
+from headlight.nn.stack import NORM_PLACEMENTS
+from headlight.nn.transformer import Transformer, meta_model
+from headlight.questions.asking import ask_largest, choose
+from headlight.questions.kinds import Question
+from headlight.tasks import task_of
+
+NEEDS = {
+    "encoder": "Encoder: where the whole text is there, and every token may look at both sides",
+    "decoder": "Decoder: where a text is written, and only what was written so far is there",
+    "encoder-decoder": "Both: where one thing is read as a whole, and another text is written about it",
+}
+ALSO = {
+    "encoder": "Of this kind are also models that answer a question by marking words of a text, or sort documents.",
+    "decoder": "Of this kind are also models that chat: question and answer are one text, which they continue.",
+    "encoder-decoder": "Of this kind are also models that summarise a text, or write down what is said in a sound.",
+}  # tasks that no shipped model has learned
+
+
+def which_task(seed: int) -> Answer:
+    """Shipped models by their shape, without those that are variations of another or of a series."""
+    shipped = [entry for entry in catalog() if entry.shipped]
+    names = {entry.name for entry in shipped}
+    chosen = [entry for entry in shipped if entry.name.partition("-")[0] not in names - {entry.name}]
+    asked = Random(seed).choice([entry for entry in chosen if any(_is_listed(entry, name) for name in NEEDS)])
+    question = _ask_of_shape(asked)
+    return tuple(
+        row(
+            TablePicture(
+                ("task", "reads → gives", "shipped model"),
+                tuple(_table_row(entry) for entry in chosen if _is_listed(entry, architecture)),
+            ),
+            title=title,
+            text=ALSO[architecture],
+            question=question if architecture == "encoder" else None,
+        )
+        for architecture, title in NEEDS.items()
+    )
+
+
+def _ask_of_shape(entry: CatalogEntry) -> Question:
+    """Which shape the task of a model needs; of a wrong one it is said what it is for."""
+    task, read, _ = _table_row(entry)
+    says = {name: f"{needs}." for name, needs in NEEDS.items()}
+    text = f"Task: {task[0].lower()}{task[1:].rstrip('.')} ({read}). Which shape has the model that does this?"
+    return choose(text, tuple(NEEDS), tuple(NEEDS).index(entry.config.architecture), says)
+
+
+def _is_listed(entry: CatalogEntry, architecture: str) -> bool:
+    """Rungs of the ladder that have no mask are decoders, but they see more than what was written so far."""
+    config = entry.config
+    sees_too_much = config.architecture == "decoder" and not config.masks
+    return config.architecture == architecture and not sees_too_much and not card_series(read_card(entry.folder))
+
+
+def _table_row(entry: CatalogEntry) -> tuple[str, str, str]:
+    return card_purpose(read_card(entry.folder)) or purpose(entry.config), reads(entry.config), entry.name
+
+
+def purpose(config: Config) -> str:
+    """What a model does, from what it reads and what it answers."""
+    if config.has_cross_attention and not task_of(config).predicts_labels:
+        titles = {"image": "Describes images", "sound": "Writes down sounds"}
+        return titles.get(config.modalities[-1], "Writes a target from a source")
+    return "Labels images" if config.reads_image else task_of(config).title
+
+
+def reads(config: Config) -> str:
+    """What goes in, and in which form the answer comes out."""
+    read = {"image": "an image", "sound": "a sound"}.get(config.modalities[-1], "a text")
+    answers = "a label for each token" if config.output_head == "token-classifier" else "labels"
+    return f"{read} → {answers if task_of(config).predicts_labels else 'tokens'}"
+
+
+WHICH_TASK = Screen(
+    title="Which task needs which shape?",
+    lesson="Ask what can be seen when an answer is given: to label, tag, sort or fill in, all of the text; to "
+    "continue, what was written; to translate, rewrite or describe, all of a source and the beginning of the answer. "
+    "The models that come with this page stand under the shape that their task needs.",
+    controls={"seed": SeedControl(title="Ask of another task")},
+    compute=which_task,
+    code=(which_task, reads),
+)
+
+
+IMAGENET_LABELS = 1_000
+# Vaswani et al. 2017, section 3 and the row "base" of table 3; 37,000 byte pairs of section 5.1.
+TRANSFORMER = Config(
+    architecture="encoder-decoder", vocabulary_size=37_000, context_length=512, d_model=512, layers=6, heads=8,
+    d_ff=2048, positional_encoding="sinusoidal", norm="layernorm", norm_placement="post", feed_forward="relu",
+    bias=True, embedding=EmbeddingConfig(scale=512**0.5),
+)  # fmt: skip
+# The model_type and the class in the files of each.
+FILES = {
+    "BERT": ("bert", "BertForMaskedLM"),
+    "GPT-2": ("gpt2", "GPT2LMHeadModel"),
+    "T5": ("t5", "T5ForConditionalGeneration"),
+    "ViT": ("vit", "ViTForImageClassification"),
+}
+# What the papers call the size, and how many parameters they say that it has.
+PAPERS = {
+    "Transformer": ("base", "65 M"),
+    "BERT": ("base", "110 M"),
+    "GPT-2": ("small", "117 M (miscounted)"),
+    "T5": ("small", "60 M"),
+    "ViT": ("B/16", "86 M"),
+}
+
+
+def well_known_configs() -> dict[str, Config]:
+    """Transformer, BERT, GPT-2, T5 and ViT at the sizes that PAPERS names."""
+    return {"Transformer": TRANSFORMER, **{name: read_family(*file) for name, file in FILES.items()}}
+
+
+@lru_cache(maxsize=len(FILES))
+def read_family(model_type: str, class_name: str) -> Config:
+    """What a config.json makes that names a family and a class and leaves all sizes at the family's defaults."""
+    fields = {"model_type": model_type, "architectures": [class_name], "num_labels": IMAGENET_LABELS}
+    return make_plan(FAMILIES[model_type], ConfigReader(fields, model_type), LazyTensors({})).config
+
+
+def at_size(config: Config, d_model: int, layers: int, heads: int) -> Config:
+    """The same model in another width, depth and number of heads; its feed-forward is four times as wide."""
+    sizes = {"d_model": d_model, "layers": layers, "encoder_layers": 0, "heads": heads, "key_value_heads": 0}
+    automatic = dict.fromkeys(("head_dim", "value_head_dim", "d_ff", "encoder_heads", "encoder_d_ff"), 0)
+    return config.replace(**sizes, **automatic, per_layer=PerLayerConfig())
+
+
+@lru_cache(maxsize=64)
+def count_parameters(config: Config) -> int:
+    """The parameters of the module that this config builds, on the meta device; a shared one counts once."""
+    return sum(parameter.numel() for parameter in meta_model(config).parameters())
+
+
+OPENED = "your model"
+WIDTHS = {str(width): str(width) for width in (64, 128, 256, 512, 768, 1024)}
+HEAD_DIM = 64  # of the models at the learner's size, as in all five papers
+ARCHITECTURES = ("decoder", "encoder", "encoder-decoder")
+SIZES = ("vocabulary_size", "context_length", "d_model", "layers", "encoder_layers", "heads", "key_value_heads",
+         "head_dim", "value_head_dim", "d_ff", "labels", "norm_epsilon", "start_token_id")  # fmt: skip
+
+
+def configurations(model: Checkpoint, layers: int, d_model: str, one: str, other: str) -> Answer:
+    """The choices of each model, its parameters as published and at the learner's size, and how two of them differ."""
+    configs = well_known_configs() | {OPENED: model.model.config}
+    return (*_choices(configs, layers, d_model), *fold(*_differences_of(configs, one, other)))
+
+
+def _choices(configs: dict[str, Config], layers: int, d_model: str) -> Answer:
+    published = {name: count_parameters(config) for name, config in configs.items()}
+    heads = int(d_model) // HEAD_DIM
+    small = [count_parameters(at_size(configs[name], int(d_model), layers, heads)) for name in PAPERS]
+    rows = [(title, *(read(config) for config in configs.values())) for title, read in CHOICES.items()]
+    rows.append(("parameters, counted", *(f"{count:,}" for count in published.values())))
+    rows.append(("parameters, says the paper", *(said for _, said in PAPERS.values()), "—"))
+    rows.insert(0, ("size", *(size for size, _ in PAPERS.values()), "—"))
+    return (
+        row(
+            TablePicture(("", *configs), tuple(rows)),
+            question=ask_largest("Which of these models has the most parameters?", published),
+        ),
+        row(
+            bars(
+                "As published (millions of parameters)", tuple(published), [count / 1e6 for count in published.values()]
+            ),
+            bars(
+                f"All with {layers} layers of width {d_model} (millions)",
+                tuple(PAPERS),
+                [count / 1e6 for count in small],
+                note="Their vocabularies stay as large as they are: in a small model they are most of it.",
+            ),
+            title="Counted on the modules that these configs build",
+        ),
+    )
+
+
+@lru_cache(maxsize=8)
+def _biases(config: Config) -> str:
+    """Whether the linear maps of its blocks have biases, counted on the modules."""
+    model = meta_model(config)
+    blocks = (block for stack in config.stacks for block in model.stack(stack).blocks)
+    found = {part.bias is not None for block in blocks for part in block.modules() if isinstance(part, nn.Linear)}
+    return "some" if len(found) > 1 else "yes" if True in found else "no"
+
+
+def _mask(config: Config) -> str:
+    return f"{masks_title(config.masks)}{' in the decoder' if config.has_cross_attention else ''}"
+
+
+def _layers(config: Config) -> str:
+    return f"{config.encoder_layers} + {config.layers}" if config.has_cross_attention else str(config.layers)
+
+
+def _reads(config: Config) -> str:
+    image = config.image
+    patches = f"{image.patch_rows * image.patch_columns} patches of {image.patch_height} × {image.patch_width}"
+    if config.reads_sound:
+        return f"frames of {1_000 * config.sound.frame_seconds:.0f} ms"
+    return patches if config.reads_image else f"{config.vocabulary_size:,} tokens"
+
+
+CHOICES: dict[str, Callable[[Config], str]] = {
+    "shape": lambda config: config.architecture,
+    "reads": _reads,
+    "mask": _mask,
+    "positions": lambda config: POSITIONAL_ENCODINGS[config.positional_encoding].title,
+    "norm": lambda config: NORMS[config.norm].title,
+    "norm stands": lambda config: NORM_PLACEMENTS[config.norm_placement].title.partition(" (")[0],
+    "feed-forward": lambda config: FEED_FORWARDS[config.feed_forward].title,
+    "biases": _biases,
+    "scores / √d": lambda config: "yes" if config.scale else "no",
+    "answers": purpose,
+    "layers": _layers,
+    "width d": lambda config: str(config.d_model),
+    "heads": lambda config: str(config.heads),
+    "d_ff": lambda config: f"{config.d_ff:,}",
+}
+
+
+def _differences_of(configs: dict[str, Config], one: str, other: str) -> Answer:
+    """The fields of Config in which two models differ: sizes, and choices."""
+    if one == other:
+        raise InputError("Choose two different models.")
+    plain = [configs[name].to_dict() for name in (one, other)]
+    different = [each.name for each in fields(Config) if plain[0][each.name] != plain[1][each.name]]
+    sizes = [name for name in different if name in SIZES]
+    choices = [name for name in different if name not in SIZES]
+    return (
+        row(
+            _differences(choices, one, other, plain),
+            title=f"From {one} to {other}: the choices that differ",
+        ),
+        row(_differences(sizes, one, other, plain), title="The sizes that differ"),
+        f"A Config has {len(fields(Config))} fields. Between these two {len(choices)} choices and "
+        f"{len(sizes)} sizes differ; everything else is the same code with the same values."
+        + ("" if OPENED in (one, other) else f" To compare your own model, choose “{OPENED}” as one of them."),
+    )
+
+
+def _differences(names: list[str], one: str, other: str, plain: list[dict[str, object]]) -> TablePicture:
+    rows = [
+        (label, *values) for name in names for label, *values in _differing_parts(name, plain[0][name], plain[1][name])
+    ]
+    return TablePicture(("field", one, other), tuple(rows) or (("none", "", ""),))
+
+
+def _differing_parts(name: str, one: object, other: object) -> list[tuple[str, str, str]]:
+    """The field, or of a group of fields those that differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        parts = [_differing_parts(f"{name}.{key}", one[key], other[key]) for key in one if one[key] != other[key]]
+        return [part for found in parts for part in found]
+    return [(name, _written(one), _written(other))]
+
+
+def _written(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none" if len(value) <= 3 else f"{len(value):,} of them"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+NAMES = {name: name for name in (*PAPERS, OPENED)}
+CONFIGURATIONS = Screen(
+    title="BERT, GPT-2, T5, ViT: rows of one table",
+    lesson="The famous models are not different inventions: each is the same network with other values in one config, "
+    "as in their published files. The values say which stacks, which mask, where the norm stands, what is read and "
+    "what is answered. Choose two, and read what would have to change to make one of the other.",
+    controls={
+        "model": ModelControl(title="Your model", default="stories-causal", needs="text"),
+        "layers": CountControl("Layers", "2", 1, 24),
+        "d_model": ChoiceControl("Width", "128", WIDTHS),
+        "one": ChoiceControl("From", "BERT", NAMES),
+        "other": ChoiceControl("To", "GPT-2", NAMES),
+    },
+    compute=configurations,
+    code=(read_family, at_size, count_parameters, Transformer),
+    explore=link("model", fixed={"tab": "model"}),
+)

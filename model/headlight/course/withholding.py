@@ -1,0 +1,38 @@
+"""What may be shown of a screen before its questions are settled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from headlight.course.pictures import Row
+from headlight.questions.kinds import Question
+from headlight.questions.marking import Mark, mark
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question of a screen, the place of its row among those that are shown, and what became of its tries."""
+
+    place: int
+    question: Question
+    mark: Mark
+
+
+def withhold(rows: Sequence[Row], tries: Sequence[str]) -> tuple[tuple[Row, ...], tuple[Asked, ...]]:
+    """What may be shown of a screen, and its questions, one after another, as far as the tries have led.
+
+    Until a question is settled, its row and those after it are left out: they would tell the answer.
+    """
+    asked, end, rest = list[Asked](), len(rows), tuple(tries)
+    for place, row in enumerate(rows):
+        if row.question:
+            settled = (count for count in range(len(rest)) if mark(row.question, rest[:count]).is_settled)
+            used = next(settled, len(rest))
+            found = mark(row.question, rest[:used])
+            asked.append(Asked(place, row.question, found))
+            rest = rest[used:]
+            if not found.is_settled:
+                end = place + row.question.shows_row
+                break
+    return tuple(replace(row, question=None) for row in rows[:end]), tuple(asked)

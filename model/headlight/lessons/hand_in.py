@@ -1,0 +1,148 @@
+"""Hand-ins: what a learner answered, as a file, and the marks that are computed anew from it.
+
+The digest finds a file that was damaged or changed by hand. It proves nothing more: it has no secret in it, so a person
+who reads this page can change an answer and compute the digest again, and it does not say who answered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
+
+from headlight.errors import DataError, HeadlightError, counted
+from headlight.lessons.asks import question_of
+from headlight.lessons.lesson import Lesson
+from headlight.lessons.lesson_file import lessons
+from headlight.lessons.place import Open, Place
+from headlight.paths import read_regular
+from headlight.questions.marking import HINT, mark
+
+FORMAT = "headlight-hand-in-1"
+MAX_BYTES = 200_000
+CHANGED = "The digest does not fit: the file was changed after it was saved, or damaged on its way."
+_SPREADSHEET = "=+-@\t\r"  # a cell that begins with one is a formula
+Tries = Annotated[tuple[Annotated[str, Meta(max_length=200)], ...], Meta(max_length=20)]
+
+
+class HandIn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a learner hands in; `answers` has their tries for each step, hints included."""
+
+    format: str = FORMAT
+    lesson: Annotated[str, Meta(max_length=100)]
+    version: Annotated[int, Meta(ge=1)]
+    seed: Annotated[int, Meta(ge=0, lt=2**53)]
+    model: Annotated[str, Meta(max_length=300)]
+    name: Annotated[str, Meta(max_length=100)]
+    answers: Annotated[tuple[Tries, ...], Meta(max_length=100)]
+    digest: Annotated[str, Meta(max_length=64)] = ""
+
+    def with_digest(self) -> HandIn:
+        """The same, with the digest of all other fields."""
+        fields = asdict(self) | {"digest": ""}
+        text = json.dumps(fields, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        return msgspec.structs.replace(self, digest=sha256(text.encode()).hexdigest())
+
+    def encode(self) -> bytes:
+        """The file."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=1)
+
+
+@dataclass(frozen=True)
+class Grade:
+    """A line of the table of grades. `points` are right answers, `at_once` those of a first try without a hint."""
+
+    file: str
+    name: str = ""
+    lesson: str = ""
+    version: str = ""
+    seed: str = ""
+    model: str = ""
+    points: str = ""
+    of: str = ""
+    at_once: str = ""
+    problem: str = ""
+
+
+def read_hand_in(raw: bytes) -> HandIn:
+    """A hand-in from its file. Raises DataError with a sentence for what is none."""
+    try:
+        found = msgspec.json.decode(raw, type=HandIn)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        why = str(error).rstrip(".")[:160]
+        raise DataError(f"This is no hand-in of a lesson, or it was damaged: {why}.") from None
+    if found.format != FORMAT:
+        raise DataError(f"The file says that it is “{found.format[:40]}”; this program reads {FORMAT}.")
+    return found
+
+
+def collect(files: Iterable[Path], open_model: Open) -> Iterator[Grade]:
+    """The grades of files, one for each; what is wrong with a file is said in its line."""
+    first_with: dict[tuple[str, int], str] = {}
+    for path in files:
+        try:
+            grade = grade_of(path.name, read_regular(path, MAX_BYTES), open_model, first_with)
+        except OSError as error:
+            grade = Grade(path.name, problem=f"The file cannot be read: {error.strerror or 'no regular file'}.")
+        yield grade
+
+
+def grade_of(file: str, raw: bytes, open_model: Open, first_with: dict[tuple[str, int], str]) -> Grade:
+    """The grade of one file; `first_with` remembers which file had a seed first."""
+    try:
+        handed = read_hand_in(raw)
+    except DataError as error:
+        return Grade(file, problem=str(error))
+    known = {name: str(getattr(handed, name)) for name in ("name", "lesson", "version", "seed", "model")}
+    problems = [] if handed.digest == handed.with_digest().digest else [CHANGED]
+    earlier = first_with.setdefault((handed.lesson, handed.seed), file)
+    if earlier != file:
+        problems.append(f"It has the seed of {earlier}: one may be a copy of the other.")
+    try:
+        points, of, at_once = marks(handed, open_model)
+        known |= {"points": str(points), "of": str(of), "at_once": str(at_once)}
+    except HeadlightError as error:
+        problems.append(str(error))
+    return Grade(file, problem=" ".join(problems), **known)
+
+
+def marks(handed: HandIn, open_model: Open) -> tuple[int, int, int]:
+    """How many answers are right, of how many, and how many at once. Raises HeadlightError."""
+    lesson = lessons()[handed.lesson]
+    if handed.version != lesson.version:
+        raise DataError(f"It was made with version {handed.version} of the lesson; here is version {lesson.version}.")
+    if len(handed.answers) != len(lesson.steps):
+        raise DataError(f"It has answers to {counted(len(handed.answers), 'step')}; there are {len(lesson.steps)}.")
+    model = handed.model if lesson.chooses_model else lesson.first_model
+    if {"/", "\\"} & set(model):  # a stranger's file does not say which folder of this machine is opened
+        raise DataError(
+            "It names its checkpoint by a path. Give --models the folder in which that checkpoint lies here."
+        )
+    points = of = at_once = 0
+    for step, tries in zip(lesson.steps, handed.answers, strict=True):
+        place = Place(lesson, step, model, handed.seed, open_model)
+        question = question_of(place, place.scope()) if step.asks else None
+        if question is None:
+            continue
+        found = mark(question, tries)
+        of, points = of + 1, points + found.is_right
+        at_once += found.is_right and HINT not in tries and len(tries) == 1
+    return points, of, at_once
+
+
+def hand_in(lesson: Lesson, seed: int, model: str, name: str, answers: tuple[tuple[str, ...], ...]) -> HandIn:
+    """What a learner hands in, with its digest."""
+    fields: dict[str, Any] = {"seed": seed, "model": model, "name": name, "answers": answers}
+    return HandIn(lesson=lesson.name, version=lesson.version, **fields).with_digest()
+
+
+def cell(text: str) -> str:
+    """A text as a cell of a table that no spreadsheet takes for a formula."""
+    return f"'{text}" if text[:1] in _SPREADSHEET and text else text

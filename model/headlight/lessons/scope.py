@@ -1,0 +1,88 @@
+"""Scope: what the expressions of a step are about, and the runs that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headlight.checkpoints.load import Checkpoint
+from headlight.course.pictures import Row
+from headlight.errors import InputError
+from headlight.lessons.tables import Table
+from headlight.nn.transformer import Transformer, variant
+from headlight.tracing.run import prediction_positions, run
+from headlight.tracing.trace import Trace
+
+Value = float | str | bool | Table
+MAX_TOKENS, MAX_RUNS = 64, 80  # of a text, and of a step: more would keep a class waiting
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """A model, a text, edits and parts in place of the model's own; or the pictures of a screen of the course.
+
+    `names` are the values of the lesson's `let` lines. A scope that `with_` makes shares the runs with this one.
+    """
+
+    checkpoint: Checkpoint | None
+    text: str
+    seed: int = 0
+    names: Mapping[str, Value] = field(default_factory=dict)
+    rows: tuple[Row, ...] = ()
+    edits: tuple[str, ...] = ()
+    parts: tuple[tuple[str, str], ...] = ()
+    _runs: dict[Any, Trace] = field(default_factory=dict)
+
+    def with_(self, **changes: Any) -> Scope:
+        """The same with other fields."""
+        return replace(self, **changes)
+
+    @property
+    def opened(self) -> Checkpoint:
+        """The model and its tokenizer. Raises InputError where a lesson has none."""
+        if self.checkpoint is None:
+            raise InputError("This lesson has no model. Name one in its header.")
+        return self.checkpoint
+
+    @property
+    def model(self) -> Transformer:
+        """The network, with the parts of this scope."""
+        network = self.opened.model
+        return variant(network, **dict(self.parts)) if self.parts else network  # type: ignore[arg-type]
+
+    @property
+    def stack(self) -> str:
+        """The stack that makes the prediction."""
+        return self.model.config.stacks[-1]
+
+    @property
+    def trace(self) -> Trace:
+        """The run of this scope. Raises HeadlightError for a text that the model cannot read."""
+        run_of = (self.text, self.edits, self.parts)
+        if run_of not in self._runs:
+            self._runs[run_of] = self._run()
+        return self._runs[run_of]
+
+    def _run(self) -> Trace:
+        if not self.text:
+            raise InputError("This lesson has no text for its model. Write one in its header.")
+        if len(self._runs) >= MAX_RUNS:
+            raise InputError(f"This step runs its model more than {MAX_RUNS} times. Ask for less.")
+        tokens = len(self.opened.tokenizer.encode(self.text).ids)
+        if tokens > MAX_TOKENS:
+            raise InputError(f"The text has {tokens} tokens; a lesson takes at most {MAX_TOKENS}. Shorten it.")
+        return run(self.model, self.opened.tokenizer, self.text, self.edits)
+
+    @property
+    def position(self) -> int:
+        """The token whose prediction is meant: the first mask, or the last token. Raises InputError without one."""
+        positions = prediction_positions(self.model, self.opened.tokenizer, self.trace.text)
+        if not positions:
+            raise InputError("This model predicts nothing for this text. A model that fills masks needs a [MASK].")
+        return positions[0]
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens of the text without the spaces in front of them."""
+        return tuple(each.strip() or "␣" for each in self.trace.text.token_texts)

@@ -1,0 +1,144 @@
+"""Several texts of different lengths in one forward pass: their new tokens are rows, one text after the other.
+
+Whatever works on each token by itself (projections, norms, feed-forward) reads all rows at once; only attention sorts
+them by text, padded to the longest. No number of one text enters a sum of another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from headlight.array_types import Bool, Float, Int
+from headlight.nn.attention import AttentionContext, KeyValues, KVCache, UpdateCache
+from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
+from headlight.nn.stack import Stack
+
+
+@dataclass(frozen=True)
+class RaggedRows:
+    """The rows of several texts: of each the position of its first row, and the number of its tokens in all."""
+
+    starts: tuple[int, ...]
+    lengths: tuple[int, ...]
+    device: torch.device
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """How many rows each text has."""
+        return tuple(length - start for start, length in zip(self.starts, self.lengths, strict=True))
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """The number of each text's first row."""
+        return tuple(sum(self.counts[:text]) for text in range(len(self.counts)))
+
+    @cached_property
+    def text(self) -> Int[Tensor, " row"]:
+        """The text of each row."""
+        return self._per_row(range(len(self.counts)))
+
+    @cached_property
+    def query(self) -> Int[Tensor, " row"]:
+        """The place of each row among those of its text."""
+        return torch.arange(len(self.text), device=self.device) - self._per_row(self.offsets)
+
+    @cached_property
+    def position(self) -> Int[Tensor, " row"]:
+        """The position of each row in its text."""
+        return self.query + self._per_row(self.starts)
+
+    @cached_property
+    def row(self) -> Int[Tensor, "text query"]:
+        """The row of each query; a text with fewer than others repeats its last."""
+        places = torch.arange(max(self.counts), device=self.device)
+        offsets, counts = (torch.tensor(each, device=self.device)[:, None] for each in (self.offsets, self.counts))
+        return offsets + torch.minimum(places, counts - 1)
+
+    @cached_property
+    def is_token(self) -> Bool[Tensor, "text 1 1 key"]:
+        """Which keys of each text are tokens."""
+        lengths = torch.tensor(self.lengths, device=self.device)
+        return (torch.arange(max(self.lengths), device=self.device) < lengths[:, None])[:, None, None]
+
+    def _per_row(self, of_text: Sequence[int]) -> Int[Tensor, " row"]:
+        counts = torch.tensor(self.counts, device=self.device)
+        return torch.tensor(of_text, device=self.device).repeat_interleave(counts)
+
+
+@dataclass(frozen=True)
+class RaggedContext(AttentionContext):
+    """The context of attention within each of several texts; `positions` are those of the rows."""
+
+    rows: RaggedRows = field(kw_only=True)
+    biases: Float[Tensor, "text head query key"] = field(kw_only=True)
+
+    @cached_property
+    def bias(self) -> Float[Tensor, "text head query key"]:
+        """What the positional encoding adds to the scores."""
+        return self.biases
+
+    def spread(self, q: Float[Tensor, "1 head row head_dim"]) -> Float[Tensor, "text head query head_dim"]:
+        """The queries of each text, padded to the most."""
+        return q[0][:, self.rows.row].transpose(0, 1)
+
+    def collect(self, values: Float[Tensor, "text head query head_dim"]) -> Float[Tensor, "1 head row head_dim"]:
+        """Without the padding, as rows."""
+        return values[self.rows.text, :, self.rows.query].transpose(0, 1)[None]
+
+
+def ragged_contexts(stack: Stack, rows: RaggedRows) -> list[RaggedContext]:
+    """The attention context of each layer, as each text alone would have it."""
+    everywhere = torch.arange(max(rows.lengths), device=rows.device)
+    square, own = QueryKeyPositions(everywhere, everywhere), QueryKeyPositions(rows.position, rows.position)
+    queries = rows.position[rows.row]
+    layer_masks = stack.config.per_layer.masks or ("none",) * len(stack.blocks)
+    allowed = {
+        mask: combine_masks((*stack.config.masks, *parse_masks(mask)), square)[0, 0][queries][:, None] & rows.is_token
+        for mask in set(layer_masks)
+    }
+    encodings = dict.fromkeys(stack.layer_positional_encodings)
+    biases = {each: each.bias(everywhere, everywhere)[:, queries].transpose(0, 1) for each in encodings}
+    rotations = {each: each.rotation(rows.position) for each in encodings}
+    return [
+        RaggedContext(encoding, own, allowed[mask], rotation=rotations[encoding], rows=rows, biases=biases[encoding])
+        for encoding, mask in zip(stack.layer_positional_encodings, layer_masks, strict=True)
+    ]
+
+
+class RaggedCache(KVCache):
+    """Keys and values of several texts, padded: those of earlier tokens, then those of the new rows."""
+
+    def __init__(self, rows: RaggedRows, earlier: Sequence[KeyValues]) -> None:
+        super().__init__()
+        self.rows, self.earlier = rows, earlier
+
+    def updater(self, path: str) -> UpdateCache:
+        """The function that gives all keys and values of each text for the new ones of one attention."""
+
+        def update(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+            self.key_values[path] = self._padded(path, 0, k), self._padded(path, 1, v)
+            return self.key_values[path]
+
+        return update
+
+    def _padded(
+        self, path: str, which: int, new: Float[Tensor, "1 head row dim"]
+    ) -> Float[Tensor, "text head key dim"]:
+        whole = new.new_zeros(len(self.earlier), new.shape[1], max(self.rows.lengths), new.shape[3])
+        for text, (start, key_values) in enumerate(zip(self.rows.starts, self.earlier, strict=True)):
+            if start:
+                whole[text, :, :start] = key_values[path][which][0, :, :start]
+        whole[self.rows.text, :, self.rows.position] = new[0].transpose(0, 1)
+        return whole
+
+    def of_text(self, text: int) -> Mapping[str, tuple[Tensor, Tensor]]:
+        """A copy of one text's keys and values, which holds nothing of another's."""
+        one, length = slice(text, text + 1), self.rows.lengths[text]
+        return {
+            path: (k[one, :, :length].clone(), v[one, :, :length].clone()) for path, (k, v) in self.key_values.items()
+        }

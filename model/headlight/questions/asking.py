@@ -1,0 +1,179 @@
+"""Questions as data: each function states one of a kind, from its right answer and what known mistakes give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+from torch import Tensor
+
+from headlight.questions.kinds import (
+    Cells,
+    Choice,
+    Design,
+    Draw,
+    Flip,
+    Goal,
+    Number,
+    Order,
+    Point,
+    Question,
+    TypedNumber,
+    cell,
+    cells,
+)
+
+DIRECTIONS = ("lower", "higher", "nearly the same")
+
+
+def ask_whether(text: str, holds: bool, mistake: str = "") -> Question:
+    """Yes or no; `mistake` is said of the wrong one."""
+    wrong = "no" if holds else "yes"
+    return choose(text, ("yes", "no"), 0 if holds else 1, {wrong: mistake} if mistake else {})
+
+
+def ask_largest(
+    text: str,
+    numbers: Mapping[str, Number],
+    mistakes: Mapping[str, str] | None = None,
+    because: str = "",
+    *,
+    least: bool = False,
+) -> Question:
+    """Which of several has the largest number, or the smallest where `least`.
+
+    Of a wrong option its own number is said, unless `mistakes` have a sentence for it, and of the right one without a
+    reason, too.
+    """
+    best = (min if least else max)(numbers.values())
+    answer, compared = list(numbers.values()).index(best), "smaller" if least else "larger"
+    says = {name: f"“{name}” comes to {_told(number)}; another is {compared}." for name, number in numbers.items()}
+    says |= mistakes or {}
+    return choose(text, tuple(numbers), answer, says, because or f"It comes to {_told(best)}.")
+
+
+def ask_best(text: str, losses: Mapping[str, float], noise: float) -> Question:
+    """Which of several has the smallest loss, where a difference up to `noise` decides nothing."""
+    best, second, *_ = sorted(losses.values())
+    tie = f"the best two are within {noise:.3f}, the noise"
+    question = ask_largest(text, losses, {tie: "They are further apart."}, least=True)
+    answer = list(losses).index(question.right) if second - best > noise else len(losses)
+    return choose(text, (*losses, tie), answer, dict(question.mistakes))
+
+
+def ask_nearest(
+    text: str, options: Mapping[str, Number], number: Number, mistakes: Mapping[str, str] | None = None
+) -> Question:
+    """Which of several numbers is nearest to what was found."""
+    distances = {name: abs(each - number) for name, each in options.items()}
+    side = {name: "small" if each < number else "large" for name, each in options.items()}
+    says = {name: f"{name} is too {side[name]}." for name in options}
+    because = "" if number in options.values() else f"It comes to {_told(number)}."
+    question = ask_largest(text, distances, says | dict(mistakes or {}), because, least=True)
+    return replace(question, because=because)
+
+
+def ask_direction(text: str, change: Number, notable: Number) -> Question:
+    """Whether something falls, rises, or changes by less than what is notable."""
+    answer = 2 if abs(change) < notable else int(change > 0)
+    says = tuple(f"The change is {sign}{notable:.3g}." for sign in ("not below −", "not above ", "larger than "))
+    told = f"The change is {change:+.3g}.".replace("-", "−")
+    return choose(text, DIRECTIONS, answer, dict(zip(DIRECTIONS, says, strict=True)), told)
+
+
+def ask_number(
+    text: str, answer: Number, *mistakes: tuple[Number, str], hints: tuple[str, ...] = (), because: str = ""
+) -> Question:
+    """A number to be worked out; `mistakes` are numbers that known mistakes give, with what is wrong about them."""
+    known = tuple((str(float(number)), says) for number, says in mistakes)
+    return TypedNumber(text=text, answer=float(answer), mistakes=known, hints=hints, because=because)
+
+
+def choose(
+    text: str,
+    options: tuple[str, ...],
+    answer: int,
+    says: Mapping[str, str] | None = None,
+    because: str = "",
+    hints: tuple[str, ...] = (),
+) -> Question:
+    """One of several options; `says` are sentences on those that are not the answer."""
+    mistakes = tuple((says or {}).items())
+    return Choice(text=text, options=options, answer=answer, mistakes=mistakes, hints=hints, because=because)
+
+
+def ask_cell(
+    text: str,
+    rows: tuple[str, ...],
+    columns: tuple[str, ...],
+    answer: tuple[int, int],
+    *mistakes: tuple[tuple[int, int], str],
+    hints: tuple[str, ...] = (),
+    because: str = "",
+) -> Question:
+    """A cell of a map; `mistakes` are cells that known mistakes lead to, where the map has them."""
+    known = tuple((cell(*place), says) for place, says in mistakes)
+    return Point(text=text, rows=rows, columns=columns, answer=answer, mistakes=known, hints=hints, because=because)
+
+
+def ask_mask(
+    text: str,
+    rows: tuple[str, ...],
+    columns: tuple[str, ...],
+    answer: Tensor,
+    *mistakes: tuple[Tensor, str],
+    hints: tuple[str, ...] = (),
+    because: str = "",
+) -> Question:
+    """A mask to be drawn, with a tick where one may look."""
+    right, known = _rows_of(answer), tuple((cells(_rows_of(mask)), says) for mask, says in mistakes)
+    return Draw(text=text, rows=rows, columns=columns, answer=right, mistakes=known, hints=hints, because=because)
+
+
+def _rows_of(mask: Tensor) -> Cells:
+    return tuple(tuple(map(bool, row)) for row in mask.tolist())
+
+
+def ask_order(
+    text: str,
+    steps: tuple[str, ...],
+    *mistakes: tuple[tuple[str, ...], str],
+    hints: tuple[str, ...] = (),
+    because: str = "",
+) -> Question:
+    """Steps, given in their order, to be put into it; `mistakes` are orders of the same steps.
+
+    A page shows them in the order of the alphabet, or turned where that would be right.
+    """
+    shown = tuple(sorted(steps)) if tuple(sorted(steps)) != steps else (*steps[1:], steps[0])
+
+    def places(order: tuple[str, ...]) -> tuple[int, ...]:
+        return tuple(shown.index(step) for step in order)
+
+    known = tuple((",".join(map(str, places(order))), says) for order, says in mistakes if {*order} == {*steps})
+    return Order(text=text, options=shown, answer=places(steps), mistakes=known, hints=hints, because=because)
+
+
+def ask_design(
+    text: str,
+    holds: bool,
+    told: str,
+    *mistakes: tuple[bool, str],
+    solution: Mapping[str, str],
+    hints: tuple[str, ...] = (),
+    because: str = "",
+    kind: type[Goal] = Design,
+) -> Question:
+    """Numbers to be changed until a goal holds; `told` says how far it is, unless a mistake is found first."""
+    says = next((says for is_made, says in mistakes if is_made), told)
+    return kind(text=text, holds=holds, told=says, solution=solution, hints=hints, because=because)
+
+
+ask_flip = partial(ask_design, kind=Flip)  # a prediction to be changed
+
+
+def _told(number: Number) -> str:
+    """A number as a sentence has it, without the exponents of a program."""
+    size = abs(number)
+    return f"{number:,.0f}" if size >= 1000 or isinstance(number, int) else f"{number:.3g}" if size >= 1e-4 else "0"

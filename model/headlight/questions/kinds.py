@@ -1,0 +1,311 @@
+"""Kinds of questions: each reads an answer from a text, knows the right one, and says what is wrong with another.
+
+A kind is a class in KINDS, and a module in app/headlight_app/course/frontend/questions that draws it by the same name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isclose
+from sys import maxsize
+from typing import ClassVar
+
+from headlight.errors import shortened
+from headlight.registry import Registry
+
+TRIES = 2
+TOLERANCE = 0.006  # of a number that is typed with two digits
+Number = float | int
+Cells = tuple[tuple[bool, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question(ABC):
+    """What a learner is asked before they see a row of pictures and those below it.
+
+    `mistakes` are wrong answers that a known mistake leads to, each with what is said of it; `hints` say more and more,
+    and `because` is the reason, said when all is shown. `options`, `rows` and `columns` are names that a page shows.
+    """
+
+    kind: ClassVar[str]
+    excludes: ClassVar[bool] = False  # whether a wrong answer cannot be given twice
+    shows_row: ClassVar[bool] = False  # whether the row that it stands before is seen while it is asked
+    text: str
+    mistakes: tuple[tuple[str, str], ...] = ()
+    hints: tuple[str, ...] = ()
+    because: str = ""
+    options: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        known = dict[str, str]()  # a mistake that happens to give the right answer is none here
+        for given, says in self.mistakes:
+            if self.is_answer(given) and not self.agrees(given, self.right):
+                known.setdefault(given, says)
+        object.__setattr__(self, "mistakes", tuple(known.items()))
+
+    @property
+    @abstractmethod
+    def right(self) -> str:
+        """The right answer, as a page gives it."""
+
+    @abstractmethod
+    def is_answer(self, given: str) -> bool:
+        """Whether a text is an answer at all."""
+
+    def agrees(self, given: str, wanted: str) -> bool:
+        """Whether two answers are the same."""
+        return given == wanted
+
+    def in_words(self, given: str) -> str:
+        """An answer as a sentence names it."""
+        return given
+
+    def tell(self) -> str:
+        """The right answer and its reason, said once all is shown."""
+        return f"It is {self.in_words(self.right)}. {self.because}".strip()
+
+    @property
+    def tries(self) -> int:
+        """How many answers a learner has."""
+        return TRIES
+
+    @property
+    def last_hints(self) -> tuple[str, ...]:
+        """What is said when all other hints have been given."""
+        return ()
+
+    def refuse(self, given: str) -> str:
+        """What is said of a text that is no answer."""
+        return f"“{shortened(given, 20)}” is no answer to this. Choose one of those that are shown."
+
+    def describe(self, given: str) -> str:
+        """What is said of a wrong answer that no known mistake explains."""
+        return "Not quite."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Question):
+    """One of several options; `answer` is the number of the right one."""
+
+    kind: ClassVar[str] = "choice"
+    excludes: ClassVar[bool] = True
+    answer: int
+
+    @property
+    def right(self) -> str:
+        return self.options[self.answer]
+
+    def is_answer(self, given: str) -> bool:
+        return given in self.options
+
+    @property
+    def tries(self) -> int:
+        return min(TRIES, len(self.options) - 1)
+
+    @property
+    def last_hints(self) -> tuple[str, ...]:
+        wrong = [each for each in self.options if each != self.right]
+        return (f"It is not “{wrong[-1]}”.",) if len(wrong) > 1 else ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypedNumber(Question):
+    """A number that is worked out and typed."""
+
+    kind: ClassVar[str] = "number"
+    answer: float
+    tolerance: float = TOLERANCE
+
+    @property
+    def right(self) -> str:
+        return str(self.answer)
+
+    def is_answer(self, given: str) -> bool:
+        return _number(given) is not None
+
+    def agrees(self, given: str, wanted: str) -> bool:
+        one, other = _number(given), _number(wanted)
+        return one is not None and other is not None and is_close(one, other, self.tolerance)
+
+    def in_words(self, given: str) -> str:
+        return f"{_number(given):.4g}"
+
+    @property
+    def last_hints(self) -> tuple[str, ...]:
+        low, high = sorted((self.answer * 0.75, self.answer * 1.5))
+        return (f"It lies between {low:.3g} and {high:.3g}." if self.answer else "It is small.",)
+
+    def refuse(self, given: str) -> str:
+        return f"“{shortened(given, 20)}” is not a number. Type one such as 0.5."
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.strip().replace("−", "-").replace(",", "."))
+    except ValueError:
+        return None
+
+
+def is_close(number: Number, wanted: Number, tolerance: float = TOLERANCE) -> bool:
+    """Whether a number that is typed with two digits means another."""
+    return isclose(number, wanted, rel_tol=0.01, abs_tol=tolerance)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point(Question):
+    """A cell of a map, by its row and its column: `2,0`."""
+
+    kind: ClassVar[str] = "point"
+    excludes: ClassVar[bool] = True
+    answer: tuple[int, int]
+
+    @property
+    def right(self) -> str:
+        return cell(*self.answer)
+
+    def is_answer(self, given: str) -> bool:
+        return given in {cell(row, column) for row in range(len(self.rows)) for column in range(len(self.columns))}
+
+    def in_words(self, given: str) -> str:
+        row, column = map(int, given.split(","))
+        return f"the cell in row “{self.rows[row]}”, column “{self.columns[column]}”"
+
+    @property
+    def last_hints(self) -> tuple[str, ...]:
+        return (f"It is in row “{self.rows[self.answer[0]]}”.",)
+
+    def describe(self, given: str) -> str:
+        same = [place == right for place, right in zip(given.split(","), self.right.split(","), strict=True)]
+        return (
+            "The row is right, the column is not." if same[0] else "The column is right." if same[1] else "Not quite."
+        )
+
+
+def cell(row: int, column: int) -> str:
+    """A cell as an answer names it."""
+    return f"{row},{column}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draw(Question):
+    """A mask: `1,0;1,1` has a tick in each cell but one."""
+
+    kind: ClassVar[str] = "draw"
+    answer: Cells
+
+    @property
+    def right(self) -> str:
+        return cells(self.answer)
+
+    def is_answer(self, given: str) -> bool:
+        rows = [row.split(",") for row in given.split(";")]
+        has_shape = [len(row) for row in rows] == [len(self.columns)] * len(self.rows)
+        return has_shape and {each for row in rows for each in row} <= {"0", "1"}
+
+    def in_words(self, given: str) -> str:
+        named = zip(self.rows, given.split(";"), strict=True)
+        return "; ".join(f"“{name}”: {self._ticked(row)}" for name, row in named)
+
+    def _ticked(self, row: str) -> str:
+        return ", ".join(name for name, tick in zip(self.columns, row.split(","), strict=True) if tick == "1") or "none"
+
+    @property
+    def last_hints(self) -> tuple[str, ...]:
+        return (f"“{self.rows[-1]}”: {self._ticked(self.right.split(';')[-1])}.",)
+
+    def describe(self, given: str) -> str:
+        pairs = zip(given.split(";"), self.right.split(";"), strict=True)
+        wrong = [name for name, (row, right) in zip(self.rows, pairs, strict=True) if row != right]
+        ticks = zip(given.replace(";", ","), self.right.replace(";", ","), strict=True)
+        return f"{sum(one != other for one, other in ticks)} of the cells are wrong, the first in row “{wrong[0]}”."
+
+
+def cells(mask: Sequence[Sequence[bool]]) -> str:
+    """A mask as an answer draws it."""
+    return ";".join(",".join(str(int(each)) for each in row) for row in mask)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order(Question):
+    """Steps to be put in order: `2,0,1` begins with the last of `options`, which are in no order."""
+
+    kind: ClassVar[str] = "order"
+    answer: tuple[int, ...]
+
+    @property
+    def right(self) -> str:
+        return ",".join(map(str, self.answer))
+
+    def is_answer(self, given: str) -> bool:
+        return sorted(given.split(",")) == sorted(map(str, range(len(self.options))))
+
+    def in_words(self, given: str) -> str:
+        return ", ".join(self.options[int(place)] for place in given.split(","))
+
+    @property
+    def last_hints(self) -> tuple[str, ...]:
+        return (f"“{self.options[self.answer[0]]}” is first.",)
+
+    def describe(self, given: str) -> str:
+        places = zip(given.split(","), self.right.split(","), strict=True)
+        at = next(at for at, (one, other) in enumerate(places) if one != other)
+        return "The first is not right." if at == 0 else f"The first {at} of them are right."
+
+
+CHECK = "check"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal(Question):
+    """Something to be reached by changing the screen: the change is the answer, and what is handed in is CHECK.
+
+    `holds` says of the learner's own values whether it is reached, `told` what is still missing, and `because` is one
+    way to it; `solution` are inputs with which it holds.
+    """
+
+    excludes: ClassVar[bool] = True
+    holds: bool
+    told: str
+    solution: Mapping[str, str]
+
+    @property
+    def right(self) -> str:
+        return CHECK
+
+    def is_answer(self, given: str) -> bool:
+        return given == CHECK
+
+    def agrees(self, given: str, wanted: str) -> bool:
+        return self.holds
+
+    @property
+    def tries(self) -> int:
+        return maxsize
+
+    def tell(self) -> str:
+        return self.because
+
+    def describe(self, given: str) -> str:
+        return self.told
+
+
+class Design(Goal):
+    """Numbers to be chosen until a goal holds; what they do is seen all the while."""
+
+    kind: ClassVar[str] = "design"
+    shows_row: ClassVar[bool] = True
+
+
+class Flip(Goal):
+    """A text or a model to be changed until a prediction is another one; what it is now is seen after a try."""
+
+    kind: ClassVar[str] = "flip"
+
+
+KINDS: Registry[type[Question]] = Registry(
+    "kind of question", {kind.kind: kind for kind in (Choice, TypedNumber, Point, Draw, Order, Design, Flip)}
+)

@@ -1,0 +1,61 @@
+"""How a learner's tries at a question are marked: one function for all kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headlight.questions.kinds import Question
+
+HINT, GIVE_UP = "?", "!"  # in place of an answer
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What becomes of a learner's tries: whether all is shown now, and what is said.
+
+    `ruled_out` are the options that were tried in vain, `more_hints` whether another hint can be had, and `given` is
+    the last answer.
+    """
+
+    is_settled: bool
+    is_right: bool
+    said: str
+    hints: tuple[str, ...]
+    more_hints: bool
+    ruled_out: tuple[str, ...]
+    given: str
+
+
+def mark(question: Question, tries: Sequence[str]) -> Mark:
+    """Mark what a learner has tried so far; each is an option, a number, HINT or GIVE_UP.
+
+    A wrong answer that a known mistake explains gets the sentence of that mistake, and there is a second try. Where no
+    other answer is left, or after TRIES, the right one is told.
+    """
+    given = [each for each in tries if each not in (HINT, GIVE_UP) and question.is_answer(each)]
+    is_right = bool(given) and question.agrees(given[-1], question.right)
+    is_settled = is_right or GIVE_UP in tries or len(given) >= question.tries
+    all_hints = (*question.hints, *question.last_hints)
+    hints = all_hints[: tries.count(HINT)]
+    return Mark(
+        is_settled,
+        is_right,
+        _said(question, tries, given, is_right, is_settled),
+        hints,
+        len(hints) < len(all_hints),
+        tuple(each for each in given if not question.agrees(each, question.right)) if question.excludes else (),
+        given[-1] if given else "",
+    )
+
+
+def _said(question: Question, tries: Sequence[str], given: list[str], is_right: bool, is_settled: bool) -> str:
+    if not tries or (tries[-1] == HINT and not given):
+        return ""
+    if is_right:
+        return " ".join(filter(None, ("Right.", question.because)))
+    if not given and not is_settled:
+        return question.refuse(tries[-1])
+    mistakes = [says for answer, says in question.mistakes if given and question.agrees(given[-1], answer)]
+    begins = mistakes[0] if mistakes else question.describe(given[-1]) if given else ""
+    return " ".join(filter(None, (begins, question.tell() if is_settled else "Try once more.")))

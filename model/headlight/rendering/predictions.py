@@ -1,0 +1,74 @@
+"""What a model predicts, for the browser: the likeliest answers, before all changes and after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from headlight.array_types import Float
+from headlight.config import Config
+from headlight.tasks import label_text, task_of
+from headlight.text.tokenizer import Encoded, Tokenizer
+from headlight.tracing.trace import Trace
+from headlight.vision.patches import EncodedImage
+
+MAX_CANDIDATES = 10  # candidates of one prediction
+Answers = Callable[[int], Float[np.ndarray, " answer"]]  # the probability of every answer at one position
+
+
+def predictions_json(
+    trace: Trace, tokenizer: Tokenizer, query: int, after: Answers, before: Answers | None = None
+) -> list[dict[str, Any]]:
+    """The predictions at `query`, or at each masked token; `before` says what they were before all changes.
+
+    Nothing, where the model has no head to say it with or says what is no number.
+    """
+    task = task_of(trace.config)
+    if not task.predicts:
+        return []
+    positions = predicted_positions(trace.config, trace.text, tokenizer.mask_id, query)
+    is_asked = task.predicts_labels or not task.fills_masks or tokenizer.mask_id in trace.text.ids
+    title = task.prediction_title if is_asked else "Nothing is masked"
+    in_words = partial(label_text, trace.config) if task.predicts_labels else tokenizer.token_text
+    found = []
+    for position in positions:
+        now = after(position)
+        was = before(position) if before else now
+        if not (np.isfinite(now).all() and np.isfinite(was).all()):
+            return []
+        preposition, token_text = answer_place(trace, position)
+        candidates = [
+            {"text": in_words(token), "id": token, "before": float(was[token]), "after": float(now[token])}
+            for token in _likeliest(was, now)
+        ]
+        place = {"position": position, "title": title, "preposition": preposition, "token_text": token_text}
+        found.append({**place, "candidates": candidates})
+    return found
+
+
+def predicted_positions(config: Config, text: Encoded, mask_id: int | None, query: int) -> tuple[int, ...]:
+    """Where predictions of a text are shown: at each masked token, else at `query`; 0 for the label of a whole text."""
+    task, last = task_of(config), len(text.ids) - 1
+    if task.whole_text:
+        return (0,)
+    masked = task.prediction_positions(text.ids, mask_id) if task.fills_masks else ()
+    return masked or (query if 0 <= query <= last else last,)
+
+
+def answer_place(trace: Trace, position: int) -> tuple[str, str | None]:
+    """The words in front of the token that an answer is about, and the token; None where it is about the whole text."""
+    task = task_of(trace.config)
+    if not task.whole_text:
+        return task.preposition, trace.text.token_texts[position]
+    return "of the whole image" if isinstance(trace.text, EncodedImage) else task.preposition, None
+
+
+def _likeliest(before: Float[np.ndarray, " answer"], after: Float[np.ndarray, " answer"]) -> list[int]:
+    """The likeliest of both, most likely after the changes first."""
+    larger = np.maximum(before, after)
+    count = min(MAX_CANDIDATES, len(larger))
+    top = np.argpartition(-larger, count - 1)[:count]
+    return sorted(map(int, top), key=lambda answer: (-after[answer], -before[answer], answer))

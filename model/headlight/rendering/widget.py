@@ -1,0 +1,61 @@
+"""widget(): heads in a notebook that Python reads and sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from headlight.checkpoints.load import Checkpoint
+from headlight.errors import DataError
+from headlight.nn.transformer import Transformer
+from headlight.rendering.html import show_trace
+from headlight.rendering.show import show
+from headlight.tracing.run import InterventionLike, ModelInput
+from headlight.tracing.trace import Trace
+
+if TYPE_CHECKING:
+    from headlight.rendering.attention_widget import AttentionWidget, ModelWidget
+
+
+@overload
+def widget(
+    shown: Checkpoint, text: ModelInput, *, source: ModelInput | None = None, edits: Sequence[InterventionLike] = ()
+) -> ModelWidget: ...
+
+
+@overload
+def widget(shown: Trace) -> AttentionWidget: ...
+
+
+@overload
+def widget(shown: Any, text: Sequence[str], keys: Sequence[str] | None = None) -> AttentionWidget: ...
+
+
+def widget(
+    shown: Any,
+    text: Any = None,
+    keys: Sequence[str] | None = None,
+    *,
+    source: ModelInput | None = None,
+    edits: Sequence[InterventionLike] = (),
+) -> AttentionWidget:
+    """Heads as a widget for JupyterLab, VS Code, Colab and marimo, whose chosen head and query Python reads and sets.
+
+    `shown` is a checkpoint, which reads `text` (and `source`) with `edits`: each of them can be changed, in Python or
+    in the widget, and the heads follow. Or it is a trace, or the attention of any library with its tokens and keys, as
+    for `show`. Raises ImportError without the extra `widget`, and the errors of `run` or `show` for what cannot be
+    shown.
+    """
+    try:
+        from headlight.rendering.attention_widget import AttentionWidget, ModelWidget
+    except ModuleNotFoundError as error:
+        raise ImportError("A widget needs anywidget: pip install 'attention-headlight[widget]'.") from error
+    if isinstance(shown, Checkpoint):
+        return ModelWidget(shown, text, source, edits)
+    if isinstance(shown, Transformer):
+        raise DataError(
+            "A model alone reads no text: give its checkpoint; dataclasses.replace puts a variant into one."
+        )
+    if source is not None or edits:
+        raise DataError("Only a model can follow a source or edits: give the checkpoint in place of what it computed.")
+    return AttentionWidget(show_trace(shown) if isinstance(shown, Trace) else show(shown, text, keys))

@@ -1,0 +1,1 @@
+"""Recordings: reading WAV files, spectrograms, and frames described the way tokens are."""

@@ -1,0 +1,99 @@
+"""A sound as frames, described the way tokens are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from headlight.array_types import Float
+from headlight.config_groups import SoundConfig
+from headlight.errors import SoundError
+from headlight.sound.recording import Recording
+from headlight.sound.spectrogram import log_mel_spectrogram
+from headlight.text.tokenizer import Encoded
+
+SHOWN = (16_000, 64, 400, 160)  # rate, mel bins, window and hop of a spectrogram of samples
+
+
+@dataclass(frozen=True, eq=False)
+class ProcessedSound:
+    """A recording as a model reads it; the array is read-only.
+
+    `features` are the mel bins of each step, or the samples themselves. The recording takes `seconds`, of which
+    `seconds_read` are read; silence may follow.
+    """
+
+    features: Float[np.ndarray, "channel step"]
+    seconds: float
+    seconds_read: float
+
+
+def process_sound(recording: Recording, config: SoundConfig) -> ProcessedSound:
+    """A recording at the model's rate, as long as the model wants it, as a spectrogram or as samples.
+
+    What is too long for a model of sounds of one length is cut off. Raises SoundError for a model of texts, for a
+    recording that is too short, and for one that is too long for a model of sounds of any length.
+    """
+    if not config.rate:
+        raise SoundError("This model reads no sound.")
+    samples = recording.at_rate(config.rate)[: config.sample_count or None].astype(np.float32)
+    seconds_read = len(samples) / config.rate
+    if config.sample_count:
+        samples = np.pad(samples, (0, config.sample_count - len(samples)))
+    config.check_length(len(samples))
+    features = samples[None]
+    if config.mel_bins:
+        bins = (config.rate, config.mel_bins, config.window, config.hop)
+        features = log_mel_spectrogram(torch.from_numpy(samples), *bins).numpy()
+    elif config.normalized:
+        features = (features - features.mean()) / np.sqrt(features.var() + 1e-7)
+    features.flags.writeable = False
+    return ProcessedSound(features, recording.seconds, seconds_read)
+
+
+@dataclass(frozen=True)
+class EncodedSound(Encoded):
+    """The frames of a sound as tokens, named by the second at which each begins."""
+
+    sound: ProcessedSound
+    frame_seconds: float
+
+    @property
+    def input_ids(self) -> tuple[int, ...]:
+        """No token stands in front of the frames."""
+        return ()
+
+    @property
+    def signal(self) -> Float[np.ndarray, "channel step"]:
+        """What the model hears."""
+        return self.sound.features
+
+    def spectrogram(self) -> Float[np.ndarray, "bin step"]:
+        """The log-mel spectrogram of what is read of the recording: the model's own, or one made to be looked at."""
+        shown = self.sound.features
+        if len(shown) == 1:
+            shown = log_mel_spectrogram(torch.from_numpy(shown[0].copy()), *SHOWN).numpy()
+        return shown[:, : max(1, shown.shape[1] * self.read_count // len(self.ids))]
+
+    @property
+    def read_count(self) -> int:
+        """How many frames hold some of the recording."""
+        return min(len(self.ids), round(self.sound.seconds_read / self.frame_seconds) or 1)
+
+
+def encode_sound(sound: ProcessedSound, config: SoundConfig) -> EncodedSound:
+    """The frames that the model makes of a sound, numbered from 0."""
+    count = config.frame_count(sound.features.shape[1])
+    names = tuple(f"{config.frame_seconds * frame:.2f} s" for frame in range(count))
+    return EncodedSound(
+        text="",
+        ids=tuple(range(count)),
+        tokens=names,
+        token_texts=names,
+        offsets=((0, 0),) * count,
+        special_mask=(False,) * count,
+        sound=sound,
+        frame_seconds=config.frame_seconds,
+    )

@@ -1,0 +1,282 @@
+"""Rooms: who sees what, what counts, and where everything ends."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from headlight_app.room.contract import (
+    MAX_MEMBERS,
+    RoomAnswerRequest,
+    RoomEndRequest,
+    RoomLeaveRequest,
+    RoomOpenRequest,
+    RoomPanelAnswer,
+    RoomPanelRequest,
+    RoomVisitRequest,
+    View,
+)
+from headlight_app.room.rooms import (
+    HERE_SECONDS,
+    IDLE_SECONDS,
+    MAX_ANSWERS,
+    MAX_PER_ADDRESS,
+    MAX_QUESTIONS,
+    MAX_ROOMS,
+    MAX_ROOMS_PER_ADDRESS,
+    ROOM_SECONDS,
+    Browser,
+    RoomError,
+    Rooms,
+)
+
+VIEW = View(page="course", query="chapter=attention")
+LOOK_UP = "course/attention/look-up"
+
+
+@dataclass
+class Clock:
+    """A clock that a test sets."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def browser(name: str, address: str = "") -> Browser:
+    """A browser at an address of its own, if none is given."""
+    return Browser(name, address or f"10.0.0.{name}", "http://room:8501")
+
+
+TEACHER = browser("teacher")
+
+
+@dataclass
+class Class:
+    """A room that TEACHER has opened, and what students do in it."""
+
+    clock: Clock = field(default_factory=Clock)
+
+    def __post_init__(self) -> None:
+        self.rooms = Rooms(self.clock)
+        self.code = self.rooms.open(TEACHER, RoomOpenRequest(view=VIEW)).code
+
+    def visit(self, who: Browser, place: str = "", view: View | None = None) -> tuple[int, bool]:
+        told = self.rooms.visit(who, RoomVisitRequest(code=self.code, place=place, view=view))
+        return told.number, told.is_shown
+
+    def answer(self, who: Browser, answer: str, place: str = LOOK_UP) -> None:
+        self.rooms.answer(who, RoomAnswerRequest(code=self.code, place=place, answer=answer))
+
+    def leave(self, who: Browser) -> None:
+        self.rooms.leave(who, RoomLeaveRequest(code=self.code))
+
+    def panel(self, who: Browser = TEACHER, show: int | None = None, admit: bool = False) -> RoomPanelAnswer:
+        return self.rooms.panel(who, RoomPanelRequest(code=self.code, show=show, admit=admit))
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """What the teacher sees of each question."""
+        return {each.place: {one.name: one.count for one in each.answers} for each in self.panel().questions}
+
+    def end(self, who: Browser = TEACHER) -> None:
+        self.rooms.end(who, RoomEndRequest(code=self.code))
+
+
+def test_the_teacher_sees_first_answers_and_places_and_no_student() -> None:
+    room = Class()
+    for name, answer in (("1", "entry 2"), ("2", "entry 1"), ("3", "entry 2")):
+        room.visit(browser(name), LOOK_UP)
+        room.answer(browser(name), answer)
+    room.visit(browser("3"), "course/attention/steps")
+    panel = room.panel()
+    assert (panel.members, panel.present) == (3, 3)
+    assert {each.name: each.count for each in panel.places} == {LOOK_UP: 2, "course/attention/steps": 1}
+    assert room.counts() == {LOOK_UP: {"entry 2": 2, "entry 1": 1}}
+    assert panel.shown is None
+    assert panel.link == f"http://room:8501/room/{room.code}" and room.rooms.view_of(room.code) == VIEW
+
+
+def test_whoever_reloads_goes_on_with_their_number_and_their_answer() -> None:
+    room, anna = Class(), browser("anna")
+    assert room.visit(browser("ben"))[0] == 1
+    assert room.visit(anna)[0] == room.visit(anna)[0] == 2
+    room.answer(anna, "first")
+    room.answer(anna, "second")
+    assert room.counts() == {LOOK_UP: {"first": 1}}
+
+
+def test_coming_back_gives_no_second_answer() -> None:
+    room, anna = Class(), browser("anna")
+    for answer in ("first", "second", "third"):
+        room.visit(anna)
+        room.answer(anna, answer)
+        room.leave(anna)
+        assert room.panel().present == 0
+    assert room.counts() == {LOOK_UP: {"first": 1}} and room.panel().members == 1
+
+
+def test_a_student_sees_no_answers_and_ends_no_room() -> None:
+    room, anna = Class(), browser("anna")
+    number, is_shown = room.visit(anna)
+    assert (number, is_shown) == (1, False)
+    for forbidden in (
+        room.panel,
+        room.end,
+        lambda who: room.panel(who, show=1),
+        lambda who: room.panel(who, admit=True),
+    ):
+        for who in (anna, browser("stranger"), Browser("", TEACHER.address, "")):
+            with pytest.raises(RoomError, match="Only the browser that opened"):
+                forbidden(who)
+    assert room.panel().shown is None
+
+
+def test_a_view_comes_from_the_student_whom_the_teacher_asked_and_from_nobody_else() -> None:
+    room, anna, ben = Class(), browser("anna"), browser("ben")
+    own = View(page="", query="text=mine")
+    assert room.visit(anna, view=own) == (1, False)
+    assert room.panel().shown is None, "nobody has asked"
+    room.visit(ben)
+    room.panel(show=1)
+    assert room.visit(ben, view=View(query="text=rude")) == (2, False)
+    shown = room.panel().shown
+    assert shown and (shown.number, shown.view) == (1, None)
+    assert room.visit(anna) == (1, True)
+    room.visit(anna, view=own)
+    shown = room.panel().shown
+    assert shown and shown.view == own
+    room.panel(show=0)
+    assert room.panel().shown is None and room.visit(anna) == (1, False)
+
+
+def test_one_address_has_a_few_members_until_the_teacher_admits_more() -> None:
+    room = Class()
+    for number in range(MAX_PER_ADDRESS):
+        room.visit(browser(f"{number}", "router"))
+    for _ in range(3):
+        assert room.visit(browser("one more", "router")) == (0, False)
+        with pytest.raises(RoomError, match="not in the room"):
+            room.answer(browser("one more", "router"), "entry 1")
+    assert room.panel().refused == 1 and room.panel().members == MAX_PER_ADDRESS
+    assert room.panel(admit=True).refused == 0
+    assert room.visit(browser("one more", "router"))[0] == MAX_PER_ADDRESS + 1
+
+
+def test_without_a_cookie_nobody_opens_or_joins() -> None:
+    room, nobody = Class(), Browser("", "10.0.0.9", "")
+    with pytest.raises(RoomError, match="sends no cookie"):
+        room.visit(nobody)
+    with pytest.raises(RoomError, match="sends no cookie"):
+        room.rooms.open(nobody, RoomOpenRequest(view=VIEW))
+    with pytest.raises(RoomError, match="not in the room"):
+        room.answer(browser("stranger"), "entry 1")
+
+
+@pytest.mark.parametrize("finish", [Class.end, lambda room: setattr(room.clock, "now", ROOM_SECONDS)])
+def test_a_room_is_gone_at_its_end_and_when_it_expires(finish: Callable[[Class], None]) -> None:
+    room, anna = Class(), browser("anna")
+    room.visit(anna)
+    finish(room)
+    assert room.rooms.view_of(room.code) is None and not room.rooms.rooms
+    for act in (
+        lambda: room.visit(anna),
+        lambda: room.answer(anna, "late"),
+        lambda: room.leave(anna),
+        room.panel,
+        room.end,
+    ):
+        with pytest.raises(RoomError, match="it has ended"):
+            act()
+
+
+def test_who_is_not_heard_of_is_not_here() -> None:
+    room = Class()
+    room.visit(browser("anna"), LOOK_UP)
+    room.clock.now += HERE_SECONDS
+    panel = room.panel()
+    assert (panel.members, panel.present, panel.places) == (1, 0, ())
+
+
+def test_a_teacher_has_one_room() -> None:
+    room = Class()
+    code = room.rooms.open(TEACHER, RoomOpenRequest(view=VIEW)).code
+    assert [*room.rooms.rooms] == [code] != [room.code]
+
+
+def test_rooms_are_bounded_by_address_and_in_all_and_idle_ones_give_way() -> None:
+    clock = Clock()
+    rooms = Rooms(clock)
+    one_network = [browser(f"{number}", "router") for number in range(MAX_ROOMS_PER_ADDRESS + 1)]
+    opened = [rooms.open(who, RoomOpenRequest(view=VIEW)).code for who in one_network[:-1]]
+    with pytest.raises(RoomError, match="no space for another room"):
+        rooms.open(one_network[-1], RoomOpenRequest(view=VIEW))
+    for number in range(100, 100 + MAX_ROOMS - MAX_ROOMS_PER_ADDRESS):
+        rooms.open(browser(f"{number}"), RoomOpenRequest(view=VIEW))
+    with pytest.raises(RoomError, match="no space for another room"):
+        rooms.open(TEACHER, RoomOpenRequest(view=VIEW))
+    clock.now = IDLE_SECONDS + 1
+    rooms.visit(browser("anna"), RoomVisitRequest(code=opened[0]))
+    rooms.panel(one_network[1], RoomPanelRequest(code=opened[1]))
+    rooms.open(one_network[-1], RoomOpenRequest(view=VIEW))
+    assert set(opened) & set(rooms.rooms) == set(opened[:2]), "somebody is in the one, the other has its teacher"
+
+
+def test_invented_questions_push_no_real_one_out() -> None:
+    room, bad = Class(), browser("bad")
+    for who in (browser("anna"), browser("ben"), bad):
+        room.visit(who)
+    for who in (browser("anna"), browser("ben")):
+        room.answer(who, "entry 1")
+    for number in range(3 * MAX_ANSWERS):
+        room.answer(bad, "x" * 200, f"course/invented/{number}")
+    counts = room.counts()
+    assert counts[LOOK_UP] == {"entry 1": 2} and len(counts) == MAX_QUESTIONS
+    assert (
+        sum(len(member.answers) for member in next(iter(room.rooms.rooms.values())).members.values()) == MAX_ANSWERS + 2
+    )
+
+
+def test_a_room_has_so_many_members() -> None:
+    room = Class()
+    for number in range(MAX_MEMBERS):
+        room.visit(browser(f"{number}"))
+    with pytest.raises(RoomError, match="is full"):
+        room.visit(browser("one more"))
+    assert room.visit(browser("0"))[0] == 1, "members come back"
+
+
+ACTS = ("visit", "answer", "leave", "panel", "end", "show", "admit", "open")
+STEPS = some.lists(
+    some.tuples(some.sampled_from(ACTS), some.integers(0, 9), some.sampled_from(("a", "b", "c"))), max_size=60
+)
+
+
+@given(STEPS)
+def test_whatever_students_do_each_has_one_answer_and_the_room_stays(steps: list[tuple[str, int, str]]) -> None:
+    room, first = Class(), dict[str, str]()
+    for act, number, answer in steps:
+        who = browser(f"{number}", "router" if number > 4 else "")
+        calls: dict[str, Callable[[], object]] = {
+            "visit": partial(room.visit, who, view=VIEW),
+            "answer": partial(room.answer, who, answer),
+            "leave": partial(room.leave, who),
+            "panel": partial(room.panel, who),
+            "end": partial(room.end, who),
+            "show": partial(room.panel, who, show=1),
+            "admit": partial(room.panel, who, admit=True),
+            "open": partial(room.rooms.open, who, RoomOpenRequest(view=VIEW)),
+        }
+        try:
+            calls[act]()
+        except RoomError:
+            continue
+        assert act not in ("panel", "end", "show", "admit")
+        if act == "answer":
+            first.setdefault(who.visitor, answer)
+    expected = {answer: [*first.values()].count(answer) for answer in first.values()}
+    assert room.counts().get(LOOK_UP, {}) == expected
+    assert room.panel().members <= 5 + MAX_PER_ADDRESS and room.panel().shown is None

@@ -1,0 +1,117 @@
+"""Rooms over HTTP: the way in, and what each browser may."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from headlight_app.room.panel import room_cookie
+from headlight_app.server.middleware import VisitorMiddleware
+from headlight_app.server.routes import routes
+from tests.app.asking import unpack
+
+VIEW = {"page": "course", "query": "chapter=attention&screen=look-up"}
+LOOK_UP = "course/attention/look-up"
+Enter = Callable[[str], TestClient]
+
+
+async def page(request: Request) -> Response:
+    return HTMLResponse("<p>")
+
+
+@pytest.fixture
+def enter() -> Enter:
+    """Gives a browser at an address, which has the page open."""
+    app = Starlette(routes=[Route("/", page), *routes()], middleware=[Middleware(VisitorMiddleware)])
+
+    def browser(address: str) -> TestClient:
+        client = TestClient(app, base_url="http://lab:8501", client=(address, 1))
+        client.get("/")
+        return client
+
+    return browser
+
+
+def ask(client: TestClient, route: str, **fields: Any) -> dict[str, Any]:
+    """What a route of the room says."""
+    answer = client.post(f"/api/room_{route}", json=fields)
+    assert answer.status_code == 200 and answer.headers["cache-control"] == "no-store"
+    return unpack(answer.content)[0]
+
+
+def test_a_link_leads_a_student_to_the_view_and_tells_the_page_of_the_room(enter: Enter) -> None:
+    teacher, anna = enter("10.0.0.1"), enter("10.0.0.2")
+    room = ask(teacher, "open", view=VIEW)
+    code = room["code"]
+    assert room["link"] == f"http://lab:8501/room/{code}" and room["picture"].startswith("<svg")
+    for typed in (code, code.lower()):
+        led = anna.get(f"/room/{typed}", follow_redirects=False)
+        assert led.headers["location"] == "../course?chapter=attention&screen=look-up"
+        assert led.headers["set-cookie"] == f"{room_cookie()}={code}; Path=/; SameSite=lax"
+    assert ask(anna, "visit", code=code, place=LOOK_UP) == {"role": "student", "number": 1, "is_shown": False}
+    assert ask(teacher, "visit", code=code) == {"role": "teacher", "number": 0, "is_shown": False}
+    ask(anna, "answer", code=code, place=LOOK_UP, answer="entry 2")
+    panel = ask(teacher, "panel", code=code)
+    assert panel["places"] == [{"name": LOOK_UP, "count": 1}]
+    assert panel["questions"] == [{"place": LOOK_UP, "answers": [{"name": "entry 2", "count": 1}]}]
+
+
+def test_behind_a_proxy_the_link_is_as_the_browser_knows_the_server(enter: Enter) -> None:
+    answer = enter("10.0.0.1").post("/api/room_open", json={"view": VIEW}, headers={"Origin": "https://lab.example"})
+    assert unpack(answer.content)[0]["link"].startswith("https://lab.example/room/")
+
+
+def test_a_student_and_a_stranger_learn_no_answers_and_end_nothing(enter: Enter) -> None:
+    teacher, anna = enter("10.0.0.1"), enter("10.0.0.2")
+    code = ask(teacher, "open", view=VIEW)["code"]
+    ask(anna, "visit", code=code)
+    without_cookie = enter("10.0.0.1")
+    without_cookie.cookies.clear()
+    for client in (anna, enter("10.0.0.1"), without_cookie):
+        for route in ("panel", "end"):
+            assert [*ask(client, route, code=code)] == ["error"]
+    assert "error" not in ask(teacher, "panel", code=code)
+    assert ask(teacher, "end", code=code) == {}
+    assert "has ended" in ask(anna, "visit", code=code)["error"]
+
+
+def test_a_code_of_no_room_leads_to_the_first_page(enter: Enter) -> None:
+    anna = enter("10.0.0.2")
+    led = anna.get("/room/BCDFG", follow_redirects=False)
+    assert led.headers["location"] == "../"
+    assert "BCDFG" in led.headers["set-cookie"], "so that the page can say that there is none"
+    for odd in ("a", "%0d%0aX: y", "BCDFG;x", "<b>"):
+        led = anna.get(f"/room/{odd}", follow_redirects=False)
+        assert led.headers["location"] == "../" and "set-cookie" not in led.headers
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        {"page": "../evil", "query": ""},
+        {"page": "/evil.example", "query": ""},
+        {"page": "", "query": "a\r\nSet-Cookie: b=c"},
+        {"page": "", "query": "a" * 20_001},
+    ],
+)
+def test_a_room_leads_to_pages_of_this_server_alone(enter: Enter, view: dict[str, str]) -> None:
+    assert [*ask(enter("10.0.0.1"), "open", view=view)] == ["error"]
+
+
+def test_what_is_no_question_of_a_room_gets_a_sentence(enter: Enter) -> None:
+    teacher = enter("10.0.0.1")
+    code = ask(teacher, "open", view=VIEW)["code"]
+    for fields in (
+        {"place": "Rude Words", "answer": "a"},
+        {"place": LOOK_UP, "answer": "a" * 201},
+        {"place": LOOK_UP, "answer": 3},
+        {"place": LOOK_UP},
+    ):
+        assert [*ask(enter("10.0.0.2"), "answer", code=code, **fields)] == ["error"]
+    assert ask(teacher, "panel", code=code)["questions"] == []

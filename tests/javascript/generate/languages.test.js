@@ -1,0 +1,20 @@
+// The language of a translation stands in its text, and the menu says what people call it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inLanguage, languageName } from "../../../app/headlight_app/ui/frontend/dom/languages.js";
+
+const TOKENS = ["deu_Latn", "eng_Latn"];
+
+test("a language takes the place of the one that a text begins with", () => {
+  assert.equal(inLanguage("deu_Latn Guten Tag", TOKENS, "eng_Latn"), "eng_Latn Guten Tag");
+  assert.equal(inLanguage("Guten Tag", TOKENS, "deu_Latn"), "deu_Latn Guten Tag");
+  assert.equal(inLanguage("  eng_Latn Hello", TOKENS, ""), "Hello");
+  assert.equal(inLanguage("", TOKENS, "deu_Latn"), "deu_Latn");
+});
+
+test("languages have their names, however a family writes their tokens", () => {
+  assert.deepEqual(["__de__", "deu_Latn", "de_DE"].map(languageName), ["German", "German (Latin)", "German"]);
+  assert.match(languageName("zho_Hant"), /Chinese/);
+  assert.equal(languageName("__zz__"), "");
+});

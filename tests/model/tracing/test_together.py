@@ -1,0 +1,158 @@
+"""continue_runs(): each text's run in a forward pass with others equals its run alone."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headlight import POSITIONAL_ENCODINGS, HeadlightError, Transformer, run
+from headlight.cancellation import Cancelled, cancellable
+from headlight.config_groups import EmbeddingConfig, ExpertsConfig, LatentConfig
+from headlight.tracing import together
+from headlight.tracing.incremental import FinishedRun, continue_run
+from headlight.tracing.run import RunRequest
+from headlight.tracing.together import continue_runs
+from tests.model import toys
+from tests.model.tracing.test_incremental import DYNAMIC, PAGE, assert_same, choices, edits_of
+
+BEGINNINGS = ("the", "the cat", "the cat sat on the ma", "a dog", "we swam")
+KEEPS = (PAGE, PAGE, ("*.scores", "*.self.input"), ("*.q", "*.weighted_values", "*.neurons"), ())
+
+
+def encoded(model: Transformer, text: str, edits: list[str], keep: tuple[str, ...] | None = PAGE) -> RunRequest:
+    tokenizer = toys.causal() if model.config.stacks == ("decoder",) else toys.masked()
+    return RunRequest.encode(model, tokenizer, text, edits, keep=keep)
+
+
+def alone(model: Transformer, request: RunRequest, previous: FinishedRun | None = None) -> FinishedRun | HeadlightError:
+    try:
+        return continue_run(previous, model, request)
+    except HeadlightError as error:
+        return error
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(["decoder", "decoder", "encoder"]), choices(), st.sampled_from(KEEPS), st.data())
+def test_any_mix_of_texts_and_edits_gives_what_each_gives_alone(
+    kind: str, parts: dict[str, Any], keep: tuple[str, ...], data: st.DataObject
+) -> None:
+    model: Transformer = getattr(toys, kind)(**parts)
+    paths = sorted(run(model, toys.causal() if kind == "decoder" else toys.masked(), "the cat").values)
+    typed = data.draw(st.lists(st.sampled_from(BEGINNINGS), min_size=1, max_size=6))
+    edits = [data.draw(st.lists(edits_of(paths), max_size=data.draw(st.sampled_from([0, 0, 2])))) for _ in typed]
+    previous: list[FinishedRun | None] = [None] * len(typed)
+    for letters in ("", "t", " dog"):
+        requests = [encoded(model, text + letters, own, keep) for text, own in zip(typed, edits, strict=True)]
+        shared = continue_runs(model, list(zip(requests, previous, strict=True)))
+        for number, (request, found) in enumerate(zip(requests, shared, strict=True)):
+            expected = alone(model, request, previous[number])
+            if found is None:
+                previous[number] = expected if isinstance(expected, FinishedRun) else None
+                continue
+            assert isinstance(expected, FinishedRun), f"{expected} was not noticed"
+            assert_same(found.trace, expected.trace)
+            assert found.bytes == expected.bytes
+            previous[number] = found
+
+
+@pytest.mark.parametrize("position", sorted(set(POSITIONAL_ENCODINGS) - {"disentangled"}))
+def test_letters_of_several_people_are_read_at_once(position: str) -> None:
+    model = toys.decoder(positional_encoding=position, key_value_heads=2)
+    before = [continue_run(None, model, encoded(model, text, [])) for text in BEGINNINGS]
+    letters = [(encoded(model, f"{text}s", []), run) for text, run in zip(BEGINNINGS, before, strict=True)]
+    rows: list[int] = []
+    model.stack("decoder").blocks[0].register_forward_pre_hook(lambda module, args: rows.append(args[0].shape[1]))
+    shared = continue_runs(model, letters)
+    assert rows == [len(BEGINNINGS)], "a row for each, since the rest was read before"
+    for found, (request, previous) in zip(shared, letters, strict=True):
+        assert found is not None
+        assert_same(found.trace, continue_run(previous, model, request).trace)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"experts": ExpertsConfig(count=3, per_token=2), "feed_forward": "swiglu"},
+        {"attention_sinks": True},
+        {"latent": LatentConfig(query_channels=5, key_value_channels=6, shared_key_channels=2)},
+        {"head_dim": 6, "value_head_dim": 5, "key_value_heads": 1},
+        {"masks": ("causal", "painted:3-1.5-0")},
+        {"qkv_limit": 0.5},
+        {"embedding": EmbeddingConfig(dim=8, projection="tokens")},
+    ],
+)
+def test_other_parts_of_models_stay_what_they_are(parts: dict[str, Any]) -> None:
+    model = toys.decoder(**parts)
+    requests = [encoded(model, text, []) for text in BEGINNINGS]
+    for request, found in zip(requests, continue_runs(model, [(each, None) for each in requests]), strict=True):
+        assert found is not None
+        assert_same(found.trace, continue_run(None, model, request).trace)
+
+
+@pytest.mark.parametrize(
+    ("parts", "edits", "keep"),
+    [
+        ({"positional_encoding": "disentangled"}, [], PAGE),
+        ({"masks": ("causal", "custom:1000/1100/1110/1111")}, [], PAGE),
+        ({"rope": DYNAMIC, "positional_encoding": "rope"}, [], PAGE),
+        ({}, ["decoder.position_ids[1]=set:2"], PAGE),
+        ({}, ["logits[1]=scale:2"], PAGE),
+        ({}, [], None),
+    ],
+)
+def test_what_looks_different_runs_alone(parts: dict[str, Any], edits: list[str], keep: tuple[str, ...] | None) -> None:
+    model = toys.decoder(**parts)
+    requests = [encoded(model, text, edits, keep) for text in ("the cat", "the cat sat on the mat")]
+    assert continue_runs(model, [(request, None) for request in requests])[0] is None
+
+
+def test_one_persons_nan_and_failed_edit_touch_nobody_else() -> None:
+    model = toys.decoder()
+    with torch.no_grad():
+        model.embedding.weight[toys.causal().encode(" dog").ids[-1]] = torch.nan
+    texts = [
+        ("a dog", []),
+        ("the cat", []),
+        ("the cat", ["decoder.0.residual=add:1e38"]),
+        ("we", ["decoder.9.residual=set:1"]),
+    ]
+    requests = [encoded(model, text, edits) for text, edits in texts]
+    broken, healthy, failed, unknown = continue_runs(model, [(request, None) for request in requests])
+    assert failed is None and unknown is None
+    assert broken is not None and np.isnan(broken.trace["decoder.final_residual"]).any()
+    assert healthy is not None and np.isfinite(healthy.trace["decoder.final_residual"]).all()
+    assert_same(healthy.trace, continue_run(None, model, requests[1]).trace)
+
+
+def test_a_run_holds_nothing_of_the_texts_beside_it() -> None:
+    model = toys.decoder()
+    texts = ("the", "the cat sat on the mat and the dog ran away")
+    short, long = continue_runs(model, [(encoded(model, text, []), None) for text in texts])
+    assert short is not None and long is not None
+    for value in short.trace.values.values():
+        assert not any(np.shares_memory(value, other) for other in long.trace.values.values())
+    for pair in short.key_values.values():
+        assert all(tensor.untyped_storage().nbytes() == tensor.nbytes for tensor in pair)
+
+
+def test_a_forward_pass_that_nobody_waits_for_stops() -> None:
+    model = toys.decoder()
+    with cancellable(lambda: True), pytest.raises(Cancelled):
+        continue_runs(model, [(encoded(model, text, []), None) for text in BEGINNINGS])
+
+
+def test_a_forward_pass_takes_so_many_texts_as_their_weights_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = toys.decoder()
+    requests = [encoded(model, text, []) for text in BEGINNINGS]
+    longest = max(len(request.text.ids) for request in requests)
+    monkeypatch.setattr(together, "MAX_BYTES", 4 * 2 * 4 * 2 * longest**2)  # of two texts, in two layers of four heads
+    passes: list[int] = []
+    model.stack("decoder").blocks[0].register_forward_pre_hook(lambda module, args: passes.append(args[0].shape[1]))
+    found = continue_runs(model, [(request, None) for request in requests])
+    assert 2 < len(passes) < 5 and sum(passes) == sum(len(request.text.ids) for request in requests)
+    for finished, request in zip(found, requests, strict=True):
+        assert finished is not None
+        assert_same(finished.trace, continue_run(None, model, request).trace)
