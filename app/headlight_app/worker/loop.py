@@ -26,7 +26,7 @@ from headlight_app.engine.job import EngineRequest
 from headlight_app.engine.worker_process import ANSWER, ASK, CANCEL, READY, SENTENCE
 from headlight_app.inference.context import answering
 
-IDLE_SECONDS = 3.0  # without a request, after which a worker does what will save time later
+IDLE_SECONDS = 0.2  # without a request, as while the page is first built; then a worker does what saves time later
 TRIM_SECONDS = 30.0  # between two times that memory is given back, which takes a hundredth of a second
 
 

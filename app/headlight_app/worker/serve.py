@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from multiprocessing.connection import Connection
 
 import msgspec
@@ -26,7 +25,7 @@ DEVICE_FULL = (
 
 def serve(connection: Connection) -> None:
     """Answer requests, one after the other, with one forward pass for those of several people."""
-    loop.run(connection, answer, prepare, when_idle=(_all_rows, _import_compiler))
+    loop.run(connection, answer, prepare, when_idle=(_all_rows,))
 
 
 def prepare(requests: Sequence[EngineRequest]) -> None:
@@ -63,11 +62,6 @@ def _all_rows() -> Mapping[str, Row]:
     from headlight_app.worker.table import ANSWERS
 
     return ANSWERS
-
-
-def _import_compiler() -> None:
-    """Import torch's compiler, which takes a second and comes with the first optimizer; here it delays no one."""
-    import_module("torch._dynamo")
 
 
 @contextmanager
