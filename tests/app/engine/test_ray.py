@@ -248,6 +248,7 @@ def test_an_upload_travels_to_its_visitors_worker_alone(
     until = monotonic() + PATIENCE
     while places[0].parent.exists():  # which the closing of a server does not wait for
         assert monotonic() < until, "what was sent is deleted with the worker"
+        sleep(POLL_SECONDS)
 
 
 def test_an_address_without_a_cluster_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
