@@ -278,6 +278,23 @@ def test_values_of_another_text_are_patched_in_turn_and_a_click_keeps_one(visito
     assert "+1.00" in (tmp_path / "map.svg").read_text(encoding="utf-8")
 
 
+def test_the_map_of_what_a_head_hears_leads_from_head_to_head(visitor: Visitor) -> None:
+    boy, girl = "A little boy named", "A little girl named"
+    chosen = f"layer=4&head=6&patch=v&patch_from={quote(girl)}"
+    page = visitor.explore(
+        f"model=stories-causal&text={quote(boy)}&tab=layers&analysis=patching&{chosen}", sentence=boy
+    )
+    status, button = page.get_by_test_id("patch-status"), page.get_by_test_id("patch")
+    kind = page.get_by_test_id("patching-kind").locator("option:checked")
+    expect(kind).to_have_text("a head's output, direct path to the values of layer 4, head 6")
+    button.click()
+    expect(status).to_contain_text("32 of 32 heads")  # of the layers before
+    page.get_by_test_id("patching-2-1").click()
+    expect(kind).to_have_text("a head's output, direct path to the values of layer 2, head 1")
+    expect(status).to_contain_text("16 heads")
+    wait_for_address(page, patch="v", layer="2", head="1")
+
+
 def test_the_tokens_show_which_one_is_the_query_and_which_the_key(visitor: Visitor) -> None:
     page = enter(visitor, "tab=walkthrough&layer=5&head=2&query=5&key=2")
     query, key = (page.get_by_test_id("tokens").locator(f".chip.{side}") for side in ("query", "key"))

@@ -32,7 +32,8 @@ MAX_HEADS = 10_000  # that may be selected
 PANEL_SIZES = ("panel", "large")
 NEURON_PATTERN = r"\A(\d{1,5}(\.\d{1,9})?)?\Z"
 Label = Annotated[str, Meta(max_length=40)]
-PatchKind = Literal["heads", "direct_heads", "residual"]  # see headlight.analysis.patching.PATCHES
+# Of headlight.analysis.patching: PATCHES, and RECEIVING_PARTS of the chosen head, which hears those before it.
+PatchKind = Literal["heads", "direct_heads", "q", "k", "v", "residual"]
 HeadLabel = Annotated[str, Meta(max_length=24)]  # "2.3" is head 3 of layer 2
 Values = dict[str, Any]  # by the names of fields, each of a type of its own
 Encoded = Annotated[str, Meta(max_length=1_000_000)]  # text in which a page keeps what it alone reads

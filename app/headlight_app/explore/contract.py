@@ -509,7 +509,8 @@ class PatchingAnswer(Answer, frozen=True, kw_only=True):
 class PatchingRequest(TargetRequest[PatchingAnswer], frozen=True, kw_only=True):
     """How much of another text's answer each patch of a layer brings back, from patch `first` on.
 
-    `other_text` is the name of a picture or a recording for a model that reads those.
+    `other_text` is the name of a picture or a recording for a model that reads those. `receiver` is the head whose
+    queries, keys or values hear those of the layer, where `patch` is one of these.
     """
 
     route: ClassVar[str] = "patching"
@@ -518,6 +519,7 @@ class PatchingRequest(TargetRequest[PatchingAnswer], frozen=True, kw_only=True):
 
     other_text: Text
     patch: PatchKind = "heads"
+    receiver: Annotated[str, Meta(pattern=r"\A(\d{1,6}\.\d{1,6})?\Z", description="a head such as 4.6")] = ""
     stack: Label = ""
     layer: Index = 0
     first: Index = 0

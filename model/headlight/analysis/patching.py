@@ -28,14 +28,16 @@ from headlight.analysis.ablation import (
 from headlight.array_types import Float
 from headlight.attention_groups import attention_groups
 from headlight.cancellation import check_cancelled
-from headlight.errors import TextError
+from headlight.errors import TextError, shortened
 from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope
-from headlight.nn.transformer import Transformer
+from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.recompute import intervention_hook, logits_at, traced_tensor
 from headlight.tracing.trace import Trace, position_index
+from headlight.tracing.transformer_lens import native_path
 
 KEEP = ("*.residual", "*.final_residual", "*.weighted_values")  # of both runs
-_RECEIVER = re.compile(r"(encoder|decoder)\.(\d{1,6})\.self\.([qkv])\[(\d{1,6})\]")
+RECEIVING_PARTS = ("q", "k", "v")  # of a head: where it can hear what an earlier one says
+_RECEIVER = re.compile(r"(encoder|decoder)\.(\d{1,6})\.self\.([qkv])\[\s*(\d{1,6})\s*(?:,\s*:\s*)?\]")
 SMALLEST_DIFFERENCE = 1e-3  # between the runs' logit differences; a share of less is a share of rounding
 
 
@@ -147,22 +149,43 @@ def patching_map(
 class Receiver:
     """The queries, keys or values of a head, written `decoder.4.self.q[3]`; of shared keys and values, their number."""
 
-    path: str
     stack: str
     layer: int
+    part: str
     head: int
 
     @classmethod
     def of(cls, model: Transformer, text: str) -> Receiver:
-        """Raises TextError for what is no query, key or value of one head of the model."""
-        found = _RECEIVER.fullmatch(text.strip())
-        config = model.config
+        """From its text form, or TransformerLens' (`blocks.4.attn.hook_q[:,3]`).
+
+        Raises TextError for what is no query, key or value of one head of the model.
+        """
+        found, config = _RECEIVER.fullmatch(native_path(model.config, text)), model.config
         if found is None or found[1] not in config.stacks or not 0 < int(found[2]) < config.num_layers(found[1]):
             raise TextError(
-                f"{text!r} hears no earlier head. Name the queries, keys or values of one head from "
+                f"{shortened(text)!r} hears no earlier head. Name the queries, keys or values of one head from "
                 f"layer 1 on, such as {config.stacks[-1]}.1.self.q[0]."
             )
-        return cls(f"{found[1]}.{found[2]}.self.{found[3]}", found[1], int(found[2]), int(found[4]))
+        receiver = cls(found[1], int(found[2]), found[3], int(found[4]))
+        attention, _ = attention_at(model, f"{receiver.stack}.{receiver.layer}.self")
+        heads = attention.heads if receiver.part == "q" else attention.key_value_heads
+        if receiver.head >= heads:
+            raise TextError(f"{receiver.path} has the heads 0 to {heads - 1}, and no head {receiver.head}.")
+        return receiver
+
+    @classmethod
+    def of_head(cls, model: Transformer, stack: str, layer: int, part: str, head: int) -> Receiver:
+        """One of RECEIVING_PARTS of a head, counted as queries are; heads may share keys and values. Raises as `of`."""
+        attention, _ = attention_at(model, f"{stack}.{layer}.self")
+        return cls.of(model, f"{stack}.{layer}.self.{part}[{head if part == 'q' else head // attention.group_size}]")
+
+    @property
+    def path(self) -> str:
+        """The path of the value in a trace."""
+        return f"{self.stack}.{self.layer}.self.{self.part}"
+
+    def __str__(self) -> str:
+        return f"{self.path}[{self.head}]"
 
 
 @torch.inference_mode()
@@ -181,12 +204,7 @@ def path_patching(
     Other arguments and errors are those of `patching_map`; traces hold the receiver's value besides KEEP.
     """
     into = Receiver.of(model, receiver)
-    heads = len(trace[into.path])
-    if into.head >= heads:
-        raise TextError(f"{into.path} has the heads 0 to {heads - 1}, and no head {into.head}.")
-    runs = PatchedRuns.of(model, trace, other, position, answers, into.stack)
-    rows = (np.concatenate([*runs.differences_into(into, layer)]) for layer in range(into.layer))
-    return (np.stack([*rows]) - runs.before) / (runs.after - runs.before)
+    return PatchedRuns.of(model, trace, other, position, answers, into.stack).whole_map(into)
 
 
 def _require_equal_lengths(trace: Trace, other: Trace, stack: str) -> None:
@@ -239,14 +257,24 @@ class PatchedRuns:
             )
         return cls(model, trace, other, name, place, pair, before, after)
 
-    def whole_map(self, kind: str) -> Float[np.ndarray, "layer patch"]:
-        """The share that each patch of a kind of PATCHES restores, in every layer."""
-        rows = range(self.model.config.num_layers(self.stack))
-        return np.stack([np.concatenate([*self.shares(kind, layer)]) for layer in rows])
+    def whole_map(self, kind: str | Receiver) -> Float[np.ndarray, "layer patch"]:
+        """The share that each patch restores, in every layer."""
+        return np.stack([np.concatenate([*self.shares(kind, layer)]) for layer in range(self.layers(kind))])
 
-    def shares(self, kind: str, layer: int, first: int = 0) -> Iterator[Float[np.ndarray, " patch"]]:
-        """The share that each patch of a kind restores in a layer, from patch `first` on, batch after batch."""
-        for differences in PATCHES[kind](self, layer, first):
+    def layers(self, kind: str | Receiver) -> int:
+        """How many layers have such patches: of what a head hears, those before its own."""
+        return kind.layer if isinstance(kind, Receiver) else self.model.config.num_layers(self.stack)
+
+    def shares(self, kind: str | Receiver, layer: int, first: int = 0) -> Iterator[Float[np.ndarray, " patch"]]:
+        """The share that each patch restores in a layer, from patch `first` on, batch after batch.
+
+        `kind` is one of PATCHES; or heads are patched, and what a receiver hears of each reaches the answer.
+        """
+        if isinstance(kind, Receiver):
+            found = self.differences_into(kind, layer, first)
+        else:
+            found = PATCHES[kind](self, layer, first)
+        for differences in found:
             check_cancelled()
             yield (differences - self.before) / (self.after - self.before)
 
@@ -273,21 +301,22 @@ class PatchedRuns:
             hook = _Holding(HookAfter(intervention_hook(self.trace), entry), held)
             yield residual, _PatchEachHead(hook, path, donor, int(heads[0]))
 
-    def differences_into(self, receiver: Receiver, layer: int) -> Iterator[Float[np.ndarray, " head"]]:
+    def differences_into(self, receiver: Receiver, layer: int, first: int) -> Iterator[Float[np.ndarray, " head"]]:
         """The answers' logit differences with what a receiver hears where each head of a layer is the other run's."""
         entry = f"{self.stack}.{receiver.layer}.residual"
         here = traced_tensor(self.model, self.trace, receiver.path)
-        for rows, heard in self._heard(receiver, layer):
-            check_cancelled()
+        for rows, heard in self._heard(receiver, layer, first):
             value = here.repeat(rows, 1, 1, 1)
             value[:, receiver.head] = heard[:, receiver.head]
             residual = traced_tensor(self.model, self.trace, entry).repeat(rows, 1, 1)
             edits = HookAfter(intervention_hook(self.trace), entry)
             yield self._differences(receiver.layer, residual, _Holding(edits, {receiver.path: value}))
 
-    def _heard(self, receiver: Receiver, layer: int) -> Iterator[tuple[int, Float[Tensor, "row head pos head_dim"]]]:
+    def _heard(
+        self, receiver: Receiver, layer: int, first: int
+    ) -> Iterator[tuple[int, Float[Tensor, "row head pos head_dim"]]]:
         """The receiver's value with each head of a layer from the other run, all heads between held."""
-        for residual, hook in self._with_each_head(layer, 0, direct=True):
+        for residual, hook in self._with_each_head(layer, first, direct=True):
             recording = _Recording(hook, receiver.path)
             final_from_layer(self.model, self.trace, self.stack, layer, residual, recording)
             assert recording.value is not None

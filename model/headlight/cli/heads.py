@@ -113,8 +113,7 @@ def patching(options: argparse.Namespace) -> int:
         raise TextError(f"This model has no {options.stack}; its stacks: {', '.join(config.stacks)}.")
     answers = tuple(options.answers) if options.answers else None
     if options.into:
-        _print_paths(options, loaded, answers)
-        return 0
+        return _print_paths(options, loaded, answers)
     trace, other, position = _both_runs(options, loaded)
     found = patches.patching_map(model, trace, other, position, answers, options.stack)
     if options.json:
@@ -146,15 +145,21 @@ def _both_runs(options: argparse.Namespace, loaded: Checkpoint, keep: Sequence[s
     return trace, other, len(trace.text.ids) - 1 if options.position is None else options.position
 
 
-def _print_paths(options: argparse.Namespace, loaded: Checkpoint, answers: tuple[int, int] | None) -> None:
-    receiver = patches.Receiver.of(loaded.model, options.into)
-    trace, other, position = _both_runs(options, loaded, [receiver.path])
-    shares = patches.path_patching(loaded.model, trace, other, options.into, position, answers)
+def _print_paths(options: argparse.Namespace, loaded: Checkpoint, answers: tuple[int, int] | None) -> int:
+    into = patches.Receiver.of(loaded.model, options.into)
+    if options.stack not in (None, into.stack):
+        raise TextError(f"{into} is in the {into.stack}, and --stack says {options.stack}. Leave one of them out.")
+    trace, other, position = _both_runs(options, loaded, [into.path])
+    runs = patches.PatchedRuns.of(loaded.model, trace, other, position, answers, into.stack)
+    shares = runs.whole_map(into)
     if options.json:
-        print(json.dumps({"into": options.into, "heads": shares.tolist()}))
-        return
-    print(f"What each head says to {options.into} directly: how much of the difference returns (1: all of it)")
+        told = {"position": runs.position, "before": runs.before, "after": runs.after}
+        told |= zip(("answer", "other_answer"), runs.answers, strict=True)
+        print(json.dumps({"into": str(into), "heads": shares.tolist(), **told}))
+        return 0
+    print(f"What each head says to {into} directly: how much of the difference returns (1: all of it)")
     _print_heads(shares)
+    return 0
 
 
 def _print_heads(shares: np.ndarray) -> None:

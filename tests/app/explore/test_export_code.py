@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from headlight.cli.main import main
 from headlight.errors import HeadlightError
 from headlight_app.contract.question import Question
-from headlight_app.contract.state import State
+from headlight_app.contract.state import PatchKind, State
 from headlight_app.engine.job import EngineRequest, VisitorFolder
 from headlight_app.explore.answers.export.code import python_code, shell_code
 from headlight_app.explore.answers.head_view import SHOWN, head_view
@@ -145,24 +145,25 @@ def run_shell(program: str, toys: Path, folder: Path) -> dict[str, np.ndarray]:
         return dict(file)
 
 
-def test_programs_make_the_map_of_patches_again(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("kind", "layers", "field"), [("direct_heads", 2, "direct_heads"), ("k", 1, "heads")])
+def test_programs_make_the_map_of_patches_again(
+    toys: Path, capsys: pytest.CaptureFixture[str], kind: PatchKind, layers: int, field: str
+) -> None:
     other, patch = "the dog sat on a mat", "decoder.0.residual[1]=from:B"
-    state = State(tab="layers", analysis="patching", patch="direct_heads", patch_from=other, target_token=7)
+    state = State(tab="layers", analysis="patching", patch=kind, patch_from=other, target_token=7, layer=1, head=2)
     question = make_question("next", TEXT, edits=("decoder.0.self.scale=set:1", patch), patch_from=other)
     made = [
         ask_worker("patching", model="next", text=TEXT, edits=question.edits[:1], other_text=other, token=7, **more)
-        for more in ({"patch": state.patch, "layer": layer} for layer in range(2))
+        for more in ({"patch": kind, "layer": layer, "receiver": "1.2"} for layer in range(layers))
     ]
     wanted = np.stack([np.frombuffer(numbers, "<f4") for _, numbers in made])
-    np.testing.assert_allclose(
-        executed(python_code(resolve(question), state), toys, "patching").direct_heads, wanted, atol=1e-5
-    )
+    np.testing.assert_allclose(executed(python_code(resolve(question), state), toys, "patching"), wanted, atol=1e-5)
     capsys.readouterr()
     command = shlex.split(shell_code(resolve(question), state).splitlines()[-1])
     assert patch not in command[-1] and f"--edit={question.edits[0]}" in command
     asked = [str(toys) if word == MODELS_PLACEHOLDER else word for word in (*command[1:-2], "--json", *command[-2:])]
     assert main(asked) == 0
-    np.testing.assert_allclose(json.loads(capsys.readouterr().out)["direct_heads"], wanted, atol=1e-5)
+    np.testing.assert_allclose(json.loads(capsys.readouterr().out)[field], wanted, atol=1e-5)
 
 
 def test_programs_compare_the_two_sentences_again(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,9 +64,12 @@ def test_the_map_of_patches_is_that_of_python(models: Path, shell: Shell) -> Non
     for kind in PATCHES:
         np.testing.assert_allclose(found[kind], getattr(wanted, kind), atol=1e-5)
     assert shell(asked).count("  layer") == 3
-    into = ["--into", "decoder.1.self.k[1]"]
-    paths = path_patching(model, trace, other, into[1], answers=(7, 11))
-    np.testing.assert_allclose(json.loads(shell([*asked, *into, "--json"]))["heads"], paths, atol=1e-5)
+    into = ["--into", "blocks.1.attn.hook_k[:,1]"]  # as TransformerLens has it
+    paths = path_patching(model, trace, other, "decoder.1.self.k[1]", answers=(7, 11))
+    told = json.loads(shell([*asked, *into, "--json"]))
+    np.testing.assert_allclose(told["heads"], paths, atol=1e-5)
+    assert (told["into"], told["answer"], told["other_answer"]) == ("decoder.1.self.k[1]", 7, 11)
+    assert told["before"] == pytest.approx(found["before"], abs=1e-5)
     assert "says to decoder.1.self.k[1]" in shell([*asked, *into])
 
 
@@ -81,6 +84,7 @@ def test_the_map_of_patches_is_that_of_python(models: Path, shell: Shell) -> Non
         (["patching", TEXTS[0], "--other", TEXTS[0]], "lead to the same answer"),
         (["patching", TEXTS[0], "--other", OTHER, "--stack", "encoder"], "has no encoder"),
         (["patching", TEXTS[0], "--other", OTHER, "--into", "decoder.0.self.q[0]"], "no earlier head"),
+        (["patching", TEXTS[0], "--other", OTHER, "--into", "blocks.1.attn.hook_q[:,9]"], "the heads 0 to 3"),
     ],
 )
 def test_what_cannot_be_gets_a_sentence(

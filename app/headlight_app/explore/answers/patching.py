@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from headlight.analysis.patching import KEEP, PatchedRuns
+from headlight.analysis.patching import KEEP, RECEIVING_PARTS, PatchedRuns, Receiver
 from headlight.errors import TextError
 from headlight_app.contract.reply import Reply
+from headlight_app.contract.state import PatchKind
 from headlight_app.explore.answers.layer_analysis import answer_text, target_answer
 from headlight_app.explore.contract import NamedAnswer, PatchingAnswer, PatchingRequest
 from headlight_app.inference.resolved_question import ResolvedQuestion, resolve
@@ -16,10 +17,14 @@ def answer_patching(request: PatchingRequest) -> Reply[PatchingAnswer]:
     The answer has the patches that one batch holds; the next request asks from `first` + `count` on.
     """
     resolved = resolve(request.question)
-    runs = patched_runs(resolved, request)
-    if request.layer >= resolved.config.num_layers(runs.stack):
-        raise TextError(f"There is no layer {request.layer}, counted from 0.")
-    shares = next(runs.shares(request.patch, request.layer, request.first), None)
+    stack = request.stack or resolved.config.stacks[-1]
+    if stack not in resolved.config.stacks:
+        raise TextError(f"This model has no {stack}; its stacks: {', '.join(resolved.config.stacks)}.")
+    patch = patch_of(resolved, stack, request.patch, request.receiver)
+    runs = patched_runs(resolved, request, stack, patch)
+    if request.layer >= runs.layers(patch):
+        raise TextError(f"There is no layer {request.layer} to patch, counted from 0.")
+    shares = next(runs.shares(patch, request.layer, request.first), None)
     if shares is None:
         raise TextError(f"There is nothing to patch at {request.first}, counted from 0.")
     answer, other = (
@@ -43,16 +48,26 @@ def answer_patching(request: PatchingRequest) -> Reply[PatchingAnswer]:
     )
 
 
-def patched_runs(resolved: ResolvedQuestion, request: PatchingRequest) -> PatchedRuns:
-    """The run of a question and that of the other text. Raises TextError where there is none, or no such stack."""
+def patch_of(resolved: ResolvedQuestion, stack: str, patch: PatchKind, receiver: str) -> PatchKind | Receiver:
+    """What is patched: a kind of value, or what a head such as "4.6" hears. Raises TextError where that is none."""
+    if patch not in RECEIVING_PARTS:
+        return patch
+    layer, _, head = receiver.partition(".")
+    if not layer.strip("0"):
+        raise TextError("A head of layer 0 hears no earlier head. Choose one of a later layer.")
+    return Receiver.of_head(resolved.model, stack, int(layer), patch, int(head))
+
+
+def patched_runs(
+    resolved: ResolvedQuestion, request: PatchingRequest, stack: str, patch: PatchKind | Receiver
+) -> PatchedRuns:
+    """The run of a question and that of the other text. Raises TextError where there is none."""
     if not request.other_text.strip():
         raise TextError("Type another text of equally many tokens, whose values are put in the place of this one's.")
-    stack = request.stack or resolved.config.stacks[-1]
-    if stack not in resolved.config.stacks:
-        raise TextError(f"This model has no {stack}; its stacks: {', '.join(resolved.config.stacks)}.")
     position, answer, _ = target_answer(resolved, request.query, request.token)
     other = resolved.of_other_text(request.other_text)
-    here, there = (each.trace_of(*KEEP) for each in (resolved, other))
+    keep = (*KEEP, patch.path) if isinstance(patch, Receiver) else KEEP
+    here, there = (each.trace_of(*keep) for each in (resolved, other))
     return PatchedRuns.of(resolved.model, here, there, position, (answer, other_answer(other, position)), stack)
 
 

@@ -361,7 +361,8 @@ export interface PatchingAnswer {
 /** How much of another text's answer each patch of a layer brings back, from patch `first` on. */
 export interface PatchingRequest extends TargetRequest {
   other_text: string;
-  patch?: "direct_heads" | "heads" | "residual";
+  patch?: "direct_heads" | "heads" | "k" | "q" | "residual" | "v";
+  receiver?: string;
   stack?: string;
   layer?: number;
   first?: number;

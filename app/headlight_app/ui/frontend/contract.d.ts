@@ -73,7 +73,7 @@ export interface State extends HeadChoice {
   step: string;
   analysis: string;
   lens: string;
-  patch: "direct_heads" | "heads" | "residual";
+  patch: "direct_heads" | "heads" | "k" | "q" | "residual" | "v";
   neuron: string;
   token_ids: string;
   disabled_edits: string[];

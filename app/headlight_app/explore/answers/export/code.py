@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import asdict
 
+from headlight.analysis.patching import Receiver
 from headlight.attention_groups import AttentionGroup
 from headlight.tasks import task_of
 from headlight.tracing.live_edits import is_patch
@@ -16,7 +17,7 @@ from headlight_app.contract.question import Question
 from headlight_app.contract.state import State
 from headlight_app.explore.answers.head_view import head_view, quantity_request
 from headlight_app.explore.answers.layer_analysis import target_answer
-from headlight_app.explore.answers.patching import other_answer
+from headlight_app.explore.answers.patching import other_answer, patch_of
 from headlight_app.explore.answers.quantities import (
     QUANTITIES,
     Expression,
@@ -37,7 +38,7 @@ from headlight_app.export.answers.programs import (
     run_call,
     used_names,
 )
-from headlight_app.inference.head_selection import selected_attention, selected_heads
+from headlight_app.inference.head_selection import selected_attention, selected_head, selected_heads
 from headlight_app.inference.resolved_question import ResolvedQuestion
 
 
@@ -153,7 +154,7 @@ def _explanations(resolved: ResolvedQuestion, state: State) -> Iterator[_Explana
             ("", "from headlight import remove_head", call), ("without", f"--head={path}[{head}]", *place)
         )
     elif analysis == "patching":
-        yield from _patching(resolved, state, group.stack, position, token)
+        yield from _patching(resolved, state, group.stack, selected_head(state, group), (position, token))
     else:
         loop = f"for name, ranking in compare_rankings(model, trace, {position}, {token}).items():"
         shown = "    print(name, ranking.deletion_area, ranking.insertion_area)"
@@ -177,7 +178,7 @@ def _similarity(resolved: ResolvedQuestion, other: str) -> _Explanation:
 
 
 def _patching(
-    resolved: ResolvedQuestion, state: State, stack: str, position: int, token: int
+    resolved: ResolvedQuestion, state: State, stack: str, chosen: tuple[int, int], target: tuple[int, int]
 ) -> Iterator[_Explanation]:
     """The map of patches from the other text, of the run without any."""
     if not state.patch_from.strip():
@@ -185,17 +186,20 @@ def _patching(
     other = resolved.of_other_text(state.patch_from)
     edits = tuple(edit for edit in resolved.question.edits if not is_patch(edit))
     runs = ", ".join(map(run_call, (resolved.with_input(edits=edits, patch_from=""), other)))
+    position, token = target
     answers = token, other_answer(other, position)
+    into = patch_of(resolved, stack, state.patch, "{}.{}".format(*chosen))
+    if isinstance(into, Receiver):
+        name, arguments, part, option = "path_patching", f"{str(into)!r}, {position}, {answers}", "", f"--into={into}"
+    else:
+        arguments = f"{position}, {answers}, {stack!r}"
+        name, part, option = "patching_map", f".{into}", f"--stack={stack}"
+    call = f"patching = {name}(model, {runs}, {arguments}){part}"
     yield _Explanation(
-        (
-            "",
-            "from headlight import patching_map",
-            f"patching = patching_map(model, {runs}, {position}, {answers}, {stack!r})",
-            f"print(patching.{state.patch})",
-        ),
+        ("", f"from headlight import {name}", call, "print(patching)"),
         (
             *("patching", f"--other={state.patch_from}", f"--position={position}"),
-            *("--answers", *map(str, answers), f"--stack={stack}"),
+            *("--answers", *map(str, answers), option),
         ),
         keeps_patches=False,
     )

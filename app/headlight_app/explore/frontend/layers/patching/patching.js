@@ -13,6 +13,8 @@ import { answerPosition, isCurrentHead, layerElement, selectHeadOf } from "../la
 /** @import { StepwiseMap } from "../ablation/stepwise_map.js" */
 /** @typedef {NonNullable<PatchingRequest["patch"]>} PatchKind */
 
+const HELD =
+  "Layers in between are held as they are here, so only what a head says to the chosen one counts. Click a head to choose it: then the map is of what that one hears.";
 /** @type {Record<PatchKind, { title: string, things: string, help: string }>} */
 const KINDS = {
   heads: {
@@ -25,6 +27,9 @@ const KINDS = {
     things: "heads",
     help: "Later heads are held as they are here, so only what a head gives the answer past them counts. Click a head to choose it.",
   },
+  q: { title: "a head's output, direct path to the queries of", things: "heads", help: HELD },
+  k: { title: "a head's output, direct path to the keys of", things: "heads", help: HELD },
+  v: { title: "a head's output, direct path to the values of", things: "heads", help: HELD },
   residual: {
     title: "a token's residual stream",
     things: "tokens",
@@ -45,7 +50,8 @@ export default /** @type {Tab} */ ({
 /** What is put in place, and where it is from. @param {ExplorePage} page */
 function drawControls(page) {
   const { catalogue, choice } = page.state;
-  const kinds = Object.entries(KINDS).map(([name, { title }]) => /** @type {[string, string]} */ ([name, title]));
+  const names = /** @type {PatchKind[]} */ (Object.keys(KINDS));
+  const kinds = names.map((name) => /** @type {[string, string]} */ ([name, patchTitle(page, name)]));
   fillSelect(layerElement(page, "patching-kind", HTMLSelectElement), kinds, choice.patch, (patch) =>
     page.change({ patch: /** @type {PatchKind} */ (patch) }),
   );
@@ -60,10 +66,22 @@ function drawControls(page) {
     if (place.parentElement) place.parentElement.hidden = hidden;
   typed.onchange = () => page.change({ patch_from: typed.value });
   if (activeElement(typed) !== typed) typed.value = choice.patch_from;
-  const names = [["", "…"], ...(catalogue.images ?? []).map((name) => [name, name])];
-  fillSelect(images, /** @type {[string, string][]} */ (names), choice.patch_from, (name) =>
+  const offered = [["", "…"], ...(catalogue.images ?? []).map((name) => [name, name])];
+  fillSelect(images, /** @type {[string, string][]} */ (offered), choice.patch_from, (name) =>
     page.change({ patch_from: name }),
   );
+}
+
+/** Whether a kind is what the chosen head hears, in place of the answer. @param {PatchKind} patch */
+function isHeard(patch) {
+  return patch === "q" || patch === "k" || patch === "v";
+}
+
+/** What is put in place, in words. @param {ExplorePage} page @param {PatchKind} patch */
+function patchTitle(page, patch) {
+  const { layer, head } = page.state.choice;
+  const which = currentGroup(page).kind === "cross" ? " of self-attention" : "";
+  return isHeard(patch) ? `${KINDS[patch].title} layer ${layer}, head ${head}${which}` : KINDS[patch].title;
 }
 
 /**
@@ -98,15 +116,16 @@ function patchingMap(page) {
       patch: choice.patch,
       other_text: other,
       stack,
+      receiver: isHeard(choice.patch) ? `${choice.layer}.${choice.head}` : "",
     },
     things,
     place: (layer, first) => ({ layer, first }),
-    layers,
+    layers: isHeard(choice.patch) ? Math.max(1, choice.layer) : layers, // of no layer the server says why
     columns,
     cell(layer, column) {
       const title = `Layer ${layer}, ${ofTokens ? `token ${columns[column]}` : `head ${column}`}`;
       const made = choice.edits.includes(edit(layer, column));
-      if (choice.patch === "direct_heads") return { title, chosen: isCurrentHead(page, layer, column) };
+      if (!isEdit(choice.patch)) return { title, chosen: isCurrentHead(page, layer, column) };
       return { title: made ? `${title} (patched)` : title, chosen: made };
     },
     pick: (cell) => pickCell(page, cell, edit(cell.layer, cell.head)),
@@ -120,11 +139,11 @@ function patchingMap(page) {
       quotedToken(here),
       ` is ${formatSigned(before)} here, ${formatSigned(after)} in the other text`,
     ],
-    file: `patching-${choice.patch.replace("_", "-")}`,
+    file: isHeard(choice.patch) ? `patching-into-${choice.patch}` : `patching-${choice.patch.replace("_", "-")}`,
     unit: "share of the difference",
     ranked: "The largest shares",
     shown: ({ answer: here, other_answer: there }) =>
-      `${KINDS[choice.patch].title} from the run of “${inlineText(other)}”: share of the difference between the logits of “${inlineText(there.text)}” and “${inlineText(here.text)}” that returns`,
+      `${patchTitle(page, choice.patch)} from the run of “${inlineText(other)}”: share of the difference between the logits of “${inlineText(there.text)}” and “${inlineText(here.text)}” that returns`,
     side: { ...runOf(page), question, attention_group: `${stack}.self` },
   };
 }
@@ -134,8 +153,13 @@ function headNames(count) {
   return Array.from({ length: count }, (_, head) => String(head));
 }
 
-/** Makes the patch of a cell, or takes it back; a direct path is no edit, so its head is chosen. @param {ExplorePage} page @param {TableCell} cell @param {string} edit */
+/** Whether a patch of the kind is an edit; a direct path is none. @param {PatchKind} patch */
+function isEdit(patch) {
+  return patch === "heads" || patch === "residual";
+}
+
+/** Makes the patch of a cell, or takes it back; of a direct path the head is chosen. @param {ExplorePage} page @param {TableCell} cell @param {string} edit */
 function pickCell(page, { layer, head }, edit) {
-  if (page.state.choice.patch === "direct_heads") selectHeadOf(page, layer, head);
-  else toggleEdits(page, [edit]);
+  if (isEdit(page.state.choice.patch)) toggleEdits(page, [edit]);
+  else selectHeadOf(page, layer, head);
 }
