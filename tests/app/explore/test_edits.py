@@ -24,6 +24,16 @@ def test_an_edit_of_the_logits_sees_those_of_all_tokens(edit: str) -> None:
         np.testing.assert_allclose(resolve(question).logits(position), row, atol=1e-5)
 
 
+def test_an_address_takes_the_names_of_transformer_lens() -> None:
+    told = []
+    for edit in ("blocks.1.attn.hook_z[5,3]=set:0", "decoder.1.self.weighted_values[3,5]=set:0"):
+        state = decode_state({"model": "stories-causal", "text": TEXT, "edits": edit})
+        meta, numbers = ask_worker("trace", model=state.model, text=state.text, edits=state.edits)
+        assert meta["changed"]
+        told.append((numbers, meta["predictions"]))
+    assert told[0] == told[1]
+
+
 def test_edits_of_every_kind_are_documented() -> None:
     assert {edit.partition("=")[0].rpartition(".")[2].partition("[")[0] for edit in DOCUMENTED} >= {
         *("weights", "mask", "scores", "scale", "position_ids", "output")
