@@ -50,6 +50,21 @@ def test_each_written_token_has_the_span_that_alignment_heads_listen_to(visitor:
     expect(rows.first).to_have_class("hot")
 
 
+def test_generate_says_which_recording_is_written_down_and_takes_another(visitor: Visitor) -> None:
+    page = visitor.open("model=listener", path="/generate")
+    recording, first = page.get_by_label("Recording"), page.get_by_test_id("candidates").locator("li").first
+    expect(recording.locator("option")).to_have_text(["chords", "melody"])
+    expect(recording).to_have_value("chords")
+    expect(first).to_be_visible()
+    before = page.get_by_test_id("candidates").inner_text()
+    recording.select_option("melody")
+    expect(page.get_by_test_id("candidates")).not_to_have_text(before, use_inner_text=True)
+    wait_for_address(page, image="melody")
+    expect(visitor.open("model=listener&image=melody", path="/generate").get_by_label("Recording")).to_have_value(
+        "melody"
+    )
+
+
 def test_ones_own_recording_ends_in_silence_that_can_be_seen(visitor: Visitor) -> None:
     page = visitor.explore("model=listener&attention=encoder.self", image="")
     bring = page.get_by_test_id("bring")

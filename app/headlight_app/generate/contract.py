@@ -7,7 +7,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from headlight_app.contract.parts import AttentionGroupAnswer, Candidate, ExampleAnswer, LayerHead, Token
-from headlight_app.contract.question import Position, Positions, Text
+from headlight_app.contract.question import Name, Position, Positions, Text
 from headlight_app.contract.request import Answer, Lane, OpenedRequest, QuestionRequest
 from headlight_app.contract.sampling import GeneratedTokens, Sampling
 
@@ -137,10 +137,11 @@ class CopyingRequest(QuestionRequest[CopyingAnswer], frozen=True, kw_only=True):
 
 
 class GenerateReport(Struct, frozen=True, kw_only=True):
-    """The component's report of its text: generated tokens belong to it alone."""
+    """The component's report of its text: generated tokens belong to it alone, or to what is written of an image."""
 
     text: Text
     source: Text
+    image: Name = ""
     masked_positions: Positions
     sampling: Sampling
     generated: GeneratedTokens
@@ -149,12 +150,14 @@ class GenerateReport(Struct, frozen=True, kw_only=True):
 class GeneratePageAnswer(Answer, frozen=True, kw_only=True):
     """Examples, the first of which stands there until the person types, and the head to begin with.
 
-    `languages` are the tokens of a translator's languages, with one of which a text may begin.
+    `languages` are the tokens of a translator's languages, with one of which a text may begin. `images` are the names
+    of the pictures or recordings that a model may write of.
     """
 
     examples: tuple[ExampleAnswer, ...]
     default_head: LayerHead
     languages: tuple[str, ...]
+    images: tuple[str, ...]
     writes_pdf: bool
 
 

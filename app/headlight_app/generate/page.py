@@ -29,8 +29,8 @@ COMPONENT = Component(
     styles=(*shared_styles("generate/frontend/generate.css"), export_menu.STYLE),
     parts=(export_menu.export_menu(),),
 )
-QUESTION_FIELDS = ("model", "image", "variant", "device", "measure")
-STATE_FIELDS = ("masked_positions", "edits", "patch_from", "attention", "layer", "head", "blend")
+QUESTION_FIELDS = ("model", "variant", "device", "measure")
+STATE_FIELDS = ("image", "masked_positions", "edits", "patch_from", "attention", "layer", "head", "blend")
 
 
 def required(state: State) -> Requirement:
@@ -69,6 +69,8 @@ def _component_data(state: State, entry: AvailableModel, question: Question, kno
             "has_source": entry.config.reads_source_text,
             "examples": known.examples,
             "languages": known.languages,
+            "images": known.images,
+            "hears": entry.config.reads_sound,
             "writes_pdf": known.writes_pdf,
             "serial": report_serial(),
             "presenter": state.presenter,
@@ -82,5 +84,7 @@ def _read_report(question: Question, told: Data, report: Data) -> Data:
     """The component's report as choices; generated tokens belong to their text."""
     report = told | report
     said = msgspec.convert(report, GenerateReport)
-    asked = structs.replace(question, text=said.text, source=said.source, masked_positions=said.masked_positions)
+    asked = structs.replace(
+        question, text=said.text, source=said.source, image=said.image, masked_positions=said.masked_positions
+    )
     return report | {"sampling": encode_sampling(said.sampling), "generated": encode_generated(asked, said.generated)}

@@ -48,12 +48,12 @@ function generating(server) {
     sampling: { temperature: 1, top_k: 0, top_p: 1, seed: 0 },
     settings: {
       model: "tiny",
-      image: "",
       variant: { masks: "", positional_encoding: "", attention_function: "", scale: "", pooling: "" },
       device: "cpu",
       measure: "",
     },
     choice: {
+      image: "",
       masked_positions: [],
       edits: [],
       patch_from: "",

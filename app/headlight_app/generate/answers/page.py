@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from headlight.vision.shipped_images import shipped_image_names
 from headlight_app.contract.parts import ExampleAnswer
 from headlight_app.contract.reply import Reply
 from headlight_app.export.answers.pdf import writes_pdf
@@ -20,6 +21,7 @@ def answer_generate_page(request: GeneratePageRequest) -> Reply[GeneratePageAnsw
         examples=tuple(ExampleAnswer(**asdict(one)) for one in prompt_examples(entry, request.device)),
         default_head=default_head(entry, request.device),
         languages=tuple(open_model(entry.name, request.device)[1].checkpoint.tokenizer.languages),
+        images=tuple(shipped_image_names(entry.config)) if entry.config.reads_signal else (),
         writes_pdf=writes_pdf(),
     )
     return Reply(answer)

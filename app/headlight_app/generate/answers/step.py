@@ -20,6 +20,7 @@ from headlight.sound.frames import EncodedSound
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded, Tokenizer
 from headlight.tracing.trace import softmax
+from headlight.vision.patches import EncodedImage
 from headlight_app.contract.parts import AttentionGroupAnswer, Candidate
 from headlight_app.contract.question import MEASURES
 from headlight_app.contract.reply import Reply
@@ -277,6 +278,7 @@ def _text_tokens(encoded: Encoded, tokenizer: Tokenizer) -> tuple[TextToken, ...
     for token, (start, end) in zip(token_answers(encoded, tokenizer), encoded.offsets, strict=True):
         between = encoded.text[previous_end:start] + encoded.text[start:end][:1]
         space_before = end > start and any(map(str.isspace, between)) and not token.text[:1].isspace()
-        rows.append(TextToken(**structs.asdict(token), space_before=space_before))
+        is_apart = space_before or isinstance(encoded, EncodedImage)  # patches are no letters of one word
+        rows.append(TextToken(**structs.asdict(token), space_before=is_apart))
         previous_end = max(previous_end, end)
     return tuple(rows)

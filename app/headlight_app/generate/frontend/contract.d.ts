@@ -105,10 +105,11 @@ export interface CopyingRequest extends QuestionRequest {
   token: number;
 }
 
-/** The component's report of its text: generated tokens belong to it alone. */
+/** The component's report of its text: generated tokens belong to it alone, or to what is written of an image. */
 export interface GenerateReport {
   text: string;
   source: string;
+  image: string;
   masked_positions: number[];
   sampling: Sampling;
   generated: [number, number][];
@@ -119,6 +120,7 @@ export interface GeneratePageAnswer {
   examples: ExampleAnswer[];
   default_head: [number, number];
   languages: string[];
+  images: string[];
   writes_pdf: boolean;
 }
 

@@ -14,6 +14,7 @@ import {
 } from "../../ui/frontend/dom/dom.js";
 import { createTable } from "../../ui/frontend/export/page_export.js";
 import { askRoute } from "../../ui/frontend/server.js";
+import { questionOf } from "./server.js";
 
 /** @import { Box, Figure, Table } from "../../ui/frontend/export/types.js" */
 /** @import { GenerateElements } from "./elements.js" */
@@ -71,7 +72,7 @@ export class CopyingView {
   }
 
   /** The token that is looked at, or the one that comes next. @param {GenerateState} state @returns {CopyingRequest | null} */
-  #request({ choice, settings }) {
+  #request(state) {
     const { record, viewed, generated, step } = this.#generator;
     const taken = viewed === null ? null : generated[viewed];
     if (!taken && (!record || record.done || this.#generator.endReason)) return null;
@@ -79,14 +80,8 @@ export class CopyingView {
       position: record?.done ? 0 : (record?.position ?? 0),
       id: record?.done ? 0 : (record?.chosen ?? 0),
     };
-    const { text, source, masked_positions, edits, patch_from } = choice;
     const before = generated.slice(0, step).map((one) => /** @type {[number, number]} */ ([one.position, one.id]));
-    return {
-      question: { ...settings, text, source, masked_positions, edits, patch_from },
-      generated: before,
-      position,
-      token: id,
-    };
+    return { question: questionOf(state), generated: before, position, token: id };
   }
 
   /** @param {CopyingRequest} request @param {string} key */

@@ -7,6 +7,7 @@ import { formatPercent, visibleText } from "../../ui/frontend/dom/dom.js";
 import { createTable, explained, numbered } from "../../ui/frontend/export/page_export.js";
 import { attentionRow, blendTitle, groupOf, stepCodes, stepRows } from "./attention_rows.js";
 import { copyingTables, passagesPanel } from "./copying.js";
+import { questionOf } from "./server.js";
 
 /** @import { Figure, ShownFigure, ShownSide, ShownView, Table } from "../../ui/frontend/export/types.js" */
 /** @import { StepRow } from "./attention_rows.js" */
@@ -75,10 +76,9 @@ export function generatedView(generator, { mode, settings, choice, sampling }, c
 
 /** The run that is continued, with the heads that are shown. @param {Generator} generator @param {Pick<GenerateState, "settings" | "choice">} state @returns {ShownSide} */
 export function generatedSide({ record, tokens, source: source_tokens }, { settings, choice }) {
-  const { text, source, masked_positions, edits, patch_from } = choice;
   const group = record && !record.done && record.attention_groups.length ? groupOf(record, choice.attention) : null;
   return {
-    question: { ...settings, text, source, masked_positions, edits, patch_from },
+    question: questionOf({ settings, choice }),
     attention_group: group?.name ?? "",
     heads: headsOf(choice, group),
     tokens,

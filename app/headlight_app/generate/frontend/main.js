@@ -1,6 +1,7 @@
 // The Generate page: a prompt, sampling settings, and a text that grows token by token.
 
 import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.js";
+import { fillSelect } from "../../ui/frontend/charts/charts.js";
 import { paintScale } from "../../ui/frontend/charts/colours.js";
 import { announce } from "../../ui/frontend/dom/announce.js";
 import { createElement, drawExampleButtons, setAvailable, visibleText } from "../../ui/frontend/dom/dom.js";
@@ -27,8 +28,8 @@ import { TextView } from "./text.js";
 /** @import { Shared } from "../../ui/frontend/export/share.js" */
 /** @import { Choice, ExampleAnswer, GenerateData, GenerateState, GeneratedToken, Sampling } from "./types.d.ts" */
 
-/** The fields of the question to the model. @type {("text" | "source" | "masked_positions" | "edits" | "patch_from")[]} */
-const ASKED = ["text", "source", "masked_positions", "edits", "patch_from"];
+/** The fields of the question to the model. @type {("text" | "source" | "image" | "masked_positions" | "edits" | "patch_from")[]} */
+const ASKED = ["text", "source", "image", "masked_positions", "edits", "patch_from"];
 
 class GeneratePage {
   #elements;
@@ -121,6 +122,7 @@ class GeneratePage {
     this.#state = { ...this.#state, mode: data.mode, settings: data.settings };
     const generated = this.#adopt(data);
     this.#drawExamples(data.examples);
+    this.#drawImages(data);
     if (generated || !sameModel) this.#generator.start(generated ?? this.#generator.generated);
     else this.#draw(); // the theme may have changed
   }
@@ -260,6 +262,18 @@ class GeneratePage {
     this.#hovered = position;
     this.#attention.paint(this.#state, position);
     this.#shadeText();
+  }
+
+  /** Which picture or recording the model writes of; an upload is chosen on Explore. @param {GenerateData} data */
+  #drawImages({ images, hears }) {
+    const { image } = this.#elements;
+    const { choice } = this.#state;
+    const label = /** @type {HTMLElement} */ (image.parentElement);
+    label.hidden = !images.length;
+    /** @type {Text} */ (label.firstChild).data = hears ? "Recording " : "Image ";
+    const mine = choice.image && !images.includes(choice.image) ? [[choice.image, "your own"]] : [];
+    const options = /** @type {[string, string][]} */ ([...images.map((name) => [name, name]), ...mine]);
+    fillSelect(image, options, choice.image || images[0] || "", (name) => this.#change({ image: name }));
   }
 
   /** @param {ExampleAnswer[]} examples */

@@ -28,11 +28,11 @@ export class GenerateServer {
    * @param {{ latest?: boolean, tokens?: boolean }} [options] `latest` makes older questions of this page void, `tokens` asks for the text's tokens
    * @returns {Promise<AnyRecord | null>}
    */
-  async fetchStep({ choice, settings, sampling, useCache }, generated, { latest = false, tokens = false } = {}) {
-    const { text, source, masked_positions, edits, patch_from } = choice;
+  async fetchStep(state, generated, { latest = false, tokens = false } = {}) {
+    const { sampling, useCache } = state;
     /** @type {GenerateRequest} */
     const request = {
-      question: { ...settings, text, source, masked_positions, edits, patch_from },
+      question: questionOf(state),
       sampling,
       generated: generated.map(({ position, id }) => [position, id]),
       use_cache: useCache,
@@ -52,4 +52,10 @@ export class GenerateServer {
     this.#pending.abort();
     this.#pending = new AbortController();
   }
+}
+
+/** What is asked of the model. @param {Pick<GenerateState, "settings" | "choice">} state */
+export function questionOf({ settings, choice }) {
+  const { text, source, image, masked_positions, edits, patch_from } = choice;
+  return { ...settings, text, source, image, masked_positions, edits, patch_from };
 }

@@ -14,10 +14,11 @@ export type Axis = "text" | "source";
 export type Mode = "continue" | "fill";
 
 /** How the model is changed and run. */
-export type Settings = Pick<Question, "model" | "image" | "variant" | "device" | "measure">;
+export type Settings = Pick<Question, "model" | "variant" | "device" | "measure">;
 
 /** What is asked, and which attention is shown. */
-export interface Choice extends Pick<Question, "text" | "source" | "edits" | "patch_from" | "masked_positions"> {
+export interface Choice
+  extends Pick<Question, "text" | "source" | "image" | "edits" | "patch_from" | "masked_positions"> {
   attention: string;
   layer: number;
   head: number;
@@ -36,13 +37,15 @@ export interface GenerateState {
 
 /** What Streamlit says. */
 export interface GenerateData
-  extends Pick<GeneratePageAnswer, "examples" | "languages" | "writes_pdf">,
+  extends Pick<GeneratePageAnswer, "examples" | "languages" | "images" | "writes_pdf">,
     Pick<GenerateReport, "sampling" | "generated"> {
   api: string;
   mode: Mode;
   state: Choice;
   settings: Settings;
   has_source: boolean;
+  /** Whether images are recordings. */
+  hears: boolean;
   presenter: string;
   serial: number;
   shared: SharedState;
