@@ -191,6 +191,13 @@ def test_the_experts_of_each_token_are_a_figure_and_numbers(visitor: Visitor, tm
     assert shown in texts and any("share of the first expert" in (text or "") for text in texts)
     told = json.loads(download(page, "export-json", tmp_path).read_text())
     assert shown == " · ".join(f"{expert:g}" for expert in np.array(told["values"])[0, 0])
+    page.keyboard.press("Escape")
+    cells = page.get_by_test_id("experts").get_by_role("button")
+    cells.first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_test_id("experts-reading")).to_contain_text("“the” in layer 0: expert")
+    page.keyboard.press("Enter")
+    wait_for_address(page, query="1")
 
 
 def test_a_figure_has_the_address_of_its_page_and_the_part_that_is_zoomed_to(visitor: Visitor, tmp_path: Path) -> None:

@@ -37,6 +37,11 @@ export function drawCellTable(table, columns, rows, actions) {
     createElement("tr", "", [createHeading(label, "row"), ...cells.map((cell) => createCell(cell, actions))]),
   );
   updateChildren(table, heading, ...lines);
+  walkByKeys(table);
+}
+
+/** Tab leads to one button of a table, arrow keys to the others. @param {HTMLTableElement} table */
+export function walkByKeys(table) {
   const buttons = [...table.querySelectorAll("button")];
   const first = buttons.find((button) => button.classList.contains("chosen")) || buttons[0];
   if (first && !table.querySelector('button[tabindex="0"]')) first.tabIndex = 0;

@@ -10,16 +10,18 @@ import {
   updateChildren,
 } from "../../../../ui/frontend/dom/dom.js";
 import { createTable, numbered } from "../../../../ui/frontend/export/page_export.js";
+import { chooseQuery } from "../../../../ui/frontend/state/token_selection.js";
 import { drawLens } from "../../export/layer_figures.js";
 import { runOf } from "../../export/shown_run.js";
 import { askFloats } from "../../server.js";
+import { walkByKeys } from "../cell_table.js";
 import { answerPosition, layerElement, showLayersMessage } from "../layer_panel.js";
 
 /** @import { ExpertsAnswer, ExplorePage, Found, ShownDrawing, Tab } from "../../types.js" */
 
 const GOLDEN_ANGLE = 137.5; // degrees between the hues of neighbours: no two of a few experts look alike
 
-const HELP = "Point at a cell to read the share of each expert.";
+const HELP = "Point at a cell to read the share of each expert; click it to ask about its token.";
 
 export default /** @type {Tab} */ ({ draw: drawExperts, exported: exportExperts });
 
@@ -35,7 +37,9 @@ function drawExperts(page) {
     const cells = tokens.map((_, token) => createCell(page, expertsAt(found, row, token, tokens.length), layer, token));
     return createElement("tr", "", [createHeading(`L${layer}`, "row"), ...cells]);
   });
-  updateChildren(layerElement(page, "experts", HTMLTableElement), heading, ...rows);
+  const table = layerElement(page, "experts", HTMLTableElement);
+  updateChildren(table, heading, ...rows);
+  walkByKeys(table);
   layerElement(page, "experts-reading").textContent = HELP;
 }
 
@@ -54,13 +58,17 @@ export function expertsAt({ meta: { chosen }, numbers }, row, token, count) {
 /** @param {ExplorePage} page @param {ReturnType<typeof expertsAt>} experts @param {number} layer @param {number} token */
 function createCell(page, experts, layer, token) {
   const asked = token === answerPosition(page) ? "asked" : "";
-  const cell = createElement("td", asked, experts.map(({ expert }) => expert).join(" · "));
+  const names = experts.map(({ expert }) => expert).join(" · ");
+  const button = createElement("button", "", names, { tabIndex: -1, onclick: () => chooseQuery(page, token) });
+  const cell = createElement("td", asked, [button]);
   cell.style.setProperty("--hue", String((experts[0].expert * GOLDEN_ANGLE) % 360));
   const shares = experts.map(({ expert, share }) => `expert ${expert} × ${formatNumber(share, 2)}`).join(", ");
   const words = `“${inlineText(page.state.answer.tokens[token].text)}” in layer ${layer}: ${shares}`;
   const read = (/** @type {string} */ text) => {
     layerElement(page, "experts-reading").textContent = text;
   };
+  button.ariaLabel = words;
+  button.onfocus = () => read(words);
   onHover(cell, { read: () => read(words), left: () => read(HELP) });
   return cell;
 }
