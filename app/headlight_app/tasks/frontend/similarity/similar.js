@@ -3,7 +3,7 @@
 import { drawSigned } from "../../../explore/frontend/export/layer_figures.js";
 import { runOf } from "../../../explore/frontend/export/shown_run.js";
 import { drawCellTable, headWords, layerRows } from "../../../explore/frontend/layers/cell_table.js";
-import { selectHeadOf } from "../../../explore/frontend/layers/layer_panel.js";
+import { markWaiting, selectHeadOf } from "../../../explore/frontend/layers/layer_panel.js";
 import { drawRankedBars } from "../../../explore/frontend/layers/ranked_bars.js";
 import { askFloats } from "../../../explore/frontend/server.js";
 import { formatSigned } from "../../../ui/frontend/charts/charts.js";
@@ -25,9 +25,11 @@ export default {
     drawOther(page);
     const asked = { other_text: otherText(page) };
     const found = page.server.get("sentence_similarity", asked, PAUSE);
+    const verdict = part(page, "similar-verdict");
+    markWaiting(verdict, !found);
     if (!found) return;
     const { meta } = found;
-    part(page, "similar-verdict").textContent = meta.error || `Cosine ${meta.cosine.toFixed(4)}`;
+    verdict.textContent = meta.error || `Cosine ${meta.cosine.toFixed(4)}`;
     part(page, "similar-pooling").textContent = meta.error ? "" : poolingWords(meta);
     if (meta.error) return;
     drawPairs(page, found);
