@@ -52,7 +52,8 @@ class FinishedRun:
         tensors = [tensor for pair in self.key_values.values() for tensor in pair]
         if self.memory is not None:
             tensors.append(self.memory)
-        return sum(tensor.nbytes for tensor in tensors) + sum(map(_bytes_of, self.trace.values.values()))
+        arrays = {id(value): value for value in self.trace.values.values()}
+        return sum(tensor.nbytes for tensor in tensors) + sum(map(_bytes_of, arrays.values()))
 
     def shared_length(self, model: Transformer, request: RunRequest) -> int:
         """How many tokens at the beginning another run can skip: at most all but its last.
@@ -79,10 +80,12 @@ class FinishedRun:
     ) -> Trace:
         """The trace of the whole text, from this one's first `start` tokens and the recorded values of those after."""
         recomputed = self._paths_with_later_keys()
-        values = {
-            path: _extended(path, value, new[path], start) if path in new else value
-            for path, value in self.trace.values.items()
-        }
+        values, extended = dict(self.trace.values), dict[tuple[int, int], np.ndarray]()
+        for path in new.keys() & values.keys():
+            pair = id(values[path]), id(new[path])  # which several paths may have: layers share a mask
+            if pair not in extended:
+                extended[pair] = _extended(path, values[path], new[path], start)
+            values[path] = extended[pair]
         trace = request.trace(model, values)
         for attention in dict.fromkeys(map(_attention_of, recomputed)):
             rows = recompute_attention(model, trace, attention).compute(slice(0, start))

@@ -162,7 +162,7 @@ class RaggedRecording:
             return None
         if edits and not start and set(request.edits) - edits.applied:
             return None  # an edit of what this model has not
-        values = {path: _copied(self._part(path, value, text)[0]) for path, value in self.keep.values.items()}
+        values = self.keep.arrays(lambda path, value: _copied(self._part(path, value, text)[0]))
         trace = (
             previous.extended_trace(model, request, values, start)
             if previous and start
