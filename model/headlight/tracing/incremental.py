@@ -52,8 +52,7 @@ class FinishedRun:
         tensors = [tensor for pair in self.key_values.values() for tensor in pair]
         if self.memory is not None:
             tensors.append(self.memory)
-        arrays = {id(value): value for value in self.trace.values.values()}
-        return sum(tensor.nbytes for tensor in tensors) + sum(map(_bytes_of, arrays.values()))
+        return sum(tensor.nbytes for tensor in tensors) + sum(map(_bytes_of, self.trace.values.values()))
 
     def shared_length(self, model: Transformer, request: RunRequest) -> int:
         """How many tokens at the beginning another run can skip: at most all but its last.
@@ -70,7 +69,7 @@ class FinishedRun:
             and not request.live
             and not (task_of(config).whole_text and request.wants_logits)
             and config.reads_text
-            and all(f"{path}.input" in self.trace.values for path in self._attentions_to_recompute())
+            and all(f"{_attention_of(path)}.input" in self.trace.values for path in self._paths_with_later_keys())
             and encodes_alike(model, len(self.trace.text.ids), length)
         )
         return common_prefix_length(self.trace.text.ids, request.text.ids[:-1]) if can_continue else 0
@@ -80,12 +79,10 @@ class FinishedRun:
     ) -> Trace:
         """The trace of the whole text, from this one's first `start` tokens and the recorded values of those after."""
         recomputed = self._paths_with_later_keys()
-        values, extended = dict(self.trace.values), dict[tuple[int, int], np.ndarray]()
-        for path in new.keys() & values.keys():
-            pair = id(values[path]), id(new[path])  # which several paths may have: layers share a mask
-            if pair not in extended:
-                extended[pair] = _extended(path, values[path], new[path], start)
-            values[path] = extended[pair]
+        values = {
+            path: _extended(path, value, new[path], start) if path in new else value
+            for path, value in self.trace.values.items()
+        }
         trace = request.trace(model, values)
         for attention in dict.fromkeys(map(_attention_of, recomputed)):
             rows = recompute_attention(model, trace, attention).compute(slice(0, start))
@@ -93,11 +90,6 @@ class FinishedRun:
                 if (path := attention + name) in recomputed:
                     values[path] = np.concatenate((to_numpy(rows[name[1:]]), new[path]), axis=1)
         return request.trace(model, values) if recomputed else trace
-
-    def _attentions_to_recompute(self) -> set[str]:
-        """Those of the values with later keys, and those that give them their keys."""
-        own = {_attention_of(path) for path in self._paths_with_later_keys()}
-        return own | {self.trace.config.key_value_path(path) for path in own}
 
     def _paths_with_later_keys(self) -> list[str]:
         """The recorded values that have numbers for the keys after each query."""

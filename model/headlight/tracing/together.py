@@ -101,9 +101,8 @@ def _run(
     name = model.config.stacks[-1]
     stack, hook = model.stack(name), with_prefix(record, name)
     ids = [token_tensor(request.text, model)[:, start:] for (request, _), start in zip(requests, starts, strict=True)]
-    all_ids = torch.cat(ids, dim=1)
-    x, token_vectors = stack.begin(model.embed(all_ids), rows.position, hook, all_ids)
-    stack.forward_from(x, 0, ragged_contexts(stack, rows), None, None, hook, cache, token_vectors)
+    x = stack.begin(model.embed(torch.cat(ids, dim=1)), rows.position, hook)
+    stack.forward_from(x, 0, ragged_contexts(stack, rows), None, None, hook, cache)
     return [record.finished(text, model, request, previous, cache) for text, (request, previous) in enumerate(requests)]
 
 
@@ -163,7 +162,7 @@ class RaggedRecording:
             return None
         if edits and not start and set(request.edits) - edits.applied:
             return None  # an edit of what this model has not
-        values = self.keep.arrays(lambda path, value: _copied(self._part(path, value, text)[0]))
+        values = {path: _copied(self._part(path, value, text)[0]) for path, value in self.keep.values.items()}
         trace = (
             previous.extended_trace(model, request, values, start)
             if previous and start

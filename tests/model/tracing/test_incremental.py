@@ -24,7 +24,7 @@ from headlight import (
     run,
     variant,
 )
-from headlight.config_groups import LayerEmbeddingConfig, PerLayerConfig, RopeConfig
+from headlight.config_groups import PerLayerConfig, RopeConfig
 from headlight.nn.output_heads import POOLINGS
 from headlight.tracing.incremental import FinishedRun, continue_run
 from headlight.tracing.recompute import logits_at
@@ -93,17 +93,6 @@ def choices(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-# What layers of a decoder may have each for themselves.
-OF_LAYERS = st.fixed_dictionaries(
-    {
-        "per_layer": st.sampled_from((*LAYERS, *toys.LAYERS_OF_TWO[1:])),
-        "layer_embedding": st.sampled_from((LayerEmbeddingConfig(), LayerEmbeddingConfig(dim=5))),
-        "value_norm": st.booleans(),
-        "stream_scale": st.booleans(),
-    }
-)
-
-
 @st.composite
 def edits_of(draw: st.DrawFn, paths: list[str]) -> str:
     """An edit of any value by any operation; not all can be."""
@@ -126,8 +115,6 @@ def edits_of(draw: st.DrawFn, paths: list[str]) -> str:
 def test_letters_typed_and_deleted_give_what_the_whole_run_gives(
     kind: str, parts: dict[str, Any], keep: tuple[str, ...] | None, keys: list[str], data: st.DataObject
 ) -> None:
-    if kind == "decoder":
-        parts |= data.draw(OF_LAYERS)
     model: Transformer = getattr(toys, kind)(**parts)
     tokenizer, source = toys.causal() if kind == "decoder" else toys.masked(), toys.source(model, SOURCE)
     paths = sorted(run(model, tokenizer, TEXT, source=source).values)
@@ -301,9 +288,7 @@ def test_bytes_are_those_in_memory_and_do_not_grow_by_going_on() -> None:
     whole = go_on(None, model, tokenizer, TEXT + "t", keep=PAGE)
     length = len(whole.trace.text.ids)
     cells = length * length
-    assert (
-        whole.bytes == 2 * (2 * length * (6 + 5) * 4 + 4 * cells * 4) + cells + length * 16 * 4
-    )  # layers share a mask
+    assert whole.bytes == 2 * (2 * length * (6 + 5) * 4 + 4 * cells * 4 + cells) + length * 16 * 4
     before = go_on(None, model, tokenizer, TEXT, keep=PAGE)
     assert go_on(before, model, tokenizer, TEXT + "t", keep=PAGE).bytes == whole.bytes
 

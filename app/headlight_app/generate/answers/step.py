@@ -221,8 +221,7 @@ def _kv_cache(result: StepResult, model: Transformer) -> KvCache:
         )
         for one in layer_sizes
     )
-    reason = "" if layers else _why_nothing_is_kept(model)
-    return KvCache(layers=layers, model_layers=model.config.layers, heads=model.config.heads, reason=reason)
+    return KvCache(layers=layers, heads=model.config.heads, reason="" if layers else _why_nothing_is_kept(model))
 
 
 def _why_nothing_is_kept(model: Transformer) -> str:
