@@ -117,14 +117,18 @@ class RaggedRecording:
             if request.edits
         }
         self.failed: set[int] = set()
+        self.unedited: dict[str, Tensor] = {}  # recorded values as they were before somebody's edit
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
         """The value with each text's edits. Raises Cancelled once no answer is needed any more."""
         check_cancelled()
+        unedited = value
         for text, edits in self.edits.items():
             is_seen = path.endswith(".mask") or is_on_residual_stream(path)
             if text not in self.failed and (is_seen or edits.scope(path) is not HookScope.NONE):
                 value = self._edited(path, value, text, edits)
+        if value is not unedited and self.keep.keeps(path):
+            self.unedited[path] = unedited
         return self.keep(path, value)
 
     def scope(self, path: str) -> HookScope:
@@ -162,7 +166,12 @@ class RaggedRecording:
             return None
         if edits and not start and set(request.edits) - edits.applied:
             return None  # an edit of what this model has not
-        values = {path: _copied(self._part(path, value, text)[0]) for path, value in self.keep.values.items()}
+        # Beside somebody's edit of a mask, others still hold theirs once for all heads.
+        own = {
+            path: value if edits and edits.scope(path) is not HookScope.NONE else self.unedited.get(path, value)
+            for path, value in self.keep.values.items()
+        }
+        values = {path: _copied(self._part(path, value, text)[0]) for path, value in own.items()}
         trace = (
             previous.extended_trace(model, request, values, start)
             if previous and start

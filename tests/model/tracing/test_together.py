@@ -58,6 +58,16 @@ def test_any_mix_of_texts_and_edits_gives_what_each_gives_alone(
             previous[number] = found
 
 
+def test_what_a_run_holds_does_not_depend_on_the_edit_of_another_person() -> None:
+    model = toys.decoder()
+    plain, edited = encoded(model, "the cat", []), encoded(model, "a dog", ["decoder.0.self.mask[0,1,0]=set:0"])
+    found, _ = continue_runs(model, [(plain, None), (edited, None)])
+    expected = alone(model, plain)
+    assert isinstance(found, FinishedRun) and isinstance(expected, FinishedRun)
+    assert_same(found.trace, expected.trace)
+    assert found.bytes == expected.bytes
+
+
 @pytest.mark.parametrize("position", sorted(set(POSITIONAL_ENCODINGS) - {"disentangled"}))
 def test_letters_of_several_people_are_read_at_once(position: str) -> None:
     model = toys.decoder(positional_encoding=position, key_value_heads=2)
