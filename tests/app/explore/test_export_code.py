@@ -166,6 +166,12 @@ def test_programs_make_the_map_of_patches_again(
     np.testing.assert_allclose(json.loads(capsys.readouterr().out)[field], wanted, atol=1e-5)
 
 
+def test_a_head_that_hears_nothing_leaves_the_rest_of_the_program(toys: Path) -> None:
+    state = State(tab="layers", analysis="patching", patch="q", patch_from="the dog sat on a mat", layer=0, head=1)
+    program = python_code(resolve(make_question("next", TEXT)), state)
+    assert "numbers" in program and "patching" not in program
+
+
 def test_programs_compare_the_two_sentences_again(toys: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other, state = "the dog lay on the rug", State(task="similar", other_text="the dog lay on the rug")
     meta, _ = ask_worker("sentence_similarity", model="masked", text=TEXT, other_text=other)

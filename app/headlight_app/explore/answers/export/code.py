@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import asdict
 
-from headlight.analysis.patching import Receiver
+from headlight.analysis.patching import RECEIVING_PARTS, Receiver
 from headlight.attention_groups import AttentionGroup
 from headlight.tasks import task_of
 from headlight.tracing.live_edits import is_patch
@@ -181,7 +181,8 @@ def _patching(
     resolved: ResolvedQuestion, state: State, stack: str, chosen: tuple[int, int], target: tuple[int, int]
 ) -> Iterator[_Explanation]:
     """The map of patches from the other text, of the run without any."""
-    if not state.patch_from.strip():
+    hears_nothing = state.patch in RECEIVING_PARTS and not chosen[0]  # as the page says
+    if hears_nothing or not state.patch_from.strip():
         return
     other = resolved.of_other_text(state.patch_from)
     edits = tuple(edit for edit in resolved.question.edits if not is_patch(edit))

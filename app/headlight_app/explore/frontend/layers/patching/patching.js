@@ -14,7 +14,7 @@ import { answerPosition, isCurrentHead, layerElement, selectHeadOf } from "../la
 /** @typedef {NonNullable<PatchingRequest["patch"]>} PatchKind */
 
 const HELD =
-  "Layers in between are held as they are here, so only what a head says to the chosen one counts. Click a head to choose it: then the map is of what that one hears.";
+  "Heads in between are held as they are here, so only what a head says to the chosen one counts. Click a head to choose it: then the map is of what that one hears.";
 /** @type {Record<PatchKind, { title: string, things: string, help: string }>} */
 const KINDS = {
   heads: {
