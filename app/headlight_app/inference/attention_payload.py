@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from headlight.analysis.head_metrics import head_metrics, unnormalized_sum
+from headlight.analysis.head_metrics import head_metrics, unnormalized_sum, without_repeated_masks
 from headlight.analysis.moved_values import KEEP as MOVED_KEEP
 from headlight.analysis.moved_values import attention_sinks
 from headlight.array_types import Float
@@ -50,10 +50,8 @@ def quantized_weights(traced: Trace, attention_group: AttentionGroup) -> np.ndar
     paths = [attention_group.path(layer) for layer in range(attention_group.layers)]
     cells = (slice(None), *map(slice, shown_lengths(traced, attention_group)))
     weights = np.stack([max_pool(traced[f"{path}.weights"][cells], MAX_THUMBNAIL_SIDE) for path in paths])
-    masks = [traced[f"{path}.mask"][cells] for path in paths]
-    if not any(mask.strides[0] for mask in masks):  # the heads of most models share one mask
-        masks = [mask[:1] for mask in masks]
-    return quantize_weights(weights, np.stack([max_pool(mask > 0, MAX_THUMBNAIL_SIDE) for mask in masks]))
+    masks = without_repeated_masks([traced[f"{path}.mask"] for path in paths])
+    return quantize_weights(weights, np.stack([max_pool(mask[cells] > 0, MAX_THUMBNAIL_SIDE) for mask in masks]))
 
 
 def quantized_layer_weights(resolved: ResolvedQuestion, attention_group: AttentionGroup, layer: int) -> np.ndarray:

@@ -406,9 +406,14 @@ def sharpest_head(weights: HeadWeights, special_mask: Sequence[bool]) -> tuple[i
 def allowed_mask(weights: HeadWeights, masks: Sequence[np.ndarray]) -> AllowedCells:
     """The cells that each head may attend to: by the masks of all layers, or without them wherever any head attends."""
     if len(masks) == len(weights):
-        masks = masks if any(mask.strides[0] for mask in masks) else [mask[:1] for mask in masks]  # one for all heads
-        return np.broadcast_to(np.stack([mask > 0 for mask in masks]), weights.shape)
+        return np.broadcast_to(np.stack([mask > 0 for mask in without_repeated_masks(masks)]), weights.shape)
     return np.broadcast_to((weights > 0).any(axis=(0, 1)), weights.shape)
+
+
+def without_repeated_masks(masks: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+    """The masks of layers, [head query key]: one if all layers share it, and of each one head if all heads share it."""
+    masks = masks[:1] if all(mask is masks[0] for mask in masks) else masks
+    return masks if any(mask.strides[0] for mask in masks) else [mask[:1] for mask in masks]
 
 
 def head_metrics(trace: Trace, stack: str | None = None, kind: str = "self") -> dict[str, HeadNumbers]:

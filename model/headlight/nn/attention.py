@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from headlight.array_types import Bool, Float
 from headlight.config import Config
-from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
+from headlight.nn.attention_functions import ATTENTION_FUNCTIONS, has_empty_rows
 from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_for_rows, hook_scope
 from headlight.nn.latent import make_compressions, with_shared_channels
 from headlight.nn.layers import Linear, make_norm, soft_cap
@@ -56,6 +56,16 @@ class AttentionContext:
     def bias(self) -> Float[Tensor, "#batch head query key"]:
         """What the positional encoding adds to the scores, in every layer that has this context."""
         return self.positional_encoding.bias(self.positions.queries, self.positions.keys)[None]
+
+    @cached_property
+    def mask(self) -> Bool[Tensor, "#batch head query key"]:
+        """The allowed cells of every head, one object for all layers that have this context."""
+        return self.allowed.expand(-1, self.positional_encoding.heads, -1, -1)
+
+    @cached_property
+    def has_empty_rows(self) -> bool:
+        """Whether a query may attend to no key."""
+        return has_empty_rows(self.allowed)
 
     def spread(self, q: Float[Tensor, "batch head row head_dim"]) -> Float[Tensor, "text head query head_dim"]:
         """The queries as attention reads them: as they are, for rows of one text."""
@@ -263,7 +273,9 @@ class Attention(nn.Module):
 
         repeated_k, scale = repeat_key_values(k, self.group_size), scale[:, :, None, None]
         # The mask first, because edits of scores may need it.
-        allowed = hook("mask", chosen(context.allowed.expand(-1, self.heads, -1, -1)))
+        mask = chosen(context.mask)
+        allowed = hook("mask", mask)
+        may_be_empty = allowed is not mask or context.has_empty_rows
         allowed = allowed if allowed.stride(1) else allowed[:, :1]  # equal for all heads: computed once
         bias = context.bias
         if context.positional_encoding.has_content_bias:
@@ -281,7 +293,8 @@ class Attention(nn.Module):
             self.attention_function.mask(hook("scores", soft_cap(scores, self.score_soft_cap)), allowed),
         )
         chosen_sinks = None if sinks is None else chosen(sinks)
-        weights = hook("weights", self.attention_function.normalize_with_sink(masked, allowed, chosen_sinks))
+        rows = allowed if may_be_empty else None
+        weights = hook("weights", self.attention_function.normalize_with_sink(masked, rows, chosen_sinks))
         dropped = functional.dropout(weights, self.dropout) if self.training else weights
         return dropped @ chosen(repeat_key_values(v, self.group_size))
 

@@ -36,6 +36,15 @@ BatchedScores = Float[Tensor, "*batch head query key"]
 Bias = Float[Tensor, "*#batch #head #query #key"]
 
 
+def has_empty_rows(allowed: Allowed) -> bool:
+    """Whether a query may attend to no key.
+
+    A compiled graph cannot branch on data, and need not: there another pass is fused with one before it. Neither can
+    the meta device, which has no data.
+    """
+    return torch.compiler.is_compiling() or allowed.is_meta or not bool(allowed.any(dim=-1).all())
+
+
 class AttentionFunction(ABC):
     """A row of ATTENTION_FUNCTIONS: the steps that most have in common, and what each says of itself.
 
@@ -77,18 +86,17 @@ class AttentionFunction(ABC):
         return torch.where(allowed, scores, torch.finfo(scores.dtype).min)
 
     @abstractmethod
-    def normalize(self, masked: Scores, allowed: Allowed) -> Scores:
-        """The weights: each row sums to 1, or to 0 where no key is allowed."""
+    def normalize(self, masked: Scores, allowed: Allowed | None) -> Scores:
+        """The weights: each row sums to 1, or to 0 where no key is allowed; without `allowed`, every row has one."""
 
     def normalize_with_sink(
-        self, masked: Scores, allowed: Allowed, sinks: Float[Tensor, "#batch head"] | None
+        self, masked: Scores, allowed: Allowed | None, sinks: Float[Tensor, "#batch head"] | None
     ) -> Scores:
         """The weights; where each head has a sink, a key without a token, a row sums to 1 less the sink's share."""
         if sinks is None:
             return self.normalize(masked, allowed)
         column = self.sink_score(sinks)[:, :, None, None].to(masked.dtype).expand(*masked.shape[:-1], 1)
-        with_sink = self.normalize(torch.cat((masked, column), dim=-1), functional.pad(allowed, (0, 1), value=True))
-        return with_sink[..., :-1]
+        return self.normalize(torch.cat((masked, column), dim=-1), None)[..., :-1]
 
     def sink_score(self, sinks: Float[Tensor, "#batch head"]) -> Float[Tensor, "#batch head"]:
         """The sinks as scores of this function."""
@@ -109,15 +117,13 @@ class SoftmaxAttention(AttentionFunction):
     has_temperature = True
     step_formulas = StepFormulas("", "s_{ij} + b_{ij}", "−∞ where j is forbidden", "exp(s_{ij}) / Σ_{j} exp(s_{ij})")
 
-    def normalize(self, masked: Scores, allowed: Allowed) -> Scores:
+    def normalize(self, masked: Scores, allowed: Allowed | None) -> Scores:
         """Softmax over the keys."""
         weights = torch.softmax(masked, dim=-1)
         # A row with an allowed key has 0 at its forbidden cells already; only rows without one need another pass.
-        # A compiled graph cannot branch on data, and need not: there the pass is fused with another one. Neither can
-        # the meta device, which has no data.
-        empty_rows = ~allowed.any(dim=-1, keepdim=True)
-        any_empty = torch.compiler.is_compiling() or empty_rows.is_meta or bool(empty_rows.any())
-        return weights.masked_fill(empty_rows, 0.0) if any_empty else weights
+        if allowed is None or not has_empty_rows(allowed):
+            return weights
+        return weights.masked_fill(~allowed.any(dim=-1, keepdim=True), 0.0)
 
 
 class HardmaxAttention(AttentionFunction):
@@ -133,11 +139,12 @@ class HardmaxAttention(AttentionFunction):
     formula = r"a_{ij} = [\,j \in B_i\,] / |B_i|,\quad B_i = \arg\max_j s_{ij}"
     step_formulas = replace(SoftmaxAttention.step_formulas, normalize="1 / number of best keys, on each of them")
 
-    def normalize(self, masked: Scores, allowed: Allowed) -> Scores:
+    def normalize(self, masked: Scores, allowed: Allowed | None) -> Scores:
         """One over the number of best keys, on each of them."""
         # Not ==: a matrix product rounds equal keys differently, depending on their column.
         best = torch.isclose(masked, masked.amax(dim=-1, keepdim=True), rtol=1e-5, atol=1e-6)
-        best = best & allowed.any(dim=-1, keepdim=True)
+        if allowed is not None:
+            best = best & allowed.any(dim=-1, keepdim=True)
         return best.to(masked.dtype) / best.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
@@ -179,7 +186,7 @@ class LinearAttention(AttentionFunction):
         """Forbidden cells get 0."""
         return torch.where(allowed, scores, 0.0)
 
-    def normalize(self, masked: Scores, allowed: Allowed) -> Scores:
+    def normalize(self, masked: Scores, allowed: Allowed | None) -> Scores:
         """Each row divided by its sum."""
         return masked / masked.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(masked.dtype).tiny)
 

@@ -101,13 +101,15 @@ def ragged_contexts(stack: Stack, rows: RaggedRows) -> list[RaggedContext]:
         mask: combine_masks((*stack.config.masks, *parse_masks(mask)), square)[0, 0][queries][:, None] & rows.is_token
         for mask in set(layer_masks)
     }
+    layers = list(zip(stack.layer_positional_encodings, layer_masks, strict=True))
     encodings = dict.fromkeys(stack.layer_positional_encodings)
     biases = {each: each.bias(everywhere, everywhere)[:, queries].transpose(0, 1) for each in encodings}
     rotations = {each: each.rotation(rows.position) for each in encodings}
-    return [
-        RaggedContext(encoding, own, allowed[mask], rotation=rotations[encoding], rows=rows, biases=biases[encoding])
-        for encoding, mask in zip(stack.layer_positional_encodings, layer_masks, strict=True)
-    ]
+    contexts = {
+        (each, mask): RaggedContext(each, own, allowed[mask], rotation=rotations[each], rows=rows, biases=biases[each])
+        for each, mask in dict.fromkeys(layers)
+    }
+    return [contexts[layer] for layer in layers]
 
 
 class RaggedCache(KVCache):

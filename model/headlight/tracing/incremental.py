@@ -48,7 +48,10 @@ class FinishedRun:
 
     @property
     def bytes(self) -> int:
-        """The size in memory; an array that repeats one part (one mask for all heads) counts the part once."""
+        """The size in memory; an array that repeats one part (one mask for all heads) counts the part once.
+
+        One that layers share counts for each of them.
+        """
         tensors = [tensor for pair in self.key_values.values() for tensor in pair]
         if self.memory is not None:
             tensors.append(self.memory)
@@ -79,10 +82,12 @@ class FinishedRun:
     ) -> Trace:
         """The trace of the whole text, from this one's first `start` tokens and the recorded values of those after."""
         recomputed = self._paths_with_later_keys()
-        values = {
-            path: _extended(path, value, new[path], start) if path in new else value
-            for path, value in self.trace.values.items()
-        }
+        values, extended = dict(self.trace.values), dict[tuple[int, int], np.ndarray]()
+        for path in new.keys() & values.keys():
+            pair = id(values[path]), id(new[path])  # which several paths may have: layers share a mask
+            if pair not in extended:
+                extended[pair] = _extended(path, values[path], new[path], start)
+            values[path] = extended[pair]
         trace = request.trace(model, values)
         for attention in dict.fromkeys(map(_attention_of, recomputed)):
             rows = recompute_attention(model, trace, attention).compute(slice(0, start))

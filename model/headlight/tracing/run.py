@@ -45,6 +45,20 @@ SIGNALS = (ProcessedImage, ProcessedSound)
 ModelInput = str | ProcessedImage | ProcessedSound
 
 
+def to_numpy(value: Tensor) -> np.ndarray:
+    """The same numbers as an array; floats of any precision as float32."""
+    return (value.float() if value.is_floating_point() else value).cpu().numpy()
+
+
+def distinct_arrays(
+    values: Mapping[str, Tensor], to_array: Callable[[str, Tensor], np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Values as arrays, by path; a value that layers share, as a mask, is one array."""
+    distinct = {id(value): (path, value) for path, value in values.items()}
+    arrays = {number: to_array(path, value) for number, (path, value) in distinct.items()}
+    return {path: arrays[id(value)] for path, value in values.items()}
+
+
 class RecordingHook:
     """A hook that records the values whose path matches one of the patterns `keep` (all values if None).
 
@@ -72,7 +86,7 @@ class RecordingHook:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The recorded values without their batch axis, by path."""
-        return {path: to_numpy(value.detach()[0]) for path, value in self.values.items()}
+        return distinct_arrays(self.values, lambda path, value: to_numpy(value.detach()[0]))
 
 
 def _keeps_all(path: str) -> bool:
@@ -405,8 +419,3 @@ def encode_memory(model: Transformer, source: Encoded | None, hook: Hook = no_ho
 def signal_tensor(encoded: Encoded, model: Transformer) -> Tensor | None:
     """The pixels of an image or what is heard of a sound, as a batch of one on the model's device; None for a text."""
     return None if encoded.signal is None else torch.tensor(encoded.signal, device=model.device)[None]
-
-
-def to_numpy(value: Tensor) -> np.ndarray:
-    """The same numbers as an array; floats of any precision as float32."""
-    return (value.float() if value.is_floating_point() else value).cpu().numpy()

@@ -22,7 +22,7 @@ from headlight.nn.ragged import RaggedCache, RaggedRows, ragged_contexts
 from headlight.nn.transformer import Transformer
 from headlight.tracing.incremental import FinishedRun, encodes_alike, looks_ahead
 from headlight.tracing.interventions import InterventionHook, token_axes
-from headlight.tracing.run import RecordingHook, RunRequest, to_numpy, token_tensor
+from headlight.tracing.run import RecordingHook, RunRequest, distinct_arrays, to_numpy, token_tensor
 from headlight.tracing.trace import is_on_residual_stream
 
 MAX_BYTES = 64 << 20  # of all weights of one forward pass, padding included
@@ -166,12 +166,12 @@ class RaggedRecording:
             return None
         if edits and not start and set(request.edits) - edits.applied:
             return None  # an edit of what this model has not
-        # Beside somebody's edit of a mask, others still hold theirs once for all heads.
+        # Beside somebody's edit of a mask, others still hold theirs once for all heads and layers.
         own = {
             path: value if edits and edits.scope(path) is not HookScope.NONE else self.unedited.get(path, value)
             for path, value in self.keep.values.items()
         }
-        values = {path: _copied(self._part(path, value, text)[0]) for path, value in own.items()}
+        values = distinct_arrays(own, lambda path, value: _copied(self._part(path, value, text)[0]))
         trace = (
             previous.extended_trace(model, request, values, start)
             if previous and start
