@@ -253,6 +253,8 @@ def test_values_of_another_text_are_patched_in_turn_and_a_click_keeps_one(visito
     status, button = page.get_by_test_id("patch-status"), page.get_by_test_id("patch")
     button.click()
     expect(status).to_contain_text("Type another text")
+    page.get_by_role("button", name=f"Try: “{girl}”").click()
+    expect(page.get_by_test_id("patching-other")).to_have_value(girl)
     page.get_by_test_id("patching-other").fill(f"{girl} big")
     button.click()
     expect(status).to_contain_text("have 5 and 6 tokens")

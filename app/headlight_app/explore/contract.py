@@ -533,6 +533,20 @@ class PatchingRequest(TargetRequest[PatchingAnswer], frozen=True, kw_only=True):
         return *TargetRequest.texts(self), self.other_text
 
 
+class PatchingExampleAnswer(Answer, frozen=True, kw_only=True):
+    """A text to patch from; empty where no example is known."""
+
+    text: str
+
+
+class PatchingExampleRequest(TargetRequest[PatchingExampleAnswer], frozen=True, kw_only=True):
+    """The text in view with one word exchanged by another of as many tokens, after which the answer is another."""
+
+    route: ClassVar[str] = "patching_example"
+    lane: ClassVar[Lane] = Lane.LONG
+    seconds: ClassVar[float] = 30.0
+
+
 class NamedNumber(Struct, frozen=True, kw_only=True):
     """A number with the name of what it is of, such as the path of a head."""
 

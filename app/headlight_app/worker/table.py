@@ -12,7 +12,16 @@ from headlight_app.course.answers import screens
 from headlight_app.course.contract import ChapterRequest, RunRequest, ScreenRequest
 from headlight_app.engine.contract import CheckImageRequest
 from headlight_app.explore import contract as explore
-from headlight_app.explore.answers import input_vectors, layer_analysis, neurons, patching, step_code, walkthrough, why
+from headlight_app.explore.answers import (
+    exchanged_word,
+    input_vectors,
+    layer_analysis,
+    neurons,
+    patching,
+    step_code,
+    walkthrough,
+    why,
+)
 from headlight_app.explore.answers import page as explore_page
 from headlight_app.explore.answers.export import files as explore_files
 from headlight_app.export.answers import files, programs
@@ -63,6 +72,7 @@ _ROWS = (
     row(explore.HeadRemovalRequest, why.answer_head_removal),
     row(explore.TokenRankingsRequest, why.answer_token_rankings),
     row(explore.PatchingRequest, patching.answer_patching),
+    row(explore.PatchingExampleRequest, exchanged_word.answer_patching_example),
     row(explore.ExpertsRequest, layer_analysis.answer_experts),
     row(explore.HeadSearchRequest, layer_analysis.answer_head_search),
     row(explore.NeuronsRequest, neurons.answer_neurons),

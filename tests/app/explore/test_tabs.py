@@ -323,6 +323,29 @@ def test_a_patched_head_restores_what_the_edit_restores(model: str) -> None:
         assert numbers[2] == pytest.approx((difference - meta["before"]) / (meta["after"] - meta["before"]), abs=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("model", "body"),
+    [
+        ("stories-masked", {"text": "The boy was tired, so [MASK] went to bed.", "query": 7}),
+        ("sentiment", {"text": "brilliant actors, a dull script and far too long."}),
+        ("translate", {"text": "Le chat noir dort.", "source": "The black cat sleeps.", "query": 1}),
+    ],
+)
+def test_an_example_to_patch_from_exchanges_one_word_and_changes_the_answer(model: str, body: dict[str, Any]) -> None:
+    meta, _ = ask("patching_example", model, **body)
+    position = body.pop("query", -1)
+    asked = resolve(make_question(model, **body))
+    other = asked.of_other_text(meta["text"])
+    before, after = (each.trace.source or each.trace.text for each in (asked, other))
+    assert sum(one != two for one, two in zip(before.ids, after.ids, strict=True)) == 1
+    assert asked.logits(position).argmax() != other.logits(position).argmax()
+
+
+def test_the_example_for_a_story_is_another_word_that_the_model_expects_there() -> None:
+    assert ask("patching_example", "stories-causal", "A little boy named")[0]["text"] == "A little girl named"
+    assert ask("patching_example", "stories-causal", "named")[0]["text"] == ""
+
+
 def search(model: str = "next", **body: Any) -> dict[str, Any]:
     """A search that is taken to its end, an answer after the other."""
     meta: dict[str, Any] = {"search": {}}

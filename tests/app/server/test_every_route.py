@@ -47,6 +47,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "logit_difference": {"other": 1},
     "information_flow": {},
     "head_ablation": {"attention": "decoder.1.self"},
+    "patching_example": {},
     "patching": {"other_text": "the dog sat on a mat", "token": 7, "query": 3},
     "cell_ledger": {"attention": "decoder.1.self", "head": 1, "query": 3, "key": 2},
     "head_removal": {"attention": "decoder.1.self", "head": 1},

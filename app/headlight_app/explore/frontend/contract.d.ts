@@ -368,6 +368,14 @@ export interface PatchingRequest extends TargetRequest {
   first?: number;
 }
 
+/** A text to patch from; empty where no example is known. */
+export interface PatchingExampleAnswer {
+  text: string;
+}
+
+/** The text in view with one word exchanged by another of as many tokens, after which the answer is another. */
+export type PatchingExampleRequest = TargetRequest;
+
 /** A number with the name of what it is of, such as the path of a head. */
 export interface NamedNumber {
   name: string;
@@ -633,6 +641,7 @@ export interface ExploreRoutes {
   information_flow: { request: InformationFlowRequest; answer: InformationFlowAnswer };
   head_ablation: { request: HeadAblationRequest; answer: HeadAblationAnswer };
   patching: { request: PatchingRequest; answer: PatchingAnswer };
+  patching_example: { request: PatchingExampleRequest; answer: PatchingExampleAnswer };
   cell_ledger: { request: CellLedgerRequest; answer: CellLedgerAnswer };
   head_removal: { request: HeadRemovalRequest; answer: HeadRemovalAnswer };
   token_rankings: { request: TokenRankingsRequest; answer: TokenRankingsAnswer };

@@ -6,6 +6,7 @@ import { currentGroup } from "../../../../ui/frontend/state/head_selection.js";
 import { toggleEdits } from "../../edits/edit_actions.js";
 import { editText, isPatch } from "../../edits/edit_text.js";
 import { runOf } from "../../export/shown_run.js";
+import { whyNoHeads } from "../ablation/steps.js";
 import { stepwiseMapTab } from "../ablation/stepwise_map.js";
 import { answerPosition, isCurrentHead, layerElement, selectHeadOf } from "../layer_panel.js";
 
@@ -64,12 +65,25 @@ function drawControls(page) {
     [images, catalogue.images === null],
   ]))
     if (place.parentElement) place.parentElement.hidden = hidden;
+  drawExample(page);
   typed.onchange = () => page.change({ patch_from: typed.value });
   if (activeElement(typed) !== typed) typed.value = choice.patch_from;
   const offered = [["", "…"], ...(catalogue.images ?? []).map((name) => [name, name])];
   fillSelect(images, /** @type {[string, string][]} */ (offered), choice.patch_from, (name) =>
     page.change({ patch_from: name }),
   );
+}
+
+/** A text to patch from, until there is one: the one in view with one word exchanged. @param {ExplorePage} page */
+function drawExample(page) {
+  const { catalogue, choice } = page.state;
+  const button = layerElement(page, "patching-example", HTMLButtonElement);
+  const asked = { query: answerPosition(page), token: choice.target_token };
+  const isWanted = !choice.patch_from && !catalogue.images && !whyNoHeads(page);
+  const text = (isWanted && page.server.get("patching_example", asked)?.meta.text) || "";
+  button.hidden = !text;
+  button.textContent = `Try: “${inlineText(text)}”`;
+  button.onclick = () => page.change({ patch_from: text });
 }
 
 /** Whether a kind is what the chosen head hears, in place of the answer. @param {PatchKind} patch */
