@@ -125,6 +125,14 @@ def test_the_list_is_read_switched_and_shared(visit: Visit) -> None:
     changes(page, 1)
 
 
+def test_a_link_may_name_values_as_transformer_lens_does(visitor: Visitor) -> None:
+    page = opened(visitor, f"&edits={quote('blocks.2.attn.hook_pattern[3]=set:0')}")
+    expect(page.get_by_test_id("latest")).to_have_text("Head 3 of layer 2 off")
+    expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "false")
+    page.get_by_test_id("undo").click()
+    changes(page, 0)
+
+
 def test_a_slider_is_one_change_and_the_list_is_text_that_can_be_written(visitor: Visitor) -> None:
     page = opened(visitor)
     page.get_by_test_id("change-head").click()

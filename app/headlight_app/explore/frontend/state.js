@@ -69,11 +69,13 @@ export class ExploreState extends State {
   }
 
   /**
+   * Edits have the names of the answer from then on: a link may name values as TransformerLens does.
    * @override
    * @param {ExploreAnswer} answer
    */
   receive(answer, number = this.#answered) {
     super.receive(answer);
+    this.correct({ edits: answer.question.edits });
     if (this.writesTarget) this.correct({ text: answer.question.text });
     this.#problem = "";
     this.#answered = number;
