@@ -26,6 +26,7 @@ def test_a_drawn_picture_is_chosen_and_a_patch_asked(visitor: Visitor) -> None:
     page = visitor.explore("model=seer", image="")
     expect(page.get_by_test_id("sentence")).to_be_hidden()
     expect(page.get_by_test_id("gallery").locator(".frame")).to_have_count(4)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Choose an image, click a head")
     expect(page.get_by_test_id("picture-cat")).to_have_attribute("aria-pressed", "true")
     before = canvas(page)
     page.get_by_test_id("picture-house").click()
@@ -104,6 +105,7 @@ def test_models_of_texts_have_no_gallery(visitor: Visitor) -> None:
     page = visitor.open("model=stories-causal")
     expect(page.get_by_test_id("sentence")).to_be_visible()
     expect(page.get_by_test_id("gallery")).to_be_hidden()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Type, click a head")
     expect(page.get_by_test_id("plot").get_by_role("button", name="Image")).to_have_count(0)
 
 

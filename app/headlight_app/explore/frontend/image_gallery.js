@@ -24,7 +24,8 @@ const memory = remembered(() => ({
  */
 export function drawGallery(page) {
   const { gallery, text } = page.view.elements;
-  const { images, has_source } = page.state.catalogue;
+  const { images, hears, has_source } = page.state.catalogue;
+  page.view.elements.invitation.textContent = images ? `Choose ${hears ? "a recording" : "an image"}` : "Type";
   const box = /** @type {HTMLElement} */ (text.closest(".box"));
   const writes = has_source || !images;
   gallery.hidden = !images;

@@ -71,6 +71,7 @@ export function exploreElements(place) {
     undo: button("undo"),
     redo: button("redo"),
     gallery: named("gallery"),
+    invitation: named("invitation"),
     bring: input("bring"),
   };
 }
