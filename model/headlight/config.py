@@ -12,6 +12,7 @@ from headlight.config_groups import (
     ExpertsConfig,
     ImageConfig,
     LatentConfig,
+    LayerEmbeddingConfig,
     OutputHeadConfig,
     PerLayerConfig,
     RelativePositionConfig,
@@ -25,6 +26,13 @@ from headlight.validation import check_choices, from_plain
 BiasedModule = Literal["query", "key", "value", "output", "latent", "gate", "up", "down", "norm", "transform"]
 Modality = Literal["text", "image", "sound"]
 LARGEST_LIMIT = 1e30  # of numbers in 32 bits, which end below 3.5e38
+# The fields of a Config that a layer may have for itself, and where PerLayerConfig has them.
+_OF_EACH_LAYER = {
+    "positional_encoding": "positional_encodings", "rope": "ropes", "head_dim": "head_dims",
+    "value_head_dim": "head_dims", "key_value_heads": "key_value_heads", "d_ff": "d_ffs",
+    "keys_as_values": "keys_as_values",
+}  # fmt: skip
+_SHARED = ("positional_encoding", "rope", "head_dim", "value_head_dim", "key_value_heads")  # with keys and values
 # Largest sizes: far above any model, so that no hostile file makes a product overflow or a loop endless.
 _MAX_SIZES = {
     **dict.fromkeys(("vocabulary_size", "context_length"), 2**31),
@@ -42,9 +50,11 @@ class Config:
     = heads, `head_dim` = d_model / heads, `value_head_dim` = head_dim, `d_ff` = 4 d_model, and the encoder's own = the
     decoder's. `masks` are written as in `nn.masks`. `score_soft_cap` limits scores smoothly,
     `qkv_limit` each number of queries, keys and values (0: no limit). With `attention_sinks` each head has a sink,
-    which takes a share of every row for no token.
+    which takes a share of every row for no token. `value_norm`: whether the values of each head are divided by their
+    root mean square; with `keys_as_values` they are made by the projection of the keys (Gemma 4).
     `parallel_residual`: attention and feed-forward of a block read the same input (GPT-J). `embedding_norm`: a norm of
-    the embeddings before the first block; `first_norm`: whether the first block has a norm before its attention
+    the embeddings before the first block; `stream_scale`: whether each block multiplies the residual stream after it by
+    a learned number (Gemma 4); `first_norm`: whether the first block has a norm before its attention
     (ModernBERT: false). `bias` gives every linear map and norm a bias, `biases` only some. `start_token_id` is
     the first token of the decoder in an encoder-decoder. With an `image` the sequence is the class token and then the
     patches; in an encoder-decoder the encoder reads the patches alone, and the decoder a text. A `sound` is read in the
@@ -68,6 +78,7 @@ class Config:
     d_ff: int = 0
     encoder_d_ff: int = 0
     embedding: EmbeddingConfig = EmbeddingConfig()
+    layer_embedding: LayerEmbeddingConfig = LayerEmbeddingConfig()
     image: ImageConfig = ImageConfig()
     sound: SoundConfig = SoundConfig()
     positional_encoding: str = "rope"
@@ -83,11 +94,14 @@ class Config:
     attention_sinks: bool = False
     latent: LatentConfig = LatentConfig()
     qk_norm: str = "none"
+    value_norm: bool = False
+    keys_as_values: bool = False
     per_layer: PerLayerConfig = PerLayerConfig()
     norm: str = "rmsnorm"
     norm_epsilon: float = 1e-5
     norm_placement: str = "pre"
     parallel_residual: bool = False
+    stream_scale: bool = False
     embedding_norm: bool = False
     first_norm: bool = True
     final_norm: bool = True
@@ -158,6 +172,8 @@ class Config:
         rotary_dim = self.rope.rotary_dim
         if rotary_dim + rotary_dim % 2 > self.head_dim:
             raise ConfigError(f"rope.rotary_dim is {rotary_dim}, but a head has only {self.head_dim} channels.")
+        if self.keys_as_values and (self.latent != LatentConfig() or self.value_head_dim != self.head_dim):
+            raise ConfigError("keys_as_values needs values of as many channels as keys, and none that are compressed.")
         self._check_numbers()
         if not 0 <= self.start_token_id < self.vocabulary_size:
             raise ConfigError(
@@ -171,6 +187,8 @@ class Config:
             raise ConfigError(f"norm_epsilon is {self.norm_epsilon}; it must be a number that is not negative.")
         if not 0.0 < self.rope.theta < inf:
             raise ConfigError(f"rope.theta is {self.rope.theta}; it must be a number above 0.")
+        if not 0.0 <= self.rope.rotated_share <= 1.0:
+            raise ConfigError(f"rope.rotated_share is {self.rope.rotated_share}; it must be from 0 to 1.")
         for name in ("score_soft_cap", "qkv_limit"):
             if not 0.0 <= getattr(self, name) <= LARGEST_LIMIT:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be from 0, which is no limit, to 1e30.")
@@ -180,6 +198,22 @@ class Config:
             entries = getattr(self.per_layer, field.name)
             if entries and len(entries) != self.layers:
                 raise ConfigError(f"per_layer.{field.name} has {len(entries)} entries for {self.layers} layers.")
+        own, givers = [self.for_layer(layer) for layer in range(self.layers)], self.per_layer.key_value_layers
+        for layer, giver in enumerate(givers):
+            if not 0 <= giver <= layer or givers[giver] != giver:
+                raise ConfigError(
+                    f"per_layer.key_value_layers has {giver} for layer {layer}; it must be {layer}, or an earlier layer "
+                    "that reads its own."
+                )
+            if any(getattr(own[layer], name) != getattr(own[giver], name) for name in _SHARED):
+                raise ConfigError(f"Layer {layer} cannot read the keys of layer {giver}, which have another form.")
+        self.layer_embedding.check(self.vocabulary_size)
+        is_unusual = self.layer_embedding.dim or self.per_layer.key_value_layers
+        if is_unusual and (self.has_cross_attention or self.reads_signal or self.latent != LatentConfig()):
+            raise ConfigError(
+                "layer_embedding and per_layer.key_value_layers are for a model that reads one text, and whose keys "
+                "and values are not compressed."
+            )
 
     @property
     def stacks(self) -> tuple[str, ...]:
@@ -240,6 +274,12 @@ class Config:
         return self.feed_forward != "none"
 
     @property
+    def token_sublayers(self) -> tuple[str, ...]:
+        """The sublayers of a block that work on each token by itself, in the order they run."""
+        has = {"feed_forward": self.has_feed_forward, "layer_embedding": self.layer_embedding.dim > 0}
+        return tuple(name for name, is_there in has.items() if is_there)
+
+    @property
     def embedding_dim(self) -> int:
         """Size of a token embedding."""
         return self.embedding.dim or self.d_model
@@ -269,6 +309,30 @@ class Config:
             alignment_heads=(),
             **encoder_heads,
         )
+
+    def for_layer(self, layer: int) -> Config:
+        """The config of one layer, which may have its own sizes, positional encoding and rope."""
+        entries = {name: getattr(self.per_layer, of_layers) for name, of_layers in _OF_EACH_LAYER.items()}
+        own = {name: of_layers[layer] for name, of_layers in entries.items() if of_layers}
+        if not own:
+            return self
+        return self.replace(**own, per_layer=replace(self.per_layer, **dict.fromkeys(_OF_EACH_LAYER.values(), ())))
+
+    def key_value_layer(self, layer: int) -> int:
+        """The layer whose keys and values a layer reads: usually its own."""
+        return self.per_layer.key_value_layers[layer] if self.per_layer.key_value_layers else layer
+
+    def key_value_path(self, path: str) -> str:
+        """The attention whose keys and values the one at `path` (`decoder.3.self`) reads: usually itself."""
+        stack, layer, kind = path.split(".")
+        giver = self.for_stack(stack).key_value_layer(int(layer)) if kind == "self" else layer
+        return f"{stack}.{giver}.{kind}"
+
+    def for_path(self, path: str) -> Config:
+        """The config of the layer, or else of the stack, that a value's path (`decoder.3.self.q`) belongs to."""
+        stack, _, rest = path.partition(".")
+        own, layer = self.for_stack(stack), rest.partition(".")[0]
+        return own.for_layer(int(layer)) if layer.isdecimal() and int(layer) < own.layers else own
 
     def num_layers(self, stack: str) -> int:
         """The number of layers of `stack`."""

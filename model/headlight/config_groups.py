@@ -28,7 +28,8 @@ class RopeConfig:
     the channel half of them away, at frequencies theta^(-2j/rotary_dim). `scaling` is a key of ROPE_SCALINGS that
     extends a context of `original_context_length` by `factor`; `low_freq_factor` and `high_freq_factor` bound the
     frequencies it changes, `short_factor` and `long_factor` divide each pair's frequency in texts up to and past the
-    original context. `attention_factor` multiplies cos and sin.
+    original context. Where it is proportional only `rotated_share` of the pairs turn. `attention_factor` multiplies cos
+    and sin.
     """
 
     theta: float = 10_000.0
@@ -41,6 +42,7 @@ class RopeConfig:
     high_freq_factor: float = 1.0
     truncate: bool = True
     attention_factor: float = 1.0
+    rotated_share: float = 1.0
     short_factor: tuple[float, ...] = ()
     long_factor: tuple[float, ...] = ()
 
@@ -175,22 +177,53 @@ class EmbeddingConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LayerEmbeddingConfig:
+    """A vector of `dim` channels (0: none) that each token has for each layer, besides its embedding.
+
+    It is the sum of a row of a table, which has `vocabulary_size` rows (0: the model's), and of a projection of the
+    embedding. Each block ends with a sublayer that reads it through a gate with this `activation` (per-layer
+    embeddings; Gemma 3n).
+    """
+
+    dim: int = 0
+    vocabulary_size: int = 0
+    activation: str = "gelu-tanh"
+
+    def check(self, vocabulary_size: int) -> None:
+        """Raise ConfigError unless every token of so many can have such vectors."""
+        if not 0 <= self.dim <= MAX_WIDTH:
+            raise ConfigError(f"layer_embedding.dim is {self.dim}; it must be from 0 to {MAX_WIDTH:,}.")
+        if self.vocabulary_size and not vocabulary_size <= self.vocabulary_size <= 2**31:
+            raise ConfigError(
+                f"layer_embedding.vocabulary_size is {self.vocabulary_size}; it must be at least that of the model, "
+                f"{vocabulary_size}."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
 class PerLayerConfig:
     """The settings that differ from layer to layer, one entry each; empty where all layers are alike.
 
     `masks` are combined with the model's masks ("window:8", "none"); the others replace the model's positional
-    encoding, rope and score scale.
+    encoding, rope, score scale, channels of a head (in queries, keys and values), key/value heads, neurons, and whether
+    keys are the values. `key_value_layers` is the layer whose keys and values each layer reads: itself, or an earlier
+    one.
     """
 
     masks: tuple[str, ...] = ()
     positional_encodings: tuple[str, ...] = ()
     ropes: tuple[RopeConfig, ...] = ()
     score_scales: tuple[float, ...] = ()
+    head_dims: tuple[int, ...] = ()
+    key_value_heads: tuple[int, ...] = ()
+    d_ffs: tuple[int, ...] = ()
+    keys_as_values: tuple[bool, ...] = ()
+    key_value_layers: tuple[int, ...] = ()
 
     @property
     def positions_differ(self) -> bool:
         """Whether layers encode positions each in their own way."""
-        return bool(self.positional_encodings or self.ropes)
+        return bool(self.positional_encodings or self.ropes or self.head_dims)
 
 
 @dataclass(frozen=True, kw_only=True)

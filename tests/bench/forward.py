@@ -101,7 +101,7 @@ def normed(residual: ResidualConnection, x: Tensor) -> Tensor:
 def attend(block: Block, x: Tensor) -> Tensor:
     """Causal self-attention, fused."""
     weights = block.self_attention
-    q, k, v = (split_heads(project(x), weights.heads) for project in (weights.query, weights.key, weights.value))
+    q, k, v = (split_heads(project(x), weights.heads) for project in weights.projections)
     mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True, scale=weights.scale)
     output: Tensor = weights.output(mixed.transpose(1, 2).flatten(2))
     return output

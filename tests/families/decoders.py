@@ -12,6 +12,19 @@ BLOCK = WIDTH | {"intermediate_size": 38}
 NEOX = BLOCK | {"max_position_embeddings": 20}
 LLAMA = NEOX | {"num_key_value_heads": 3, "pad_token_id": None}
 GEMMA = LLAMA | {"head_dim": 10}
+GEMMA4 = GEMMA | {
+    "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 6, "global_head_dim": 10,
+    "layer_types": ["sliding_attention", "full_attention", "full_attention"], "sliding_window": 4, "pad_token_id": 0,
+    "hidden_size_per_layer_input": 5, "vocab_size_per_layer_input": 30,
+    "rope_parameters": {
+        "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.5, "rope_theta": 30.0},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 20.0},
+    },
+}  # fmt: skip
+SHARING = {
+    "num_hidden_layers": 6, "num_kv_shared_layers": 3,
+    "layer_types": ["sliding_attention", "full_attention"] * 3,
+}  # fmt: skip
 OPT = WIDTH | {"ffn_dim": 38, "max_position_embeddings": 20, "word_embed_proj_dim": 24, "pad_token_id": 1}
 BLOOM = {"hidden_size": 24, "n_head": 4, "n_layer": 2}
 MPT = {"d_model": 24, "n_heads": 3, "n_layers": 2, "max_seq_len": 20}
@@ -236,6 +249,27 @@ DECODERS: dict[str, list[Case]] = {
             GEMMA | WIDE | {"sliding_window": 3, "attention_bias": True, "hidden_activation": "gelu"},
         ),
         Case("Gemma3TextForSequenceClassification", GEMMA | LABELS | {"attn_logit_softcapping": 2.0}),
+    ],
+    "gemma4_text": [
+        Case("Gemma4ForCausalLM", GEMMA4 | SHARING | {"attention_k_eq_v": True, "num_global_key_value_heads": 1}),
+        Case("Gemma4ForCausalLM", GEMMA4 | SHARING | {"use_double_wide_mlp": True, "attention_bias": True}),
+        Case("Gemma4TextModel", GEMMA4 | {"hidden_size_per_layer_input": 0, "attention_k_eq_v": True}),
+        Case(
+            "Gemma4ForCausalLM",
+            GEMMA4
+            | UNTIED
+            | {
+                "num_hidden_layers": 7,
+                "layer_types": None,
+                "final_logit_softcapping": 2.0,
+                "hidden_activation": "gelu",
+                "use_bidirectional_attention": "vision",
+                "rope_parameters": {
+                    "full_attention": {"rope_type": "linear", "factor": 3.0, "rope_theta": 30.0},
+                    "sliding_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.7, "rope_theta": 20},
+                },
+            },
+        ),
     ],
     "opt": [
         Case("OPTForCausalLM", OPT),

@@ -63,6 +63,8 @@ def build(case: Case, folder: Path) -> Any:
         for name, buffer in model.named_buffers():
             if name.endswith("correction_bias"):
                 buffer.copy_(0.1 * torch.randn_like(buffer))
+            elif name.endswith("layer_scalar"):
+                buffer.copy_(1 + 0.3 * torch.randn_like(buffer))
     _cast(model, getattr(torch, case.dtype))
     model.save_pretrained(folder, **({"max_shard_size": "20KB"} if case.shards else {}))
     if case.image is None:

@@ -222,6 +222,35 @@ def test_what_cannot_be_opened_is_refused_by_a_sentence(name: str, tmp_path: Pat
     assert str(tmp_path) not in str(refused.value), "no path of this computer"
 
 
+GEMMA4_REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "experts": ({"enable_moe_block": True}, "enable_moe_block is true, which changes the computation"),
+    "both ways": ({"use_bidirectional_attention": "all"}, 'use_bidirectional_attention is "all", which changes'),
+    "no layer that gives": ({"num_kv_shared_layers": 5}, "num_kv_shared_layers is 5 of 6 layers, which leaves no"),
+    "more than all": ({"num_kv_shared_layers": 9}, "num_kv_shared_layers is 9 of 6 layers"),
+    "another size": ({"per_layer_config": {"1": {"hidden_size": 12}}}, "per_layer_config, 1: its hidden_size differs"),
+    "a wrong entry": ({"per_layer_config": {"1": {"head_dim": "wide"}}}, "head_dim is 'wide'; wanted a whole number"),
+    "a small table": ({"vocab_size_per_layer_input": 20}, "layer_embedding.vocabulary_size is 20; it must be at least"),
+}
+
+
+@pytest.mark.parametrize("name", GEMMA4_REFUSED)
+def test_a_gemma4_that_does_not_open_is_told_the_field(name: str, tmp_path: Path) -> None:
+    changes, sentence = GEMMA4_REFUSED[name]
+    build(CASES["gemma4_text"][0], tmp_path / "model")
+    change_config(tmp_path / "model", **changes)
+    with pytest.raises(CheckpointError, match=sentence):
+        load(tmp_path / "model")
+
+
+def test_weights_for_keys_that_another_layer_gives_are_not_loaded(tmp_path: Path) -> None:
+    case, path = CASES["gemma4_text"][0], tmp_path / "model" / "model.safetensors"
+    expected = outputs(build(case, tmp_path / "model"), case)
+    unused = {f"model.layers.4.self_attn.{name}.weight": torch.ones(6, 24) for name in ("k_proj", "v_proj", "k_norm")}
+    save_file(load_file(path) | unused, path, metadata={"format": "pt"})
+    agree(traced(tmp_path / "model", tmp_path), expected)
+    assert any("self_attn.k_proj" in note and "not loaded" in note for note in load(tmp_path / "model").notes)
+
+
 def test_a_limit_is_kept_before_anything_is_allocated(tmp_path: Path) -> None:
     build(GPT2, tmp_path / "model")
     with pytest.raises(CheckpointError, match="GB are allowed"):

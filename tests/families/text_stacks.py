@@ -2,13 +2,22 @@
 
 from typing import Any
 
-from tests.families.decoders import GEMMA, LLAMA, WIDE
+from tests.families.decoders import GEMMA, GEMMA4, LLAMA, SHARING, WIDE
 from tests.families.llama_like import LAYERS
 from tests.families.reference import Case
 
 SIDE = {"hidden_size": 12, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 10,
         "image_size": 16, "patch_size": 8}  # fmt: skip
 QWEN_SIDE = {"depth": 1, "embed_dim": 8, "hidden_size": 24, "num_heads": 2, "patch_size": 4}
+GEMMA4_SIDE = {
+    "hidden_size": 12,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "num_hidden_layers": 1,
+    "intermediate_size": 10,
+    "position_embedding_size": 16,
+}
 SECTIONS = {"rope_parameters": {"rope_type": "default", "rope_theta": 300.0, "mrope_section": [1, 2, 1]}}
 
 
@@ -24,6 +33,10 @@ TEXT_STACKS: dict[str, list[Case]] = {
     "gemma3": [
         Case("Gemma3ForConditionalGeneration", beside(GEMMA | LAYERS, "gemma3_text", SIGLIP)),
         Case("Gemma3Model", beside(GEMMA | {"sliding_window": 3}, "gemma3_text", SIGLIP)),
+    ],
+    "gemma4": [
+        Case("Gemma4ForConditionalGeneration", beside(GEMMA4 | SHARING, "gemma4_text", GEMMA4_SIDE)),
+        Case("Gemma4Model", beside(GEMMA4 | {"attention_k_eq_v": True}, "gemma4_text", GEMMA4_SIDE)),
     ],
     "paligemma": [
         Case("PaliGemmaForConditionalGeneration", beside(GEMMA, "gemma", SIGLIP, projection_dim=24)),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from headlight import Config, ConfigError
+from headlight.config_groups import PerLayerConfig
 from tests.model import toys
 
 
@@ -57,6 +58,16 @@ def test_a_config_survives_json(choices: dict[str, Any]) -> None:
         ({"rope": {"theta": -5.0}}, "rope.theta is -5.0"),
         ({"rope": {"theta": 10**400}}, "rope.theta is 1000000000.*; expected a number"),
         ({"rope": {"theta": float("inf")}}, "rope.theta is inf"),
+        ({"rope": {"rotated_share": 1.5}}, "rope.rotated_share is 1.5"),
+        ({"per_layer": {"ropes": [{}, {"theta": -5.0}]}}, "rope.theta is -5.0"),
+        ({"per_layer": {"head_dims": [4, 0.5]}}, r"head_dims\[1\] is 0.5; expected a whole number"),
+        ({"per_layer": {"key_value_heads": [4, 3]}}, "4 heads cannot share 3 key/value heads"),
+        ({"per_layer": {"key_value_layers": [0, 2]}}, "key_value_layers has 2 for layer 1"),
+        ({"per_layer": {"key_value_layers": [0, 0], "head_dims": [4, 6]}}, "cannot read the keys of layer 0"),
+        ({"keys_as_values": True, "value_head_dim": 3}, "keys_as_values needs values"),
+        ({"layer_embedding": {"dim": -1}}, "layer_embedding.dim is -1"),
+        ({"layer_embedding": {"dim": 2, "vocabulary_size": 299}}, "at least that of the model, 300"),
+        ({"layer_embedding": {"dim": 2}, "architecture": "encoder-decoder"}, "for a model that reads one text"),
         ({"start_token_id": -1}, "start_token_id is -1"),
         ({"start_token_id": 300}, "start_token_id is 300; .* vocabulary of 300"),
         ({"colour": "red"}, "Unknown config fields: colour"),
@@ -69,6 +80,16 @@ def test_what_does_not_go_together_gets_a_sentence(values: dict[str, Any], told:
     with pytest.raises(ConfigError, match=told) as caught:
         Config.from_dict({**toys.config().to_dict(), "key_value_heads": 0, "head_dim": 0, **values})
     assert str(caught.value).endswith(".")
+
+
+def test_a_path_belongs_to_a_layer_with_its_own_sizes() -> None:
+    config = Config.from_dict(toys.config(**toys.UNLIKE).to_dict())
+    assert config == toys.config(**toys.UNLIKE)
+    assert [config.for_path(f"decoder.{layer}.self.q").head_dim for layer in range(4)] == [6, 4, 6, 4]
+    assert config.for_path("decoder.embedding").head_dim == config.head_dim == 4
+    assert config.key_value_path("decoder.3.self") == "decoder.1.self"
+    encoder = toys.config(architecture="encoder-decoder", encoder_d_ff=7, per_layer=PerLayerConfig(d_ffs=(9, 11)))
+    assert [encoder.for_path(path).d_ff for path in ("encoder.1.self.q", "decoder.1.cross.q")] == [7, 11]
 
 
 def test_missing_fields_are_listed() -> None:

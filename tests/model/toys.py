@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from headlight import Config, Tokenizer, Trace, Transformer, run, train_tokenizer
-from headlight.config_groups import ImageConfig, SoundConfig
+from headlight.config_groups import ImageConfig, LayerEmbeddingConfig, PerLayerConfig, RopeConfig, SoundConfig
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.sound.frames import process_sound
 from headlight.sound.recording import Recording
@@ -24,6 +24,22 @@ HEARS = SoundConfig(  # recordings of 0.18 seconds, as nine frames of a spectrog
     rate=16_000, mel_bins=20, window=400, hop=160, frames=9, channels=(16, 16), kernels=(3, 3), strides=(1, 2),
     padded=True,
 )  # fmt: skip
+# Layers of several sizes, of which the last two read keys and values of the first two, and the rest of Gemma 4.
+UNLIKE: dict[str, Any] = {
+    "layers": 4, "qk_norm": "per-head", "value_norm": True, "scale": False, "norm_placement": "sandwich",
+    "stream_scale": True, "layer_embedding": LayerEmbeddingConfig(dim=5, vocabulary_size=320),
+    "per_layer": PerLayerConfig(
+        masks=("window:4", "none") * 2, ropes=(RopeConfig(), RopeConfig(scaling="proportional", rotated_share=0.7)) * 2,
+        head_dims=(6, 4) * 2, key_value_heads=(2, 1) * 2, d_ffs=(24, 24, 48, 48), keys_as_values=(False, True) * 2,
+        key_value_layers=(0, 1, 0, 1),
+    ),
+}  # fmt: skip
+# The same for a model of two layers with other parts.
+LAYERS_OF_TWO = (
+    PerLayerConfig(),
+    PerLayerConfig(head_dims=(6, 4), key_value_heads=(2, 1), d_ffs=(24, 48), keys_as_values=(True, False)),
+    PerLayerConfig(key_value_layers=(0, 0)),
+)
 SENTENCE = "the cat sat on the mat and the dog ran away"
 LINES = [SENTENCE, "a small bird sang in the tree", "the dog saw the cat", "we ran to the sea and swam"] * 20
 

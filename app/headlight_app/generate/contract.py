@@ -37,9 +37,13 @@ class CachedLayer(Struct, frozen=True, kw_only=True):
 
 
 class KvCache(Struct, frozen=True, kw_only=True):
-    """The key/value cache, and how many query heads there are. Without layers, `reason` says why nothing is kept."""
+    """The key/value cache, and how many query heads there are. Without layers, `reason` says why nothing is kept.
+
+    `layers` are those with keys and values of their own, of `model_layers`.
+    """
 
     layers: tuple[CachedLayer, ...]
+    model_layers: int
     heads: int
     reason: str
 

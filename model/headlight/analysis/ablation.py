@@ -17,7 +17,9 @@ from headlight.array_types import Float
 from headlight.attention_groups import attention_groups
 from headlight.cancellation import check_cancelled
 from headlight.errors import ConfigError, EditError, TextError
+from headlight.nn.attention import AttentionContext, KeysAndValues
 from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, with_prefix
+from headlight.nn.stack import Block
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tasks import task_of
 from headlight.text.tokenizer import Encoded
@@ -155,12 +157,42 @@ def final_from_layer(
     memory = from_trace("encoder.final_residual") if model.config.has_cross_attention and name == "decoder" else None
     contexts, cross_context = attention_contexts(model, trace, name, hook)
     final: Tensor = model.stack(name).forward_from(
-        residual, layer, contexts, memory, cross_context, with_prefix(hook, name)
+        residual,
+        layer,
+        contexts,
+        memory,
+        cross_context,
+        with_prefix(hook, name),
+        token_vectors=_token_vectors(model, trace, name),
+        given=_given_before(model, trace, name, layer, contexts, count),
     )
     if name != model.config.stacks[-1]:
         edits = intervention_hook(trace)
         final = model.encode_hidden(_token_tensor(trace.text, model, count), memory=final, hook=edits)
     return final
+
+
+def _token_vectors(model: Transformer, trace: Trace, name: str) -> Tensor | None:
+    """The vectors that the tokens of a stack's text have for each layer, if any, with the edits of the trace."""
+    if (stack := model.stack(name)).layer_embedding is None:
+        return None
+    ids = token_tensor(trace.text, model)
+    positions = torch.arange(ids.shape[1], device=model.device)
+    return stack.begin(model.embed(ids), positions, with_prefix(intervention_hook(trace), name), ids)[1]
+
+
+def _given_before(
+    model: Transformer, trace: Trace, name: str, layer: int, contexts: Sequence[AttentionContext], count: int
+) -> dict[int, KeysAndValues]:
+    """The keys and values of layers before `layer` that it or later ones read, for a batch of runs."""
+    stack, given = model.stack(name), dict[int, KeysAndValues]()
+    for giver in {each for each in stack.givers[layer:] if each < layer}:
+        entry = f"{name}.{giver}.residual"
+        hook = with_prefix(HookAfter(intervention_hook(trace), entry), f"{name}.{giver}")
+        block, residual = stack.blocks[giver], traced_tensor(model, trace, entry)[None]
+        assert isinstance(block, Block)
+        given[giver] = block.keys_and_values(residual, contexts[giver], hook).expand(count)
+    return given
 
 
 def _token_tensor(text: Encoded, model: Transformer, count: int) -> Tensor:

@@ -96,8 +96,8 @@ def _changes(model: Transformer, trace: Trace, without: Trace, position: int) ->
             attention, _ = attention_at(model, path)
             probes.append(Probe(path, per_head_output(attention, weighted.to(attention.output.weight.device)).cpu()))
             components += [Component(kind, layer, head) for head in range(len(weighted))]
-        if trace.config.has_feed_forward:
-            path = f"{stack}.{layer}.feed_forward"
+        for kind in trace.config.token_sublayers:
+            path = f"{stack}.{layer}.{kind}"
             probes.append(Probe(path, difference(f"{path}.output", position)[None]))
-            components.append(Component("feed_forward", layer))
+            components.append(Component(kind, layer))
     return components, probes

@@ -16,7 +16,7 @@ from headlight.analysis.residual_stream import per_head_output, through_residual
 from headlight.array_types import Float
 from headlight.errors import TextError
 from headlight.nn.attention import repeat_key_values
-from headlight.nn.stack import Block
+from headlight.nn.stack import Block, ResidualConnection
 from headlight.nn.transformer import Transformer
 from headlight.tracing.recompute import RecomputedAttention, recompute_attention
 from headlight.tracing.trace import Trace, position_index
@@ -25,6 +25,7 @@ KEEP = (
     "*.residual",
     "*.residual_after_self",
     "*.residual_after_cross",
+    "*.residual_after_feed_forward",
     "*.self.input",
     "*.cross.input",
     "*.output",
@@ -39,7 +40,8 @@ class Edge:
     """One term of the residual stream of the token `target` after a block, and its share of the sum.
 
     `kind` is "residual" (the token's own stream before), "self" (from the token `source`), "cross" (from that token of
-    the source text) or "feed_forward" (from itself). `heads` lists the shares of single heads, largest first.
+    the source text), "feed_forward" or "layer_embedding" (from itself). `heads` lists the shares of single heads,
+    largest first.
     """
 
     layer: int
@@ -85,13 +87,21 @@ class _LayerFlow:
         self.value_terms: dict[str, tuple[RecomputedAttention, Tensor, Tensor]] = {}
 
     def edges(self, target: int, threshold: float) -> list[Edge]:
-        """The edges into one token, from the feed-forward layer down, as long as the residual edge reaches further."""
-        found = self._feed_forward(target, threshold)
-        kinds = ("cross", "self") if self.block.cross_attention is not None else ("self",)
-        for kind in kinds:
+        """The edges into one token, from the last sublayer down, as long as the residual edge reaches further."""
+        block, found = self.block, [Edge(self.layer, "residual", target, target, 1.0)]
+        sublayers = {
+            "layer_embedding": block.layer_embedding_residual,
+            "feed_forward": block.feed_forward_residual,
+            "cross": block.cross_attention_residual,
+            "self": block.self_attention_residual,
+        }
+        for kind, residual in sublayers.items():
+            if residual is None:
+                continue
+            edges_of = self._attention if kind in ("cross", "self") else self._token_sublayer
+            found = [edge for edge in found if edge.kind != "residual"] + edges_of(kind, residual, target, threshold)
             if not any(edge.kind == "residual" for edge in found):
-                return found
-            found = [edge for edge in found if edge.kind != "residual"] + self._attention(kind, target, threshold)
+                break
         return found
 
     def _value(self, path: str, target: int) -> Tensor:
@@ -100,25 +110,21 @@ class _LayerFlow:
     def _residual(self, after: str, target: int) -> Tensor:
         return self._value({"": "residual"}.get(after, f"residual_after_{after}"), target)
 
-    def _feed_forward(self, target: int, threshold: float) -> list[Edge]:
-        if self.block.feed_forward_residual is None:
-            return [Edge(self.layer, "residual", target, target, 1.0)]
-        residual = self._residual("self" if self.block.cross_attention is None else "cross", target)
+    def _token_sublayer(self, kind: str, connection: ResidualConnection, target: int, threshold: float) -> list[Edge]:
+        is_last, after_attention = kind == "layer_embedding", "self" if self.block.cross_attention is None else "cross"
+        residual = self._residual("feed_forward" if is_last else after_attention, target)
         zeros = torch.zeros_like(residual)
         table = torch.stack((residual, zeros, zeros))
-        sublayer_output = torch.stack((zeros, self._value("feed_forward.output", target), zeros))
-        residual_input = (
-            torch.stack((self._residual("", target), zeros, zeros)) if self.block.parallel_residual else table
-        )
-        terms = through_residual(self.block.feed_forward_residual, residual_input, sublayer_output, 2, onto=table)
+        sublayer_output = torch.stack((zeros, self._value(f"{kind}.output", target), zeros))
+        is_parallel = self.block.parallel_residual and not is_last
+        residual_input = torch.stack((self._residual("", target), zeros, zeros)) if is_parallel else table
+        terms = through_residual(connection, residual_input, sublayer_output, 2, onto=table)
         proximities = proximity(terms[:2], terms.sum(0))
         shares = (proximities / proximities.sum().clamp(min=1e-30)).tolist()
-        kinds = zip(("residual", "feed_forward"), shares, strict=True)
+        kinds = zip(("residual", kind), shares, strict=True)
         return [Edge(self.layer, kind, target, target, share) for kind, share in kinds if share >= threshold]
 
-    def _attention(self, kind: str, target: int, threshold: float) -> list[Edge]:
-        residual = self.block.self_attention_residual if kind == "self" else self.block.cross_attention_residual
-        assert residual is not None
+    def _attention(self, kind: str, residual: ResidualConnection, target: int, threshold: float) -> list[Edge]:
         value_terms, cells, shape = self._weighted_value_terms(kind, target)
         sublayer_output = torch.zeros(len(value_terms) + 2, value_terms.shape[-1])
         sublayer_output[1:-1] = value_terms

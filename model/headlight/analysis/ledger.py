@@ -33,7 +33,7 @@ from headlight.nn.attention import AllHeadsNorm, Attention, EachHeadNorm
 from headlight.nn.attention_functions import AttentionFunction
 from headlight.nn.latent import Compression
 from headlight.nn.layers import soft_cap
-from headlight.nn.transformer import Transformer
+from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.interventions import is_edited
 from headlight.tracing.recompute import RecomputedAttention, recompute_attention
 from headlight.tracing.trace import Trace
@@ -122,7 +122,8 @@ def cell_ledger(model: Transformer, trace: Trace, cell: Cell | str) -> Ledger:
             f"The mask forbids the cell {cell}: token {cell.query} may not attend to token {cell.key}, so no score "
             "enters the softmax there."
         )
-    entry = _Entry(trace, cell, attention)
+    key_path = model.config.key_value_path(cell.path)
+    entry = _Entry(trace, cell, attention, key_path, attention_at(model, key_path)[0])
     query, key = entry.writers(model)
     parts = attention.scale[0, cell.head].double().cpu() * (query.table @ key.table.T)
     if entry.splits_content_bias:
@@ -159,11 +160,13 @@ class _Writers:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One cell on its way from the residual stream to its score."""
+    """One cell on its way from the residual stream to its score; the keys may be made by an earlier attention."""
 
     trace: Trace
     cell: Cell
     attention: RecomputedAttention
+    key_path: str
+    key_attention: Attention
 
     def writers(self, model: Transformer) -> tuple[_Writers, _Writers]:
         """The writers of the query and of the key."""
@@ -174,7 +177,10 @@ class _Entry:
         tables = decomposer.attention_input(int(layer), kind)
         query = _Writers(_names(decomposer), tables[:, 0], decomposer.bias_row(int(layer)), decomposer.edit_row)
         if kind == "self":
-            return self._head_vectors(query, "q"), self._head_vectors(replace(query, table=tables[:, 1]), "k")
+            giver = int(self.key_path.split(".")[1])
+            key_table = (tables if giver == int(layer) else decomposer.attention_input(giver, kind))[:, 1]
+            key = replace(query, table=key_table, bias_row=decomposer.bias_row(giver))
+            return self._head_vectors(query, "q"), self._head_vectors(key, "k")
         encoder = StreamDecomposer(model, self.trace, cell.key, "encoder")
         key = _Writers(_names(encoder), encoder.through_stack(), encoder.outer_bias_row, encoder.edit_row)
         return self._head_vectors(query, "q"), self._head_vectors(key, "k")
@@ -189,12 +195,15 @@ class _Entry:
             table = _project(module, module.query, module.query_norm, table, row, head)
         else:
             computed, token, ids = recomputed.k[0], self.cell.key, positions.keys
-            head, compression = head // module.group_size, module.key_value_compression
+            maker = self.key_attention
+            head, compression = head // module.group_size, maker.key_value_compression
             table = _compressed(compression, writers.table, row)
             table, shared = (table, table[:, :0]) if compression is None else compression.split(table)
-            table = torch.cat((shared, _project(module, module.key, module.key_norm, table, row, head)), dim=-1)
+            assert maker.key is not None  # of the attention that makes the keys
+            table = torch.cat((shared, _project(maker, maker.key, maker.key_norm, table, row, head)), dim=-1)
         table = self._rotate(table, ids.cpu(), token)
-        if self.is_edited(name, f"rotated_{name}", *("latent",) * (name == "k")):
+        keys_edited = is_edited(self.trace, *(f"{self.key_path}.{each}" for each in ("latent", "k", "rotated_k")))
+        if self.is_edited(name, f"rotated_{name}") or (name == "k" and keys_edited):
             table = add_to_row(table, computed[head, token].cpu().double() - table.sum(0), writers.edit_row)
         function = module.attention_function
         if type(function).feature_map is not AttentionFunction.feature_map:

@@ -63,7 +63,7 @@ def position_profile(
         angles=None if angles is None else to_numpy(angles),
         bias=to_numpy(bias) if type(position).bias is not PositionalEncoding.bias else None,
         slopes=to_numpy(position.slopes()) if isinstance(position, Alibi) else None,
-        similarity=_cosines(embeddings) if angles is None else _rotated_similarity(angles, model.config.head_dim),
+        similarity=_cosines(embeddings) if angles is None else _rotated_similarity(angles, _head_dim(config, layer)),
         buckets=None if buckets is None else buckets.cpu().numpy(),
         bucket_similarity=_cosines(position.norm(position.relative_embedding(buckets)))
         if isinstance(position, DisentangledPositions)
@@ -74,6 +74,10 @@ def position_profile(
 def _encoding_name(config: Config, layer: int | None) -> str:
     of_layers = config.per_layer.positional_encodings
     return config.positional_encoding if layer is None or not of_layers else of_layers[layer]
+
+
+def _head_dim(config: Config, layer: int | None) -> int:
+    return (config if layer is None else config.for_layer(layer)).head_dim
 
 
 def _buckets(position: PositionalEncoding, key_minus_query: torch.Tensor) -> torch.Tensor | None:

@@ -156,13 +156,20 @@ def sublayer_input(residual: ResidualConnection, table: Decomposition, bias_row:
 
 
 # What a trace must hold, besides the values that edits changed; where they changed logits, "*.final_residual".
-KEEP = ("*.embedding", "*.position_embedding", "*.weighted_values", "*.feed_forward.output")
+KEEP = (
+    "*.embedding",
+    "*.position_embedding",
+    "*.weighted_values",
+    "*.feed_forward.output",
+    "*.layer_embedding.output",
+)
 
 
 @dataclass(frozen=True)
 class Component:
-    """One summand: `kind` is embedding, positions, self, cross, feed_forward, bias, edit, relative_position or probe.
+    """One summand of the stream, or of an attention's input.
 
+    `kind` is embedding, positions, self, cross, feed_forward, layer_embedding, bias, edit, relative_position or probe.
     `layer` is -1 outside the layers, `head` -1 except for the heads of "self" and "cross". The bias of a layer is what
     its linear maps and norms add whatever the text; the one outside is that of the embedding and the output head.
     Relative positions take part in attention alone. A probe is a vector that a question adds.
@@ -191,7 +198,7 @@ def components_of(config: Config, stack: str = "", layers: int | None = None) ->
     for layer in range(config.num_layers(stack) if layers is None else layers):
         for kind in ("self", "cross") if has_cross else ("self",):
             components += [Component(kind, layer, head) for head in heads]
-        components += [Component("feed_forward", layer)] if config.has_feed_forward else []
+        components += [Component(kind, layer) for kind in config.token_sublayers]
         components.append(Component("bias", layer))
     return (*components, Component("bias"), Component("edit"))
 
@@ -286,13 +293,21 @@ class StreamDecomposer:
         for kind in ("self", "cross"):
             if getattr(block, f"{kind}_attention") is not None:
                 table = self.through_attention(layer, kind, table)
-        if block.feed_forward_residual is None:
-            return table
-        row = self.row_of[Component("feed_forward", layer)]
-        writes = [(slice(row, row + 1), self.value(f"{path}.feed_forward.output")[None])]
-        writes += self.probe_writes(f"{path}.feed_forward")
-        read = start if block.parallel_residual else table
-        return _after_sublayer(block.feed_forward_residual, read, table, writes, self.bias_row(layer))
+        if block.feed_forward_residual is not None:
+            read = start if block.parallel_residual else table
+            table = self._through_sublayer(block.feed_forward_residual, layer, "feed_forward", read, table)
+        if block.layer_embedding_residual is not None:
+            table = self.with_edits(table, f"{path}.residual_after_feed_forward")
+            table = self._through_sublayer(block.layer_embedding_residual, layer, "layer_embedding", table, table)
+        return table if block.stream_scale is None else table * block.stream_scale.to(table)
+
+    def _through_sublayer(
+        self, residual: ResidualConnection, layer: int, kind: str, read: Decomposition, table: Decomposition
+    ) -> Decomposition:
+        """The residual stream after a sublayer whose output is one component."""
+        row, path = self.row_of[Component(kind, layer)], f"{self.name}.{layer}.{kind}"
+        writes = [(slice(row, row + 1), self.value(f"{path}.output")[None]), *self.probe_writes(path)]
+        return _after_sublayer(residual, read, table, writes, self.bias_row(layer))
 
     def through_attention(self, layer: int, kind: str, table: Decomposition) -> Decomposition:
         """The residual stream after an attention of a block."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import FAMILIES
 from headlight.checkpoints.families.gemma import GEMMA, GEMMA3
+from headlight.checkpoints.families.gemma4 import GEMMA4
 from headlight.checkpoints.families.llama import LLAMA, MISTRAL, QWEN2_VL, QWEN3_VL
 from headlight.checkpoints.source import TOWER_FIELD, TWO_TOWERS
 from headlight.checkpoints.tensor_files import LazyTensors
@@ -22,11 +23,13 @@ class TextStack:
 
     default: the stack's family where `text_config` names none of FAMILIES.
     tied: whether its language-model head shares the embedding where no field says.
+    other: what the whole model reads besides texts.
     note: what else a person should know; `dropped_fields` are those that it speaks of.
     """
 
     default: Family
     tied: bool = False
+    other: str = "images"
     note: str = ""
     dropped_fields: tuple[str, ...] = ()
 
@@ -35,6 +38,7 @@ TEXT_STACKS: Registry[TextStack] = Registry(
     "model with a text stack",
     {
         "gemma3": TextStack(GEMMA3, tied=True),
+        "gemma4": TextStack(GEMMA4, tied=True, other="images and sounds"),
         "paligemma": TextStack(
             GEMMA,
             tied=True,
@@ -53,9 +57,10 @@ TEXT_STACKS: Registry[TextStack] = Registry(
 READABLE_METHOD = "mxfp4"  # of quantisation, whose tensors are unpacked where they are read
 # Where the tensors of a text stack stand, in new files and old; the first that the checkpoint has is taken.
 _PREFIXES = ("model.language_model.", "language_model.model.", "model.text_model.", "language_model.", "text_model.")
-_OTHER_TENSORS = ("*vision*", "*visual*", "*projector*", "*connector*", "*image_newline*")
+_OTHER_TENSORS = ("*audio*", "*vision*", "*visual*", "*projector*", "*connector*", "*image_newline*")
 _OTHER_FIELDS = (
-    "boi_token_index", "eoi_token_index", "ignore_index", "image_seq_length", "image_token_id", "image_token_index",
+    "audio_config", "audio_token_id", "boa_token_id", "boi_token_id", "boi_token_index", "eoa_token_index",
+    "eoi_token_id", "eoi_token_index", "ignore_index", "image_seq_length", "image_token_id", "image_token_index",
     "mm_tokens_per_image", "multimodal_projector_bias", "num_image_tokens", "projection_dim", "projector_hidden_act",
     "scale_factor", "spatial_merge_size", "text_config", "video_token_id", "vision_config", "vision_end_token_id",
     "vision_feature_layer", "vision_feature_select_strategy", "vision_start_token_id", "vision_token_id",
@@ -77,7 +82,7 @@ def find_family(fields: ConfigReader, tensors: LazyTensors) -> tuple[Family, Con
     name = inner.string("model_type", "")
     if name not in FAMILIES and not name.startswith(model_type) and inner.has("model_type"):
         raise CheckpointError(f"{fields.name}: its text stack is a {shortened(name)}, which is no family that opens.")
-    note = f"Only the text stack of this {model_type} is opened; images are not read."
+    note = f"Only the text stack of this {model_type} is opened; {stack.other} are not read."
     tied = fields.boolean("tie_word_embeddings", stack.tied) or inner.boolean("tie_word_embeddings", False)
     merged = {**inner.values, "tie_word_embeddings": tied, "architectures": fields.values.get("architectures")}
     merged = {name: value for name, value in merged.items() if name not in stack.dropped_fields}

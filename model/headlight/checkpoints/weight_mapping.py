@@ -320,7 +320,7 @@ class WeightLoader:
 
     def _apply_op(self, op: WeightOp, tensor: Tensor, name: str, source: str) -> Tensor:
         try:
-            return op(tensor, self.plan.config.for_stack(name.partition(".")[0]))
+            return op(tensor, self.plan.config.for_path(name.replace(".blocks.", ".")))
         except (RuntimeError, IndexError, ValueError) as error:
             shape = tuple(tensor.shape)
             raise CheckpointError(

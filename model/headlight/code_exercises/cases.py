@@ -71,11 +71,7 @@ def right_answer(case: Case) -> Answer:
     attention, values = _attention_for(case), dict[str, Tensor]()
     q, k, v = (
         _with_heads(layer(x) if case.layers else x, case)
-        for layer, x in (
-            (attention.query, case.query),
-            (attention.key, case.key),
-            (attention.value, case.value),
-        )
+        for layer, x in zip(attention.projections, (case.query, case.key, case.value), strict=True)
     )
 
     def keep(name: str, value: Tensor) -> Tensor:

@@ -85,7 +85,7 @@ def attend_with_weights(
         raise InputError(f"W_Q has {w_q.shape[1]} columns and W_K has {w_k.shape[1]}. They must be equal.")
     config = head_config(w_q.shape[1], w_v.shape[1]).replace(d_model=x.shape[1], head_dim=w_q.shape[1])
     attention = Attention(config).eval()
-    for linear, weight in ((attention.query, w_q), (attention.key, w_k), (attention.value, w_v)):
+    for linear, weight in zip(attention.projections, (w_q, w_k, w_v), strict=True):
         linear.weight.data = weight.T  # a Linear holds its weight with a row for each output
     allowed = torch.ones(len(x), len(x if memory is None else memory), dtype=torch.bool)
     context, recorder = context_without_positions(config, allowed), RecordingHook(no_hook, None)

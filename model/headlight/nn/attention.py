@@ -34,6 +34,27 @@ def keep_nothing(compute: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, 
     return compute()
 
 
+@dataclass(frozen=True)
+class KeysAndValues:
+    """The keys of new tokens before and after the rotary embedding, and their values, split into heads."""
+
+    k: Float[Tensor, "batch key_value_head new head_dim"]
+    rotated_k: Float[Tensor, "batch key_value_head new head_dim"]
+    v: Float[Tensor, "batch key_value_head new value_head_dim"]
+
+    def is_same(self, rotated_k: Tensor, v: Tensor) -> bool:
+        """Whether these are the same keys and values, as they are where no edit made others."""
+        return rotated_k is self.rotated_k and v is self.v
+
+    def expand(self, count: int) -> KeysAndValues:
+        """Those of one text for a batch of runs."""
+        return KeysAndValues(*(each.expand(count, -1, -1, -1) for each in (self.k, self.rotated_k, self.v)))
+
+
+def give_nobody(keys_and_values: KeysAndValues) -> None:
+    """For a layer whose keys and values no later one reads."""
+
+
 ALL_HEADS = slice(None)
 CELLS_AT_ONCE = 1 << 22  # head x query x key cells (or logits) that are computed at a time: 16 MB, taken several times
 
@@ -124,11 +145,25 @@ QK_NORMS: Registry[Callable[[Config, int], nn.Module]] = Registry(
 )
 
 
+def make_key(config: Config) -> Linear:
+    """The projection to the keys of all key/value heads."""
+    own_channels = config.head_dim - config.latent.shared_key_channels
+    channels = config.latent.key_value_channels or config.d_model
+    return Linear(channels, config.key_value_heads * own_channels, bias=config.has_bias("key"))
+
+
+def make_value(config: Config) -> Linear:
+    """The projection to the values of all key/value heads."""
+    channels = config.latent.key_value_channels or config.d_model
+    return Linear(channels, config.key_value_heads * config.value_head_dim, bias=config.has_bias("value"))
+
+
 class Attention(nn.Module):
     """Multi-head scaled dot-product attention (Vaswani et al. 2017, section 3.2).
 
     Each key/value head may serve a group of query heads (grouped-query attention; Ainslie et al. 2023), and values may
-    have another size than keys.
+    have another size than keys. Where a layer reads the keys and values of an earlier one (Brandon et al. 2024), it has
+    no projections of its own for them.
     """
 
     def __init__(self, config: Config, layer: int = 0) -> None:
@@ -140,19 +175,18 @@ class Attention(nn.Module):
         self.scale = (layer_scales[layer] if layer_scales else config.head_dim**-0.5) if config.scale else 1.0
         self.score_soft_cap, self.dropout = config.score_soft_cap, config.dropout
         self.qkv_limit = config.qkv_limit
-        key_value_heads, latent = config.key_value_heads, config.latent
         self.query_compression, self.key_value_compression = make_compressions(config)
-        query_input, key_value_input = (
-            size or config.d_model for size in (latent.query_channels, latent.key_value_channels)
-        )
-        own_channels = config.head_dim - latent.shared_key_channels
+        query_input = config.latent.query_channels or config.d_model
         self.query = Linear(query_input, config.heads * config.head_dim, bias=config.has_bias("query"))
-        self.key = Linear(key_value_input, key_value_heads * own_channels, bias=config.has_bias("key"))
-        self.value = Linear(key_value_input, key_value_heads * config.value_head_dim, bias=config.has_bias("value"))
+        has_own = config.key_value_layer(layer) == layer
+        self.key = make_key(config) if has_own else None
+        self.value = make_value(config) if has_own and not config.keys_as_values else None
         self.output = Linear(config.heads * config.value_head_dim, config.d_model, bias=config.has_bias("output"))
         self.sinks = nn.Parameter(torch.zeros(config.heads)) if config.attention_sinks else None
         self.query_norm = QK_NORMS[config.qk_norm](config, config.heads)
-        self.key_norm = QK_NORMS[config.qk_norm](config, key_value_heads)
+        self.key_norm = QK_NORMS[config.qk_norm](config, config.key_value_heads) if has_own else nn.Identity()
+        value_norm = nn.RMSNorm(config.value_head_dim, config.norm_epsilon, elementwise_affine=False)
+        self.value_norm = value_norm if config.value_norm else nn.Identity()
         self.relative_position_projection = POSITIONAL_ENCODINGS[
             config.positional_encoding
         ].make_relative_position_projection(config)
@@ -165,15 +199,19 @@ class Attention(nn.Module):
         hook: Hook,
         update_cache: UpdateCache = no_cache,
         keep_of_source: KeepOfSource = keep_nothing,
+        shared: KeysAndValues | None = None,
+        give: Callable[[KeysAndValues], None] = give_nobody,
     ) -> Float[Tensor, "batch query d_model"]:
         """Attention of `x` to `memory` (to itself where that is None), after the output projection.
 
         `update_cache` puts keys and values of earlier tokens in front of the new ones; `keep_of_source` computes those
-        of the memory, or gives what it has kept of them.
+        of the memory, or gives what it has kept of them. `shared` are those of the earlier layer that this one reads;
+        `give` hands this layer's own to later ones.
         """
         x = hook("input", x)
-        q, k, v = self.project(x, memory, context, hook, keep_of_source)
-        k, v = update_cache(k, v)
+        q, new = self.project(x, memory, context, hook, keep_of_source, shared)
+        give(new)
+        k, v = update_cache(new.rotated_k, new.v)
         attended = context.collect(self.attend(context.spread(q), k, v, context, hook))
         return hook("output", self.output(merge_heads(hook("weighted_values", attended))))
 
@@ -184,23 +222,39 @@ class Attention(nn.Module):
         context: AttentionContext,
         hook: Hook,
         keep_of_source: KeepOfSource = keep_nothing,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values, split into heads, with the rotary embedding applied."""
+        shared: KeysAndValues | None = None,
+    ) -> tuple[Float[Tensor, "batch head query head_dim"], KeysAndValues]:
+        """Queries, split into heads, with the rotary embedding applied; and keys and values."""
         query_input = x if self.query_compression is None else self.query_compression(x)
         q = hook("q", self._limited(self.query_norm(split_heads(self.query(query_input), self.heads))))
-        k, v = keep_of_source(lambda: self._keys_and_values(x if memory is None else memory, hook))
+        if shared is None:
+            k, v = keep_of_source(lambda: self._keys_and_values(x if memory is None else memory, hook))
+        else:
+            k, v = shared.k, shared.v
         k, v = hook("k", k), hook("v", v)  # which may edit them at each step, so they are kept as they were
         rotate, positions, rotation = context.positional_encoding.rotate, context.positions, context.rotation
         q = hook("rotated_q", rotate(q, positions.queries, rotation))
-        return q, hook("rotated_k", rotate(k, positions.keys[-k.shape[2] :], rotation)), v
+        if shared is not None and k is shared.k:
+            rotated_k = shared.rotated_k  # with the edits of the layer that gave it
+        else:
+            rotated_k = rotate(k, positions.keys[-k.shape[2] :], rotation)
+        return q, KeysAndValues(k, hook("rotated_k", rotated_k), v)
+
+    @property
+    def projections(self) -> tuple[Linear, Linear, Linear]:
+        """Those to queries, keys and values, of an attention with one for each."""
+        assert self.key is not None and self.value is not None
+        return self.query, self.key, self.value
 
     def _keys_and_values(self, x: Float[Tensor, "batch new d_model"], hook: Hook) -> tuple[Tensor, Tensor]:
+        assert self.key is not None  # where it is, keys are those of another layer
         shared_channels = None
         if compress := self.key_value_compression:
             x, shared_channels = compress.split(hook("latent", compress(x)))
         k = split_heads(self.key(x), self.key_value_heads)
         k = k if shared_channels is None else with_shared_channels(shared_channels, k)
-        return self._limited(self.key_norm(k)), self._limited(split_heads(self.value(x), self.key_value_heads))
+        v = k if self.value is None else split_heads(self.value(x), self.key_value_heads)
+        return self._limited(self.key_norm(k)), self._limited(self.value_norm(v))
 
     def _limited(self, x: Tensor) -> Tensor:
         return x.clamp(-self.qkv_limit, self.qkv_limit) if self.qkv_limit else x
@@ -336,14 +390,21 @@ class KVCache:
     length: int = 0
     key_values: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
 
-    def updater(self, path: str) -> UpdateCache:
-        """The function that appends one attention's new keys and values and gives back all of them."""
+    def updater(self, path: str, giver: str = "", shared: KeysAndValues | None = None) -> UpdateCache:
+        """The function that appends one attention's new keys and values and gives back all of them.
+
+        A layer that reads those of another, at the path `giver`, has none of its own unless an edit changed them.
+        """
 
         def update(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-            if path in self.key_values:
-                k, v = (
-                    torch.cat(old_and_new, dim=2) for old_and_new in zip(self.key_values[path], (k, v), strict=True)
-                )
+            earlier = self.key_values.get(path)
+            if shared is not None and earlier is None:
+                earlier = self.key_values[giver]
+                if shared.is_same(k, v):
+                    return earlier
+                earlier = earlier[0][:, :, : -k.shape[2]], earlier[1][:, :, : -v.shape[2]]
+            if earlier is not None:
+                k, v = (torch.cat(old_and_new, dim=2) for old_and_new in zip(earlier, (k, v), strict=True))
             self.key_values[path] = (k, v)
             return k, v
 

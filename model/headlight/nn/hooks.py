@@ -139,6 +139,7 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
         "residual": HookPoint(_RESIDUAL_AXES, "Residual stream", edited_in=("layer",)),
         "residual_after_self": HookPoint(_RESIDUAL_AXES, "Residual stream after self-attention", edited_in=("layer",)),
         "residual_after_cross": HookPoint(_RESIDUAL_AXES, "Residual stream after cross-attention"),
+        "residual_after_feed_forward": HookPoint(_RESIDUAL_AXES, "Residual stream after the feed-forward network"),
         "final_residual": HookPoint(_RESIDUAL_AXES, "Residual stream after the final norm", edited_in=("stack",)),
         "logits": HookPoint(("pos", "token"), "Logits"),
         "input": HookPoint(_RESIDUAL_AXES, "Normalised input"),
@@ -177,6 +178,7 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
             edited_in=("feed_forward",),
             edit_sentences=(EditSentence("{place}: {neurons} off", "set", ("d_ff",), 0.0),),
         ),
+        "token_vector": HookPoint(("pos", "layer_channel"), "Vector that each token has for this layer"),
         "router_scores": HookPoint(("pos", "expert"), "Router's score of each expert"),
         "router_weights": HookPoint(("pos", "expert"), "Each expert's share of a token"),
         "shared_output": HookPoint(_RESIDUAL_AXES, "Output of the expert that reads every token"),
@@ -201,6 +203,7 @@ AXIS_SIZES: Mapping[str, Callable[[Config], int]] = {
     "latent": lambda config: config.latent.key_value_channels + config.latent.shared_key_channels,
     "d_model": lambda config: config.d_model,
     "d_ff": lambda config: config.d_ff,
+    "layer_channel": lambda config: config.layer_embedding.dim,
     "expert": lambda config: config.experts.count,
     "token": lambda config: config.vocabulary_size,
 }

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from headlight.array_types import Bool, Float, Int
-from headlight.nn.attention import AttentionContext, KeyValues, KVCache, UpdateCache
+from headlight.nn.attention import AttentionContext, KeysAndValues, KeyValues, KVCache, UpdateCache
 from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
 from headlight.nn.stack import Stack
 
@@ -119,22 +119,25 @@ class RaggedCache(KVCache):
         super().__init__()
         self.rows, self.earlier = rows, earlier
 
-    def updater(self, path: str) -> UpdateCache:
+    def updater(self, path: str, giver: str = "", shared: KeysAndValues | None = None) -> UpdateCache:
         """The function that gives all keys and values of each text for the new ones of one attention."""
 
         def update(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-            self.key_values[path] = self._padded(path, 0, k), self._padded(path, 1, v)
+            if shared is not None and shared.is_same(k, v) and not any(path in each for each in self.earlier):
+                return self.key_values[giver]
+            self.key_values[path] = self._padded(path, giver, 0, k), self._padded(path, giver, 1, v)
             return self.key_values[path]
 
         return update
 
     def _padded(
-        self, path: str, which: int, new: Float[Tensor, "1 head row dim"]
+        self, path: str, giver: str, which: int, new: Float[Tensor, "1 head row dim"]
     ) -> Float[Tensor, "text head key dim"]:
         whole = new.new_zeros(len(self.earlier), new.shape[1], max(self.rows.lengths), new.shape[3])
         for text, (start, key_values) in enumerate(zip(self.rows.starts, self.earlier, strict=True)):
             if start:
-                whole[text, :, :start] = key_values[path][which][0, :, :start]
+                own = path if path in key_values else giver
+                whole[text, :, :start] = key_values[own][which][0, :, :start]
         whole[self.rows.text, :, self.rows.position] = new[0].transpose(0, 1)
         return whole
 

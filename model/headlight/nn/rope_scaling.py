@@ -76,7 +76,21 @@ def longrope(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[
     return unscaled(rope, rotary_dim, get_length) / torch.tensor(divisors)
 
 
+def proportional(rope: RopeConfig, rotary_dim: int, get_length: GetLength) -> Float[Tensor, " pair"]:
+    """Only the `rotated_share` of all pairs that turns fastest does; all are divided by `factor` (Gemma 4)."""
+    frequencies = unscaled(rope, rotary_dim, get_length) / rope.factor
+    return frequencies * (torch.arange(len(frequencies)) < int(rope.rotated_share * rotary_dim // 2))
+
+
 ROPE_SCALINGS: Registry[RopeScaling] = Registry(
     "rope scaling",
-    {"none": unscaled, "linear": linear, "dynamic": dynamic, "llama3": llama3, "yarn": yarn, "longrope": longrope},
+    {
+        "none": unscaled,
+        "linear": linear,
+        "dynamic": dynamic,
+        "llama3": llama3,
+        "yarn": yarn,
+        "longrope": longrope,
+        "proportional": proportional,
+    },
 )

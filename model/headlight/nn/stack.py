@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 from typing import Literal
 
 import torch
@@ -11,18 +13,22 @@ from torch import Tensor, nn
 
 from headlight.array_types import Bool, Float, Int, Shaped
 from headlight.config import Config
+from headlight.config_groups import RopeConfig
 from headlight.errors import ConfigError, EditError
 from headlight.nn.attention import (
     Attention,
     AttentionContext,
     KeepOfSource,
+    KeysAndValues,
     KVCache,
     UpdateCache,
+    give_nobody,
     keep_nothing,
     no_cache,
 )
 from headlight.nn.experts import make_feed_forward
 from headlight.nn.hooks import Hook, HookScope, hook_scope, with_prefix
+from headlight.nn.layer_embedding import LayerEmbedding, LayerEmbeddingGate
 from headlight.nn.layers import Linear, make_norm
 from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
@@ -129,11 +135,13 @@ class ResidualConnection(nn.Module):
 class Block(nn.Module):
     """Self-attention, cross-attention in a decoder with an encoder, and feed-forward, added to the residual stream.
 
-    A block without a feed-forward network ("none") ends with its attention.
+    A block without a feed-forward network ("none") ends with its attention; one whose tokens have a vector for each
+    layer adds what it reads of that, and may then multiply the residual stream.
     """
 
     def __init__(self, config: Config, cross: bool, layer: int) -> None:
         super().__init__()
+        config = config.for_layer(layer)
         self.parallel_residual = config.parallel_residual
         self.self_attention_residual = ResidualConnection(config, has_norm=config.first_norm or layer > 0)
         self.self_attention = Attention(config, layer)
@@ -142,6 +150,12 @@ class Block(nn.Module):
         self.cross_attention = Attention(config.replace(positional_encoding="none"), layer) if cross else None
         self.feed_forward_residual = ResidualConnection(config) if config.has_feed_forward else None
         self.feed_forward = make_feed_forward(config, layer)
+        # Unlike the other sublayers it reads the residual stream as it is, whatever the norm placement.
+        ends_normed = config.replace(norm_placement="post-sublayer")
+        has_embedding = config.layer_embedding.dim > 0
+        self.layer_embedding_residual = ResidualConnection(ends_normed) if has_embedding else None
+        self.layer_embedding = LayerEmbeddingGate(config) if has_embedding else None
+        self.stream_scale = nn.Parameter(torch.ones(1)) if config.stream_scale else None
 
     def forward(
         self,
@@ -152,11 +166,15 @@ class Block(nn.Module):
         hook: Hook,
         update_cache: UpdateCache = no_cache,
         keep_of_source: KeepOfSource = keep_nothing,
+        shared: KeysAndValues | None = None,
+        give: Callable[[KeysAndValues], None] = give_nobody,
+        token_vector: Float[Tensor, "#batch pos layer_channel"] | None = None,
     ) -> Float[Tensor, "batch pos d_model"]:
         """The residual stream after this block."""
         block_input = x = hook("residual", x)
+        attend_to_text, self_hook = self.self_attention, with_prefix(hook, "self")
         x = self.self_attention_residual(
-            x, lambda h: self.self_attention(h, None, context, with_prefix(hook, "self"), update_cache)
+            x, lambda h: attend_to_text(h, None, context, self_hook, update_cache, shared=shared, give=give)
         )
         x = hook("residual_after_self", x)
         if self.cross_attention_residual is not None and self.cross_attention is not None and cross_context is not None:
@@ -170,7 +188,25 @@ class Block(nn.Module):
             x = self.feed_forward_residual(
                 feed_forward_input, lambda h: feed_forward(h, with_prefix(hook, "feed_forward")), residual=x
             )
-        return x
+        if self.layer_embedding is not None and self.layer_embedding_residual is not None and token_vector is not None:
+            add, own_hook = self.layer_embedding, with_prefix(hook, "layer_embedding")
+            x = hook("residual_after_feed_forward", x)
+            x = self.layer_embedding_residual(x, lambda h: add(h, token_vector, own_hook))
+        return x if self.stream_scale is None else x * self.stream_scale
+
+    def keys_and_values(
+        self, x: Float[Tensor, "batch pos d_model"], context: AttentionContext, hook: Hook
+    ) -> KeysAndValues:
+        """What self-attention makes of the residual stream before this block for layers that share it."""
+        found: list[KeysAndValues] = []
+        attention, self_hook = self.self_attention, with_prefix(hook, "self")
+
+        def project(h: Tensor) -> Tensor:
+            found.append(attention.project(self_hook("input", h), None, context, self_hook)[1])
+            return h
+
+        self.self_attention_residual(hook("residual", x), project)
+        return found[0]
 
 
 class Stack(nn.Module):
@@ -185,10 +221,13 @@ class Stack(nn.Module):
             config, bidirectional=name == "encoder"
         )
         self.layer_positional_encodings = self._make_layer_positional_encodings(config)
+        self.givers = tuple(config.key_value_layer(layer) for layer in range(config.layers))
+        self.giving = frozenset(giver for layer, giver in enumerate(self.givers) if giver != layer)
         self.no_position = PositionalEncoding(config)
         projects_tokens, projects_sum = (config.embedding.projection == kind for kind in ("tokens", "all"))
         embedding_dim, d_model = config.embedding_dim, config.d_model
         self.token_project_in = Linear(embedding_dim, d_model, bias=False) if projects_tokens else nn.Identity()
+        self.layer_embedding = LayerEmbedding(config) if config.layer_embedding.dim else None
         self.embedding_norm = make_norm(config, config.embedding_sum_dim) if config.embedding_norm else nn.Identity()
         self.project_in = Linear(embedding_dim, d_model) if projects_sum else nn.Identity()
         self.blocks = nn.ModuleList(Block(config, has_cross_attention, layer) for layer in range(config.layers))
@@ -199,23 +238,20 @@ class Stack(nn.Module):
 
     def _make_layer_positional_encodings(self, config: Config) -> tuple[PositionalEncoding, ...]:
         """The positional encoding of each layer: the stack's own, except where layers differ."""
-        layers, per_layer = range(config.layers), config.per_layer
-        own = (config.positional_encoding, config.rope)
-        choices = [
-            (
-                per_layer.positional_encodings[i] if per_layer.positional_encodings else own[0],
-                per_layer.ropes[i] if per_layer.ropes else own[1],
-            )
-            for i in layers
-        ]
-        encodings = {own: self.positional_encoding}
-        for name, rope in dict.fromkeys(choices):
-            if (name, rope) not in encodings:
-                encoding = POSITIONAL_ENCODINGS[name](config.replace(positional_encoding=name, rope=rope))
-                if any(True for _ in encoding.parameters()):
+
+        def choice(each: Config) -> tuple[str, RopeConfig, int]:
+            rotates = POSITIONAL_ENCODINGS[each.positional_encoding].rotate is not PositionalEncoding.rotate
+            return each.positional_encoding, each.rope, each.head_dim if rotates else 0
+
+        own = [config.for_layer(layer) for layer in range(config.layers)]
+        made = {choice(config): self.positional_encoding}
+        for each in own:
+            if choice(each) not in made:
+                name = each.positional_encoding
+                made[choice(each)] = POSITIONAL_ENCODINGS[name](each)
+                if any(True for _ in made[choice(each)].parameters()):
                     raise ConfigError(f"The positional encoding {name!r} has weights; it cannot differ between layers.")
-                encodings[name, rope] = encoding
-        return tuple(encodings[choice].for_layer(layer) for layer, choice in enumerate(choices))
+        return tuple(made[choice(each)].for_layer(layer) for layer, each in enumerate(own))
 
     def position_ids(self, indices: Int[Tensor, " pos"], hook: Hook) -> Shaped[Tensor, " pos"]:
         """The position ids given to the positional encodings, after edits; integers unless one is fractional.
@@ -293,8 +329,9 @@ class Stack(nn.Module):
         memory_padding_mask: Bool[Tensor, "batch source"] | None,
         hook: Hook,
         cache: KVCache | None,
+        ids: Int[Tensor, "batch token_pos"] | None = None,
     ) -> Float[Tensor, "batch pos embedding_dim"]:
-        """The residual stream after the last block and the final norm."""
+        """The residual stream after the last block and the final norm; `ids` are needed for embeddings of layers."""
         start, device = (cache.length if cache else 0), embedded.device
         keys = torch.arange(start + embedded.shape[1], device=device)
         queries, position_ids = keys[start:], self.position_ids(keys[start:], hook)
@@ -308,17 +345,22 @@ class Stack(nn.Module):
             cross_context = self.cross_attention_context(
                 QueryKeyPositions(queries, torch.arange(memory.shape[1], device=device), memory_padding_mask)
             )
-        x = self.begin(embedded, position_ids, hook)
-        return self.forward_from(x, 0, contexts, memory, cross_context, hook, cache)
+        x, token_vectors = self.begin(embedded, position_ids, hook, ids)
+        return self.forward_from(x, 0, contexts, memory, cross_context, hook, cache, token_vectors)
 
     def begin(
-        self, embedded: Float[Tensor, "batch pos embedding_dim"], position_ids: Shaped[Tensor, " pos"], hook: Hook
-    ) -> Float[Tensor, "batch pos d_model"]:
-        """The residual stream before the first block."""
+        self,
+        embedded: Float[Tensor, "batch pos embedding_dim"],
+        position_ids: Shaped[Tensor, " pos"],
+        hook: Hook,
+        ids: Int[Tensor, "batch token_pos"] | None = None,
+    ) -> tuple[Float[Tensor, "batch pos d_model"], Float[Tensor, "batch pos layer layer_channel"] | None]:
+        """The residual stream before the first block, and the vectors that tokens have for each layer, if any."""
         x = hook("embedding", self.token_project_in(embedded))
+        token_vectors = None if self.layer_embedding is None else self.layer_embedding(ids, x)
         x = x + hook("position_embedding", self.positional_encoding.embed(position_ids)[None].to(embedded.dtype))
         begun: Tensor = self.dropout(self.project_in(self.embedding_norm(x)))
-        return begun
+        return begun, token_vectors
 
     def forward_from(
         self,
@@ -329,10 +371,28 @@ class Stack(nn.Module):
         cross_context: AttentionContext | None,
         hook: Hook,
         cache: KVCache | None = None,
+        token_vectors: Float[Tensor, "#batch pos layer layer_channel"] | None = None,
+        given: Mapping[int, KeysAndValues] = MappingProxyType({}),
     ) -> Float[Tensor, "batch pos embedding_dim"]:
-        """Run the blocks from `first_layer` on; `x` is the residual stream before it, `contexts` are those of all."""
+        """Run the blocks from `first_layer` on; `x` is the residual stream before it, `contexts` are those of all.
+
+        `token_vectors` are those of `begin`; `given` are keys and values of earlier layers that these blocks read.
+        """
+        made = dict(given)
         for layer in range(first_layer, len(self.blocks)):
-            path, block_hook = f"{self.name}.{layer}", with_prefix(hook, str(layer))
-            caches = (cache.updater(path), cache.keeper_of_source(path)) if cache else (no_cache, keep_nothing)
-            x = self.blocks[layer](x, contexts[layer], memory, cross_context, block_hook, *caches)
+            path, block_hook, giver = f"{self.name}.{layer}", with_prefix(hook, str(layer)), self.givers[layer]
+            shared = None if giver == layer else made[giver]
+            update = cache.updater(path, f"{self.name}.{giver}", shared) if cache else no_cache
+            x = self.blocks[layer](
+                x,
+                contexts[layer],
+                memory,
+                cross_context,
+                block_hook,
+                update,
+                cache.keeper_of_source(path) if cache else keep_nothing,
+                shared,
+                partial(made.__setitem__, layer) if layer in self.giving else give_nobody,
+                None if token_vectors is None else token_vectors[:, :, layer],
+            )
         return hook("final_residual", self.project_out(self.final_norm(hook("residual", x))))

@@ -204,7 +204,7 @@ class Transformer(nn.Module):
             memory = self._encode_source(ids, source, signal, source_padding_mask, hook)
         name = self.config.stacks[-1]
         final: Tensor = self.stack(name)(
-            embedded, padding_mask, mask, memory, source_padding_mask, with_prefix(hook, name), cache
+            embedded, padding_mask, mask, memory, source_padding_mask, with_prefix(hook, name), cache, ids
         )
         if cache:
             cache.length = length

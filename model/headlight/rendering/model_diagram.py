@@ -94,7 +94,7 @@ def _stack(config: Config, name: str, length: int, source_length: int, layer: in
         _after_positions(own, length),
         own.layers,
         layer,
-        _sublayers(own, name, length, source_length, layer) if own.layers else (),
+        _sublayers(own.for_layer(layer), name, length, source_length, layer) if own.layers else (),
         own.parallel_residual,
         _outputs(own, length),
         (length, own.d_model),
@@ -153,11 +153,14 @@ def _sublayers(config: Config, name: str, length: int, source_length: int, layer
     if config.has_cross_attention and name == "decoder":
         details = (_heads(config), f"weights {config.heads} × {length} × {source_length}", "reads the encoder's output")
         sublayers.append(_sublayer(config, "cross", Part("cross", "Cross-attention", details, shape)))
-    if not config.has_feed_forward:
-        return tuple(sublayers)
-    width = f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}"
-    feed_forward = Part("feed_forward", "Feed-forward", (FEED_FORWARDS[config.feed_forward].title, width), shape)
-    return (*sublayers, _sublayer(config, "feed_forward", feed_forward))
+    if config.has_feed_forward:
+        width = f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}"
+        feed_forward = Part("feed_forward", "Feed-forward", (FEED_FORWARDS[config.feed_forward].title, width), shape)
+        sublayers.append(_sublayer(config, "feed_forward", feed_forward))
+    if dim := config.layer_embedding.dim:
+        part = Part("layer_embedding", "Layer embedding", (f"{dim:,} channels", "of each token"), shape)
+        sublayers.append(_sublayer(config.replace(norm_placement="post-sublayer"), "layer_embedding", part))
+    return tuple(sublayers)
 
 
 def _sublayer(config: Config, kind: str, part: Part, has_norm: bool = True) -> Sublayer:
@@ -170,11 +173,11 @@ def _sublayer(config: Config, kind: str, part: Part, has_norm: bool = True) -> S
 
 
 def _self_attention(config: Config, name: str, length: int, layer: int) -> Part:
-    per_layer = config.per_layer
+    per_layer, giver = config.per_layer, config.key_value_layer(layer)
     masks = (*config.masks, *(parse_masks(per_layer.masks[layer]) if per_layer.masks else ()))
-    encodings = per_layer.positional_encodings
-    encoding = POSITIONAL_ENCODINGS[encodings[layer] if encodings else config.positional_encoding]
+    encoding = POSITIONAL_ENCODINGS[config.positional_encoding]
     details = [_heads(config), f"weights {config.heads} × {length} × {length}", masks_title(masks)]
+    details += [f"keys and values of layer {giver}"] if giver != layer else []
     details += [encoding.title] if encoding.acts_in_attention() else []
     details += [ATTENTION_FUNCTIONS[config.attention_function].title] if config.attention_function != "softmax" else []
     return Part("self", "Self-attention", tuple(details), (length, config.d_model))

@@ -72,7 +72,7 @@ class FinishedRun:
             and not request.live
             and not (task_of(config).whole_text and request.wants_logits)
             and config.reads_text
-            and all(f"{_attention_of(path)}.input" in self.trace.values for path in self._paths_with_later_keys())
+            and all(f"{path}.input" in self.trace.values for path in self._attentions_to_recompute())
             and encodes_alike(model, len(self.trace.text.ids), length)
         )
         return common_prefix_length(self.trace.text.ids, request.text.ids[:-1]) if can_continue else 0
@@ -95,6 +95,11 @@ class FinishedRun:
                 if (path := attention + name) in recomputed:
                     values[path] = np.concatenate((to_numpy(rows[name[1:]]), new[path]), axis=1)
         return request.trace(model, values) if recomputed else trace
+
+    def _attentions_to_recompute(self) -> set[str]:
+        """Those of the values with later keys, and those that give them their keys."""
+        own = {_attention_of(path) for path in self._paths_with_later_keys()}
+        return own | {self.trace.config.key_value_path(path) for path in own}
 
     def _paths_with_later_keys(self) -> list[str]:
         """The recorded values that have numbers for the keys after each query."""

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from headlight.array_types import Bool, Float, Shaped
 from headlight.errors import EditError
-from headlight.nn.attention import ALL_HEADS, Attention, AttentionContext, query_chunks
+from headlight.nn.attention import ALL_HEADS, Attention, AttentionContext, KeysAndValues, query_chunks
 from headlight.nn.hooks import QUERY_KEY_HOOK_POINTS, Hook, HookScope, hook_for_rows, hook_scope, with_prefix
 from headlight.nn.masks import QueryKeyPositions
 from headlight.nn.transformer import Transformer, attention_at
@@ -54,12 +54,21 @@ class RecomputedAttention:
 
     attention: Attention
     q: Tensor
-    k: Tensor
-    v: Tensor
+    keys_and_values: KeysAndValues
     scale: Tensor
     sinks: Tensor | None
     context: AttentionContext
     hook: Hook
+
+    @property
+    def k(self) -> Float[Tensor, "1 key_value_head key head_dim"]:
+        """The keys, after the rotary embedding."""
+        return self.keys_and_values.rotated_k
+
+    @property
+    def v(self) -> Float[Tensor, "1 key_value_head key value_head_dim"]:
+        """The values."""
+        return self.keys_and_values.v
 
     def compute(self, queries: slice, heads: slice = ALL_HEADS) -> dict[str, Shaped[Tensor, "head query key"]]:
         """The values of every hook point of QUERY_KEY_HOOK_POINTS for some queries and heads.
@@ -87,7 +96,10 @@ class RecomputedAttention:
 
 @torch.inference_mode()
 def recompute_attention(model: Transformer, trace: Trace, path: str) -> RecomputedAttention:
-    """The attention at `path` (`decoder.3.self`). Raises EditError where the trace lacks its input."""
+    """The attention at `path` (`decoder.3.self`). Raises EditError where the trace lacks its input.
+
+    Where it reads the keys and values of an earlier layer, the trace holds the input of that one as well.
+    """
     attention, _ = attention_at(model, path)
     name, layer, kind = path.split(".")
     x = traced_tensor(model, trace, f"{path}.input")[None]
@@ -95,10 +107,11 @@ def recompute_attention(model: Transformer, trace: Trace, path: str) -> Recomput
     edits = intervention_hook(trace)
     contexts, cross_context = attention_contexts(model, trace, name, edits)
     context = contexts[int(layer)] if cross_context is None or kind == "self" else cross_context
-    hook = with_prefix(edits, path)
-    q, k, v = attention.project(x, memory, context, hook)
+    hook, giver = with_prefix(edits, path), model.config.key_value_path(path)
+    shared = None if giver == path else recompute_attention(model, trace, giver).keys_and_values
+    q, keys_and_values = attention.project(x, memory, context, hook, shared=shared)
     scale, sinks = hook("scale", attention.score_scales(q)), attention.sink_scores(hook)
-    return RecomputedAttention(attention, q, k, v, scale, sinks, context, hook)
+    return RecomputedAttention(attention, q, keys_and_values, scale, sinks, context, hook)
 
 
 def attention_contexts(

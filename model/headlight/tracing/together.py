@@ -101,8 +101,9 @@ def _run(
     name = model.config.stacks[-1]
     stack, hook = model.stack(name), with_prefix(record, name)
     ids = [token_tensor(request.text, model)[:, start:] for (request, _), start in zip(requests, starts, strict=True)]
-    x = stack.begin(model.embed(torch.cat(ids, dim=1)), rows.position, hook)
-    stack.forward_from(x, 0, ragged_contexts(stack, rows), None, None, hook, cache)
+    all_ids = torch.cat(ids, dim=1)
+    x, token_vectors = stack.begin(model.embed(all_ids), rows.position, hook, all_ids)
+    stack.forward_from(x, 0, ragged_contexts(stack, rows), None, None, hook, cache, token_vectors)
     return [record.finished(text, model, request, previous, cache) for text, (request, previous) in enumerate(requests)]
 
 

@@ -9,6 +9,7 @@ from headlight.config_groups import ImageConfig, PerLayerConfig
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.rendering.model_diagram import ModelDiagram, StackDiagram, model_diagram
+from tests.model import toys
 
 LENGTH = 7
 
@@ -82,6 +83,17 @@ def test_what_differs_from_layer_to_layer_is_that_of_the_open_one() -> None:
     assert branches(first)[0] == ["self"] and branches(second)[0] == ["norm", "self"]
     assert first.sublayers[0].parts[-1].details[2:] == ("Causal",)
     assert second.sublayers[0].parts[-1].details[2:] == ("Causal + sliding window (3)", "RoPE (rotary)")
+
+
+def test_a_layer_has_its_own_sizes_and_may_read_keys_of_another() -> None:
+    config = Config(vocabulary_size=320, context_length=32, d_model=16, heads=4, **toys.UNLIKE)
+    first, last = (model_diagram(config, LENGTH, layer=layer).stacks[0].sublayers for layer in (0, 3))
+    assert [sublayer.kind for sublayer in last] == ["self", "feed_forward", "layer_embedding"]
+    assert [part.kind for part in last[2].parts] == ["layer_embedding", "norm"]
+    assert first[0].parts[1].details[0] == "4 heads × 6 channels, 2 for keys"
+    assert last[0].parts[1].details[0] == "4 heads × 4 channels, 1 for keys"
+    assert "keys and values of layer 1" in last[0].parts[1].details
+    assert [each[1].parts[1].details[1] for each in (first, last)] == ["16 → 24 → 16", "16 → 48 → 16"]
 
 
 @pytest.mark.parametrize("name", POSITIONAL_ENCODINGS)

@@ -121,7 +121,7 @@ def test_what_is_kept_of_each_layer_is_told() -> None:
     step = steps(2, model="next", text=TEXT)[-1]
     assert [layer.tokens for layer in step.cache.layers] == [step.length] * 2
     assert all(layer.bytes == 4 * step.length * (4 + 4) * 4 for layer in step.cache.layers)
-    assert step.cache.heads == 4
+    assert (step.cache.model_layers, step.cache.heads) == (2, 4)
 
 
 @pytest.mark.parametrize(

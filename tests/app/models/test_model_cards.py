@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from headlight.config_groups import PerLayerConfig
 from headlight_app.engine import contract
 from headlight_app.engine.contract import ModelsRequest
 from headlight_app.inference.model_listing import ListedModel, listed_models
@@ -58,6 +59,8 @@ def test_a_model_is_told_by_its_norm_feed_forward_and_pooling() -> None:
         "Pooling": "Maximum over all tokens",
     }.items():
         assert details[name] == value
+    unlike = config.replace(layers=2, per_layer=PerLayerConfig(d_ffs=(2_400, 1_200)))
+    assert subject._details(listed("mood"), unlike)["Feed-forward"].endswith(", 1,200 or 2,400 neurons")
     assert "Pooling" in told("mood").details and "Pooling" not in told("next").details
 
 

@@ -56,6 +56,7 @@ test("each part has a name", () => {
     "Edits of the stream",
   ]);
   assert.equal(componentName(part("cross", 1, 2, 0)), "Layer 1, cross head 2");
+  assert.equal(componentName(part("layer_embedding", 1, -1, 0)), "Layer 1, layer embedding");
 });
 
 test("parts stand in rows of layers; outside of them only what adds something", () => {
@@ -74,6 +75,9 @@ test("parts stand in rows of layers; outside of them only what adds something", 
   assert.deepEqual(tableOf(biased, cell).columns, ["0", "1", "FF", "bias"]);
   const attentionOnly = PARTS.filter(({ kind }) => kind !== "feed_forward");
   assert.deepEqual(tableOf(attentionOnly, cell).columns, ["0", "1"]);
+  const embedded = tableOf([...PARTS, part("layer_embedding", 0, -1, 4)], cell);
+  assert.deepEqual(embedded.columns, ["0", "1", "FF", "LE"]);
+  assert.equal(embedded.rows[1].cells[3]?.value, 4);
 });
 
 const FLOW = {
@@ -112,6 +116,16 @@ test("edges have heads with their shares, the rest of a row is filler", () => {
   ]);
   assert.deepEqual([attention.kind, attention.target, attention.source], ["self", 2, 0]);
   assert.deepEqual(stream.heads, []);
+});
+
+test("the squares of a layer's two networks stand on either side of the stream, and each is hit", () => {
+  const found = layout();
+  const [network] = found.edges.filter(({ kind }) => kind === "feed_forward");
+  const embedding = { ...network, kind: "layer_embedding" };
+  const both = { ...found, edges: [network, embedding] };
+  const [one, other] = both.edges.map((edge) => squareAt(edge, both));
+  assert.equal(one.x + other.x, 2 * network.to.x);
+  assert.deepEqual([edgeAt(both, one.x, one.y), edgeAt(both, other.x, other.y)], [0, 1]);
 });
 
 test("a column for each token that takes part, source tokens first", () => {

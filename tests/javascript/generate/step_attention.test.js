@@ -86,11 +86,20 @@ test("the picture of the cache doubles, up to what the model reads", () => {
 
 test("what is cached is counted, and what sharing heads saves", () => {
   const layer = { tokens: 10, key_value_heads: 2, key_dim: 8, value_dim: 8, element_size: 4, bytes: 1_280 };
-  const record = /** @type {StepRecord} */ ({ cache: { layers: [layer, layer], heads: 6, reason: "" }, context: 256 });
+  const record = /** @type {StepRecord} */ ({
+    cache: { layers: [layer, layer], model_layers: 2, heads: 6, reason: "" },
+    context: 256,
+  });
   const words = describeCache(record);
   assert.match(words, /2 layers × 2 heads × \(8 \+ 8\) = 64 numbers of 4 bytes, 256 bytes/);
   assert.match(words, /Cached for 10 tokens: 2\.56 kB; for 256, .* 65\.5 kB/);
   assert.match(words, /6 query heads share 2 key\/value heads: .* 7\.68 kB, 3 times as much/);
   const unshared = { ...record, cache: { ...record.cache, heads: 2 } };
   assert.doesNotMatch(describeCache(unshared), /share/);
+  const wide = { ...layer, key_value_heads: 1, key_dim: 16, value_dim: 16, bytes: 1_280 };
+  const unlike = { ...record, cache: { ...record.cache, layers: [layer, layer, wide], model_layers: 5 } };
+  const told = describeCache(unlike);
+  assert.match(told, /in every head of 3 of 5 layers, which the others read/);
+  assert.match(told, /2 layers × 2 heads × \(8 \+ 8\) \+ 1 layer × 1 head × \(16 \+ 16\) = 96 numbers of 4 bytes, 384/);
+  assert.match(told, /6 query heads share 2 or 1 key\/value heads: .* 15\.4 kB, 4 times as much/);
 });

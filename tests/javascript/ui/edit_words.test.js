@@ -41,6 +41,7 @@ test("heads and layers that are off", () => {
   assert.equal(words("decoder.1.self.weights[0:2]=set:0"), "Heads 0 to 1 of layer 1 off");
   assert.equal(words("decoder.1.self.weights=set:0"), "All heads of layer 1 off");
   assert.equal(words("decoder.0.feed_forward.output=set:0"), "Feed-forward of layer 0 off");
+  assert.equal(words("decoder.2.layer_embedding.output=set:0"), "Layer embedding of layer 2 off");
   assert.equal(words("decoder.0.self.output=scale:0"), "Attention of layer 0 off");
 });
 

@@ -42,6 +42,14 @@ def test_a_batch_of_heads_equals_one_run_for_each(layer: int, attention_function
     assert len(set(found.round(4))) == 4  # each head matters
 
 
+@pytest.mark.parametrize("layer", range(4))
+def test_heads_are_ablated_where_layers_share_keys_and_values(layer: int) -> None:
+    model, path, edits = toys.decoder(**toys.UNLIKE), f"decoder.{layer}.self", ["decoder.1.self.v[0,2]=scale:3"]
+    found = ablate_heads(model, traced(model, *edits), path, 3, 7, 0, 4)
+    assert found == pytest.approx(one_run_per_head(model, path, 3, 7, edits), abs=1e-5)
+    assert len(set(found.round(4))) == 4
+
+
 @pytest.mark.parametrize(
     "edit",
     [

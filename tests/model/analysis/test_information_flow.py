@@ -36,6 +36,17 @@ def test_the_importances_of_a_sum_add_up_to_one(placement: str, parallel: bool, 
         assert sum(shares) == pytest.approx(1.0, abs=1e-4) if kind == "attention" else sum(shares) <= 1
 
 
+def test_a_layer_embedding_has_an_edge_and_the_sums_stay_one() -> None:
+    model = toys.decoder(**toys.UNLIKE)
+    edges = information_flow(model, traced(model), 4, ALL)
+    assert {edge.layer for edge in edges if edge.kind == "layer_embedding"} == {0, 1, 2, 3}
+    attention = [edge for edge in edges if edge.kind in ("residual", "self")]
+    for layer in range(4):
+        for target in {edge.target for edge in attention if edge.layer == layer}:
+            shares = [edge.importance for edge in attention if (edge.layer, edge.target) == (layer, target)]
+            assert sum(shares) == pytest.approx(1.0, abs=1e-4)
+
+
 def test_an_edge_is_the_sum_of_its_heads() -> None:
     model = toys.decoder()
     edges = [edge for edge in information_flow(model, traced(model), 4, ALL) if edge.kind == "self"]

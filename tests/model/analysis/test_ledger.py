@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from headlight import EditError, Trace, Transformer, find_checkpoint, load, run
 from headlight.analysis.ledger import KEEP, Cell, Ledger, cell_ledger
 from headlight.attention_groups import attention_groups
-from headlight.config_groups import EmbeddingConfig, PerLayerConfig, RelativePositionConfig, RopeConfig
+from headlight.config_groups import (
+    EmbeddingConfig,
+    LayerEmbeddingConfig,
+    PerLayerConfig,
+    RelativePositionConfig,
+    RopeConfig,
+)
 from headlight.nn.attention import QK_NORMS
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.layers import NORMS
@@ -63,6 +69,10 @@ ARCHITECTURES = st.fixed_dictionaries(
         "qkv_limit": st.sampled_from((0.0, 0.5)),
         "key_value_heads": st.sampled_from((1, 2, 4)),
         "value_head_dim": st.sampled_from((3, 4)),
+        "value_norm": st.booleans(),
+        "per_layer": st.sampled_from(toys.LAYERS_OF_TWO),
+        "stream_scale": st.booleans(),
+        "layer_embedding": st.sampled_from((LayerEmbeddingConfig(), LayerEmbeddingConfig(dim=5))),
     }
 )
 
@@ -99,6 +109,7 @@ def test_models_that_read_images() -> None:
 @pytest.mark.parametrize(
     "choices",
     [
+        toys.UNLIKE,
         {"rope": RopeConfig(rotary_dim=2, interleaved=True)},
         {"rope": RopeConfig(scaling="dynamic", factor=4.0, original_context_length=4)},
         {"embedding": EmbeddingConfig(dim=8, projection="tokens", scale=2.0)},
@@ -136,6 +147,31 @@ def test_unusual_parts_of_known_families(choices: dict[str, Any]) -> None:
 def test_parts_and_terms_add_up_after_an_edit(edit: str, norm_placement: str) -> None:
     model = toys.decoder(bias=True, norm_placement=norm_placement)
     assert_adds_up(model, traced(model, edit))
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "decoder.0.self.k[0]=scale:2",
+        "decoder.1.self.rotated_k[0,2]=add:0.5",
+        "decoder.3.self.k[0,2]=add:0.5",
+        "decoder.1.self.v=scale:2",
+        "decoder.1.layer_embedding.output=scale:0.5",
+        "decoder.1.layer_embedding.token_vector[2]=set:0",
+        "decoder.0.residual_after_feed_forward[2]=add:1",
+        "decoder.embedding[2]=scale:3",
+    ],
+)
+def test_layers_that_share_keys_add_up_after_an_edit(edit: str) -> None:
+    model = toys.decoder(**toys.UNLIKE)
+    assert_adds_up(model, traced(model, edit))
+
+
+def test_the_writers_of_a_shared_key_stand_before_the_layer_that_made_it() -> None:
+    model = toys.decoder(**toys.UNLIKE)
+    found = cell_ledger(model, traced(model), "decoder.3.self[1,5,2]")
+    assert "decoder.2.self[0]" in found.query_writers and "decoder.0.layer_embedding" in found.key_writers
+    assert not [name for name in found.key_writers if name.startswith(("decoder.1.self", "decoder.2."))]
 
 
 def test_an_edit_of_the_stream_is_a_writer_and_one_of_the_scores_a_term() -> None:

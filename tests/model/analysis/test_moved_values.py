@@ -34,12 +34,12 @@ def test_shares_by_hand(key_value_heads: int) -> None:
 
 
 def test_rows_of_every_attention_add_up_to_one() -> None:
-    model = toys.both(bias=True)
-    trace = traced(model, source="a small bird sang")
-    for group in attention_groups(model.config):
-        found = moved_values(model, trace, group.path(1))
-        np.testing.assert_allclose(found.length.sum(-1), 1, atol=1e-5)
-        np.testing.assert_allclose(found.direction.sum(-1), 1, atol=1e-4)
+    both, unlike = toys.both(bias=True), toys.decoder(**toys.UNLIKE)
+    for model, trace in ((both, traced(both, source="a small bird sang")), (unlike, traced(unlike))):
+        for group in attention_groups(model.config):
+            found = moved_values(model, trace, group.path(group.layers - 1))
+            np.testing.assert_allclose(found.length.sum(-1), 1, atol=1e-5)
+            np.testing.assert_allclose(found.direction.sum(-1), 1, atol=1e-4)
 
 
 def test_a_head_that_attends_to_a_token_without_a_value_is_a_sink() -> None:

@@ -34,7 +34,7 @@ def assert_adds_up(model: Transformer, trace: Trace, position: int, layer: int) 
     size = np.abs(found.contributions).sum() + abs(found.bias) + abs(found.edit)
     assert found.total == pytest.approx(whole, abs=1e-5 * size)
     assert found.contributions.sum() + found.bias + found.edit == pytest.approx(whole, abs=1e-5 * size)
-    assert found.activations.shape == found.contributions.shape == (model.config.d_ff,)
+    assert found.activations.shape == found.contributions.shape == (model.config.for_layer(layer).d_ff,)
     return found
 
 
@@ -47,6 +47,12 @@ def test_neurons_and_bias_add_up_to_the_feed_forward(feed_forward: str, bias: bo
         found = assert_adds_up(model, trace, 3, layer)
         assert (found.bias != 0) == bias
         assert found.edit == 0
+
+
+def test_layers_of_several_widths_add_up() -> None:
+    model = toys.decoder(**toys.UNLIKE)
+    for layer in range(4):
+        assert_adds_up(model, traced(model), 3, layer)
 
 
 @pytest.mark.parametrize("placement", NORM_PLACEMENTS)

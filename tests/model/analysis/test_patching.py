@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -21,21 +23,30 @@ def restored(found: PatchingMap, patched: Trace) -> float:
     return (difference - found.before) / (found.after - found.before)
 
 
-@pytest.mark.parametrize("edits", [(), (EDIT,)])
-def test_each_number_is_that_of_a_run_with_the_patch(edits: tuple[str, ...]) -> None:
-    model, tokenizer = toys.decoder(), toys.causal()
+@pytest.mark.parametrize(
+    ("parts", "edits"),
+    [
+        ({}, ()),
+        ({}, (EDIT,)),
+        (toys.UNLIKE, ()),
+        (toys.UNLIKE, (EDIT, "decoder.0.self.rotated_k=scale:2", "decoder.embedding[2]=scale:0.5")),
+    ],
+)
+def test_each_number_is_that_of_a_run_with_the_patch(parts: dict[str, Any], edits: tuple[str, ...]) -> None:
+    model, tokenizer = toys.decoder(**parts), toys.causal()
+    last = model.config.layers - 1
     trace, other = run(model, tokenizer, TEXT, edits), run(model, tokenizer, OTHER)
     found = patching_map(model, trace, other, answers=(7, 11))
-    assert found.residual.shape == (2, len(trace.text.ids)) and found.heads.shape == (2, 4)
-    for layer, place in ((0, 1), (1, 1), (1, len(trace.text.ids) - 1)):
+    assert found.residual.shape == (last + 1, len(trace.text.ids)) and found.heads.shape == (last + 1, 4)
+    for layer, place in ((0, 1), (1, 1), (last, len(trace.text.ids) - 1)):
         patch = f"decoder.{layer}.residual[{place}]=from:B"
         patched = run(model, tokenizer, TEXT, [*edits, patch], runs={"B": other})
         assert found.residual[layer, place] == pytest.approx(restored(found, patched), abs=1e-3)
-    for layer, head in ((0, 2), (1, 3)):
+    for layer, head in ((0, 2), (1, 3), (last, 0)):
         patch = f"decoder.{layer}.self.weighted_values[{head}]=from:B"
         patched = run(model, tokenizer, TEXT, [*edits, patch], runs={"B": other})
         assert found.heads[layer, head] == pytest.approx(restored(found, patched), abs=1e-3)
-        held = [f"decoder.{later}.self.weighted_values=from:A" for later in range(layer + 1, 2)]
+        held = [f"decoder.{later}.self.weighted_values=from:A" for later in range(layer + 1, last + 1)]
         patched = run(model, tokenizer, TEXT, [*edits, patch, *held], runs={"A": trace, "B": other})
         assert found.direct_heads[layer, head] == pytest.approx(restored(found, patched), abs=1e-3)
 
@@ -60,9 +71,10 @@ def test_the_cross_attention_after_a_patched_head_is_held_too() -> None:
     assert abs(found.direct_heads[0, 1] - found.heads[0, 1]) > 1e-4  # the other heads carry some of it
 
 
+@pytest.mark.parametrize("parts", [{"layers": 3}, toys.UNLIKE], ids=["own keys", "shared keys"])
 @pytest.mark.parametrize("part", ["q", "k", "v"])
-def test_what_a_head_says_to_a_later_head_is_computed_in_two_runs(part: str) -> None:
-    model, tokenizer = toys.decoder(layers=3), toys.causal()
+def test_what_a_head_says_to_a_later_head_is_computed_in_two_runs(part: str, parts: dict[str, Any]) -> None:
+    model, tokenizer = toys.decoder(**parts), toys.causal()
     trace, other = run(model, tokenizer, TEXT), run(model, tokenizer, OTHER)
     found, pair = (
         path_patching(model, trace, other, f"decoder.2.self.{part}[1]", answers=(7, 11)),
@@ -76,7 +88,10 @@ def test_what_a_head_says_to_a_later_head_is_computed_in_two_runs(part: str) -> 
         patch = f"decoder.2.self.{part}[1]=from:C"
         patched = run(model, tokenizer, TEXT, [patch], runs={"C": heard})
         assert found[layer, head] == pytest.approx(restored(difference, patched), abs=1e-3)
-    assert np.abs(found).max() > 1e-3
+    if parts == toys.UNLIKE and part != "q":
+        np.testing.assert_allclose(found, 0, atol=1e-3)  # what layer 2 reads is made in front of all heads
+    else:
+        assert np.abs(found).max() > 1e-3
 
 
 @pytest.mark.parametrize("receiver", ["decoder.0.self.q[0]", "decoder.9.self.q[0]", "decoder.1.self.weights[0]", "q"])

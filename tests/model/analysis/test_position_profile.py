@@ -47,6 +47,17 @@ def test_each_layer_has_its_own_profile_where_layers_differ() -> None:
         position_profile(model, 9, "decoder", 3)
 
 
+def test_wider_heads_have_a_profile_of_their_own() -> None:
+    share = RopeConfig(scaling="proportional", rotated_share=0.5)
+    model = toys.model(rope=share, per_layer=PerLayerConfig(head_dims=(8, 4)))
+    assert model.config.per_layer.positions_differ
+    wide = position_profile(model, 9, "decoder", 0)
+    assert np.array_equal(
+        as_array(wide.similarity), as_array(position_profile(toys.model(head_dim=8, rope=share), 9).similarity)
+    )
+    assert not as_array(wide.angles)[:, 2:].any() and as_array(wide.angles)[1:, :2].all(), "only the first half turns"
+
+
 def test_a_layer_without_positions_says_so() -> None:
     model = toys.model(per_layer=PerLayerConfig(positional_encodings=("rope", "none")))
     assert [position_profile(model, 5, "decoder", layer).encoding for layer in (0, 1)] == ["rope", "none"]

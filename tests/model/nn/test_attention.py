@@ -33,10 +33,10 @@ def fused(made: Attention, x: Tensor, memory: Tensor, look: AttentionContext) ->
     def heads(projected: Tensor, count: int) -> Tensor:
         return projected.reshape(*projected.shape[:2], count, -1).transpose(1, 2)
 
-    shared = made.heads // made.group_size
-    q = look.positional_encoding.rotate(heads(made.query(x), made.heads), look.positions.queries)
-    k = look.positional_encoding.rotate(heads(made.key(memory), shared), look.positions.keys)
-    v = heads(made.value(memory), shared)
+    shared, (to_q, to_k, to_v) = made.heads // made.group_size, made.projections
+    q = look.positional_encoding.rotate(heads(to_q(x), made.heads), look.positions.queries)
+    k = look.positional_encoding.rotate(heads(to_k(memory), shared), look.positions.keys)
+    v = heads(to_v(memory), shared)
     bias = look.positional_encoding.bias(look.positions.queries, look.positions.keys)
     penalty = bias[None].masked_fill(~look.allowed, -torch.inf)
     mixed = functional.scaled_dot_product_attention(

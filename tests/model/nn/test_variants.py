@@ -44,6 +44,14 @@ def test_every_weight_is_the_models_own_memory(choice: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
+def test_layers_of_several_sizes_take_every_part(choice: dict[str, Any]) -> None:
+    model = toys.model(**toys.UNLIKE)
+    rewired = variant(model, **choice)
+    is_new = any(getattr(model.config, name) != value for name, value in choice.items())
+    assert torch.equal(answer(rewired), answer(model)) != is_new
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=str)
 def test_the_model_itself_is_untouched(choice: dict[str, Any]) -> None:
     model = toys.model(positional_encoding="learned").requires_grad_(True).train()
     before, config = {name: weight.clone() for name, weight in model.state_dict().items()}, model.config

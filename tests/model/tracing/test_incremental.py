@@ -24,7 +24,7 @@ from headlight import (
     run,
     variant,
 )
-from headlight.config_groups import PerLayerConfig, RopeConfig
+from headlight.config_groups import LayerEmbeddingConfig, PerLayerConfig, RopeConfig
 from headlight.nn.output_heads import POOLINGS
 from headlight.tracing.incremental import FinishedRun, continue_run
 from headlight.tracing.recompute import logits_at
@@ -93,6 +93,17 @@ def choices(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+# What layers of a decoder may have each for themselves.
+OF_LAYERS = st.fixed_dictionaries(
+    {
+        "per_layer": st.sampled_from((*LAYERS, *toys.LAYERS_OF_TWO[1:])),
+        "layer_embedding": st.sampled_from((LayerEmbeddingConfig(), LayerEmbeddingConfig(dim=5))),
+        "value_norm": st.booleans(),
+        "stream_scale": st.booleans(),
+    }
+)
+
+
 @st.composite
 def edits_of(draw: st.DrawFn, paths: list[str]) -> str:
     """An edit of any value by any operation; not all can be."""
@@ -115,6 +126,8 @@ def edits_of(draw: st.DrawFn, paths: list[str]) -> str:
 def test_letters_typed_and_deleted_give_what_the_whole_run_gives(
     kind: str, parts: dict[str, Any], keep: tuple[str, ...] | None, keys: list[str], data: st.DataObject
 ) -> None:
+    if kind == "decoder":
+        parts |= data.draw(OF_LAYERS)
     model: Transformer = getattr(toys, kind)(**parts)
     tokenizer, source = toys.causal() if kind == "decoder" else toys.masked(), toys.source(model, SOURCE)
     paths = sorted(run(model, tokenizer, TEXT, source=source).values)

@@ -54,6 +54,16 @@ def test_a_region_of_some_heads_is_recomputed(
         np.testing.assert_allclose(found, full[path][1:3, 2:7, 1:4], atol=1e-5)
 
 
+@pytest.mark.parametrize("edits", [(), ("decoder.1.self.k=add:0.3",), ("decoder.0.self.rotated_k[1]=scale:2",)])
+def test_keys_of_another_layer_are_recomputed(edits: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    model = decoder(**toys.UNLIKE)
+    full, lean = full_and_lean_trace(model, monkeypatch, edits)
+    for layer in range(4):
+        path = f"decoder.{layer}.self.weights"
+        found = recompute_value(model, lean, path, range(4), range(7), range(7))
+        np.testing.assert_allclose(found, full[path][:, :7, :7], atol=1e-5)
+
+
 @pytest.mark.parametrize("make", [both, captioner, listener])
 def test_cross_attention_and_the_encoder_are_recomputed(
     make: Callable[[], Transformer], monkeypatch: pytest.MonkeyPatch

@@ -23,7 +23,7 @@ from headlight import (
     prediction_positions,
     run,
 )
-from headlight.config_groups import ExpertsConfig, LatentConfig
+from headlight.config_groups import ExpertsConfig, LatentConfig, LayerEmbeddingConfig, PerLayerConfig
 from headlight.nn.hooks import hook_point_of
 from headlight.tracing.run import MAX_CHARACTERS, encode_input
 from headlight.vision.image import process_image
@@ -78,12 +78,19 @@ def mixture(**others: Any) -> Trace:
     return run(model, toys.causal(), TEXT, **others)
 
 
+def shared_keys(**others: Any) -> Trace:
+    """A layer that reads the keys and values of the one before, and a vector of each token for each layer."""
+    sizes = {"key_value_heads": 2, "head_dim": 6, "value_head_dim": 5, "d_ff": 11}
+    layers = {"layer_embedding": LayerEmbeddingConfig(dim=7), "per_layer": PerLayerConfig(key_value_layers=(0, 0))}
+    return run(toys.decoder(**sizes, **layers), toys.causal(), TEXT, **others)
+
+
 RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "image_model": image_model, "captioner": captioner,
-        "listener": listener, "mixture": mixture}  # fmt: skip
+        "listener": listener, "mixture": mixture, "shared_keys": shared_keys}  # fmt: skip
 # Hook points that not every model has.
 RARE = {
     "residual_after_cross", "pixels", "sound", "neurons", "router_scores", "router_weights", "shared_output", "sink",
-    "latent",
+    "latent", "residual_after_feed_forward", "token_vector",
 }  # fmt: skip
 
 
@@ -95,7 +102,7 @@ def test_every_hook_point_has_its_declared_axes(name: str) -> None:
     sizes = {"d_model": 16, "head": 4, "key_value_head": 2, "head_dim": 6, "value_head_dim": 5, "d_ff": 11}
     sizes |= {"token": trace.config.vocabulary_size, "key_value_head": trace.config.key_value_heads}
     sizes |= {"color_channel": 3, "pixel_row": 12, "pixel_column": 18, "expert": 3, "latent": 9}
-    sizes |= {"sound_channel": 20, "sound_step": 18}
+    sizes |= {"sound_channel": 20, "sound_step": 18, "layer_channel": 7}
     assert {path.rpartition(".")[2] for path in trace.values} >= set(HOOK_POINTS) - RARE
     for path, value in trace.values.items():
         own = source if path.startswith("encoder.") else text
@@ -106,7 +113,7 @@ def test_every_hook_point_has_its_declared_axes(name: str) -> None:
 
 
 def test_some_models_together_have_every_hook_point() -> None:
-    traces = (both(), image_model(), listener(), mixture())
+    traces = (both(), image_model(), listener(), mixture(), shared_keys())
     assert {path.rpartition(".")[2] for trace in traces for path in trace.values} == set(HOOK_POINTS)
 
 

@@ -16,7 +16,7 @@ from headlight.tracing.incremental import FinishedRun, continue_run
 from headlight.tracing.run import RunRequest
 from headlight.tracing.together import continue_runs
 from tests.model import toys
-from tests.model.tracing.test_incremental import DYNAMIC, PAGE, assert_same, choices, edits_of
+from tests.model.tracing.test_incremental import DYNAMIC, OF_LAYERS, PAGE, assert_same, choices, edits_of
 
 BEGINNINGS = ("the", "the cat", "the cat sat on the ma", "a dog", "we swam")
 KEEPS = (PAGE, PAGE, ("*.scores", "*.self.input"), ("*.q", "*.weighted_values", "*.neurons"), ())
@@ -39,6 +39,8 @@ def alone(model: Transformer, request: RunRequest, previous: FinishedRun | None 
 def test_any_mix_of_texts_and_edits_gives_what_each_gives_alone(
     kind: str, parts: dict[str, Any], keep: tuple[str, ...], data: st.DataObject
 ) -> None:
+    if kind == "decoder":
+        parts |= data.draw(OF_LAYERS)
     model: Transformer = getattr(toys, kind)(**parts)
     paths = sorted(run(model, toys.causal() if kind == "decoder" else toys.masked(), "the cat").values)
     typed = data.draw(st.lists(st.sampled_from(BEGINNINGS), min_size=1, max_size=6))
@@ -87,6 +89,7 @@ def test_letters_of_several_people_are_read_at_once(position: str) -> None:
     [
         {"experts": ExpertsConfig(count=3, per_token=2), "feed_forward": "swiglu"},
         {"attention_sinks": True},
+        toys.UNLIKE,
         {"latent": LatentConfig(query_channels=5, key_value_channels=6, shared_key_channels=2)},
         {"head_dim": 6, "value_head_dim": 5, "key_value_heads": 1},
         {"masks": ("causal", "painted:3-1.5-0")},

@@ -151,7 +151,7 @@ def _axis_length(axis: str, path: str, traced: Trace) -> int:
     """How many places an axis of a value has."""
     if axis in _TOKEN_AXES:
         return len(_axis_text(axis, path, traced).ids)
-    return AXIS_SIZES[axis](traced.config.for_stack(path.partition(".")[0]))
+    return AXIS_SIZES[axis](traced.config.for_path(path))
 
 
 def _axis_text(axis: str, path: str, traced: Trace) -> Encoded:

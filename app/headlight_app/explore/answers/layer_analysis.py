@@ -59,7 +59,8 @@ TOP_TOKENS = 5  # tokens for one depth, and tokens that a feed-forward promotes
 MAX_LABELS = 10  # for one depth
 MAX_LENS_TOKENS = 32  # tokens of the logit lens in one answer
 MAX_MULTIPLICATIONS = 10**10  # multiplications that an answer may take where logits are made for it
-EDGE_KINDS = ("residual", "self", "cross", "feed_forward")  # of edges, by the number that stands for them
+# Of edges, by the number that stands for them.
+EDGE_KINDS = ("residual", "self", "cross", "feed_forward", "layer_embedding")
 HEADS_PER_EDGE = 3  # of one edge
 MAX_HEADS_OFF = 10  # heads that a search switches off
 SEARCH_SECONDS = 0.5  # of a search in one answer, so that people see it go on

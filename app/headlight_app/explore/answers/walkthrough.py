@@ -55,7 +55,10 @@ def answer_walkthrough(request: WalkthroughRequest) -> Reply[WalkthroughAnswer]:
 
 
 def _trace(resolved: ResolvedQuestion, attention: str) -> Trace:
-    keep = (*attention_steps.paths_to_keep(attention), *prediction_steps.paths_to_keep(resolved.config))
+    keep = (
+        *attention_steps.paths_to_keep(resolved.config, attention),
+        *prediction_steps.paths_to_keep(resolved.config),
+    )
     return resolved.trace_of(*dict.fromkeys(keep))
 
 

@@ -221,7 +221,8 @@ def _kv_cache(result: StepResult, model: Transformer) -> KvCache:
         )
         for one in layer_sizes
     )
-    return KvCache(layers=layers, heads=model.config.heads, reason="" if layers else _why_nothing_is_kept(model))
+    reason = "" if layers else _why_nothing_is_kept(model)
+    return KvCache(layers=layers, model_layers=model.config.layers, heads=model.config.heads, reason=reason)
 
 
 def _why_nothing_is_kept(model: Transformer) -> str:

@@ -33,6 +33,7 @@ export interface CachedLayer {
 /** The key/value cache, and how many query heads there are. Without layers, `reason` says why nothing is kept. */
 export interface KvCache {
   layers: CachedLayer[];
+  model_layers: number;
   heads: number;
   reason: string;
 }

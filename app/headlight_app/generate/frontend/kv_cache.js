@@ -43,26 +43,41 @@ export function drawKvCache(elements, record, cached, promptLength) {
 }
 
 /** The cache, and its size. @param {StepRecord} record */
-export function describeCache({ cache: { layers, heads }, context }) {
+export function describeCache({ cache: { layers, model_layers, heads }, context }) {
   const [one] = layers;
-  const total = layers.reduce((sum, { bytes }) => sum + bytes, 0);
-  const numbers = layers.length * one.key_value_heads * (one.key_dim + one.value_dim);
+  const total = sumOver(layers, ({ bytes }) => bytes);
+  const numbers = sumOver(layers, ({ key_value_heads, key_dim, value_dim }) => key_value_heads * (key_dim + value_dim));
   const token = total / one.tokens;
+  const own = layers.length < model_layers ? `${layers.length} of ${model_layers} layers, which the others read` : "";
   const words = [
-    `Each token leaves a key and a value in every layer and head: ${layers.length} layers × ${one.key_value_heads} heads × `,
-    `(${one.key_dim} + ${one.value_dim}) = ${numbers.toLocaleString("en")} numbers of ${one.element_size} bytes, ${formatBytes(token)}. `,
+    `Each token leaves a key and a value in every ${own ? `head of ${own}` : "layer and head"}: ${describeSizes(layers)}`,
+    ` = ${numbers.toLocaleString("en")} numbers of ${one.element_size} bytes, ${formatBytes(token)}. `,
     `Cached for ${one.tokens} tokens: ${formatBytes(total)}; for ${context.toLocaleString("en")}, the most that the model reads, ${formatBytes(token * context)}. `,
   ];
-  if (one.key_value_heads < heads) {
-    const [times, size] = [
-      (heads / one.key_value_heads).toLocaleString("en"),
-      formatBytes((total * heads) / one.key_value_heads),
-    ];
+  const unshared = sumOver(layers, ({ bytes, key_value_heads }) => (bytes * heads) / key_value_heads);
+  if (unshared > total) {
+    const times = (unshared / total).toLocaleString("en", { maximumFractionDigits: 1 });
+    const counts = [...new Set(layers.map(({ key_value_heads }) => key_value_heads))].join(" or ");
     words.push(
-      `${heads} query heads share ${one.key_value_heads} key/value heads: with one for each it would be ${size}, ${times} times as much.`,
+      `${heads} query heads share ${counts} key/value heads: with one for each it would be ${formatBytes(unshared)}, ${times} times as much.`,
     );
   }
   return words.join("");
+}
+
+/** Layers of one size together. @param {readonly CachedLayer[]} layers */
+function describeSizes(layers) {
+  const plural = (/** @type {number} */ count, /** @type {string} */ word) =>
+    `${count} ${word}${count === 1 ? "" : "s"}`;
+  const sizes = layers.map((one) => `${plural(one.key_value_heads, "head")} × (${one.key_dim} + ${one.value_dim})`);
+  return [...new Set(sizes)]
+    .map((size) => `${plural(sizes.filter((each) => each === size).length, "layer")} × ${size}`)
+    .join(" + ");
+}
+
+/** @param {readonly CachedLayer[]} layers @param {(layer: CachedLayer) => number} number */
+function sumOver(layers, number) {
+  return layers.reduce((sum, layer) => sum + number(layer), 0);
 }
 
 /** @param {GenerateElements} elements @param {StepRecord} record @param {number} promptLength */

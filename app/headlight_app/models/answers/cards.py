@@ -147,7 +147,9 @@ def _describe_feed_forward(config: Config) -> str:
     if not config.has_feed_forward:
         return FEED_FORWARDS[config.feed_forward].title
     parallel = ", parallel to attention" if config.parallel_residual else ""
-    return f"{FEED_FORWARDS[config.feed_forward].title}, {config.d_ff:,} neurons{parallel}"
+    widths = sorted({config.for_layer(layer).d_ff for layer in range(config.layers)} or {config.d_ff})
+    neurons = " or ".join(f"{width:,}" for width in widths)
+    return f"{FEED_FORWARDS[config.feed_forward].title}, {neurons} neurons{parallel}"
 
 
 def format_count(number: int) -> str:

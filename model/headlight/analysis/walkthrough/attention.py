@@ -15,6 +15,7 @@ from torch import Tensor
 
 from headlight.analysis.residual_stream import per_head_output
 from headlight.analysis.walkthrough.steps import StepValue, WalkthroughStep, is_edited
+from headlight.config import Config
 from headlight.nn.attention import Attention
 from headlight.nn.attention_functions import AttentionFunction
 from headlight.nn.hooks import HOOK_POINTS, QUERY_KEY_HOOK_POINTS
@@ -26,12 +27,13 @@ from headlight.tracing.run import to_numpy
 from headlight.tracing.trace import Trace, require_head, require_position
 
 
-def paths_to_keep(path: str) -> tuple[str, ...]:
+def paths_to_keep(config: Config, path: str) -> tuple[str, ...]:
     """Paths that a trace must keep for the steps of attention at `path` (`decoder.3.self`); scores are recomputed."""
     layer = path.rpartition(".")[0]
     residual_paths = (f"{layer}.{name}" for name in ("residual", "residual_after_self", "residual_after_cross"))
     return (
         *(f"{path}.{name}" for name in HOOK_POINTS if name not in QUERY_KEY_HOOK_POINTS),
+        f"{config.key_value_path(path)}.input",
         *residual_paths,
         *(f"{layer}.feed_forward.{name}" for name in ("input", "neurons", "router_weights", "output")),
         f"{path.partition('.')[0]}.position_ids",
@@ -61,6 +63,8 @@ class _Walkthrough:
     def __init__(self, model: Transformer, trace: Trace, path: str, head: int, query: int, key: int) -> None:
         self.trace, self.path, self.head, self.query, self.key = trace, path, head, query, key
         self.attention, self.positional_encoding = attention_at(model, path)
+        self.key_path = model.config.key_value_path(path)
+        self.key_attention, _ = attention_at(model, self.key_path)
         stack, layer, _ = path.split(".")
         self.feed_forward = model.stack(stack).blocks[int(layer)].feed_forward
         self.activation = FEED_FORWARDS[model.stack(stack).config.feed_forward].title
@@ -128,8 +132,8 @@ class _Walkthrough:
         return self._step("input", formula, values, ("input",))
 
     def _projection_step(self) -> WalkthroughStep:
-        def formula(result: str, source: str, layer: torch.nn.Linear, normed: bool) -> str:
-            letter = result[0].upper()
+        def formula(result: str, source: str, layer: torch.nn.Linear, normed: bool, letter: str = "") -> str:
+            letter = letter or result[0].upper()
             compressions = {"Q": attention.query_compression, "KV": attention.key_value_compression}
             name = letter if letter == "Q" else "KV"
             source = source if compressions[name] is None else f"compress_{{{name}}}({source})"
@@ -138,13 +142,19 @@ class _Walkthrough:
             limit = attention.qkv_limit
             return f"{result} = {f'clamp({projection}, ±{limit:g})' if limit else projection}"
 
-        attention = self.attention
-        normed = not isinstance(attention.query_norm, torch.nn.Identity)
-        formulas = (
-            formula("q_{i}", "x_{i}", attention.query, normed),
-            formula("k_{j}", "x_{j}", attention.key, normed),
-            formula("v_{j}", "x_{j}", attention.value, False),
+        attention, maker = self.attention, self.key_attention
+        normed, values_normed = (
+            not isinstance(each, torch.nn.Identity) for each in (attention.query_norm, maker.value_norm)
         )
+        key = maker.key
+        assert key is not None  # of the attention that makes the keys
+        formulas = [
+            formula("q_{i}", "x_{i}", attention.query, normed),
+            formula("k_{j}", "x_{j}", key, normed),
+            formula("v_{j}", "x_{j}", maker.value or key, values_normed, "V" if maker.value else "K"),
+        ]
+        if maker is not attention:
+            formulas[1:] = [f"k_{{j}} and v_{{j}} of layer {self.key_path.split('.')[1]}"]
         values = (
             StepValue("q_{i}", self._value("q")[self.head, self.query], "head_dim"),
             StepValue("k_{j}", self._value("k")[self.key_value_head, self.key], "head_dim"),

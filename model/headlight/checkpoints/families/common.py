@@ -33,7 +33,7 @@ SUMMARY_FIELDS = (
 ATTENTION_PROJECTIONS = ("query", "key", "value", "output")
 ROPE_TYPES = {
     "default": "none", "linear": "linear", "dynamic": "dynamic", "llama3": "llama3", "yarn": "yarn",
-    "longrope": "longrope", "su": "longrope",
+    "longrope": "longrope", "su": "longrope", "proportional": "proportional",
     "mrope": "none",  # positions in three axes, which are equal in a text
 }  # fmt: skip
 
@@ -208,16 +208,18 @@ def rope_config(
     fraction = group.number(
         "partial_rotary_factor", fields.number((field_names[1], "partial_rotary_factor"), default_fraction)
     )
-    if rotary_fraction is None and fraction != 1:
-        raise CheckpointError(f"{fields.name}: its partial_rotary_factor is {fraction}, unknown in this family.")
     kind = group.choice(("rope_type", "type"), "default", ROPE_TYPES)
-    rotary_dim = int(head_width * fraction)
+    if rotary_fraction is None and fraction != 1 and kind != "proportional":
+        raise CheckpointError(f"{fields.name}: its partial_rotary_factor is {fraction}, unknown in this family.")
+    rotary_dim = head_width if kind == "proportional" else int(head_width * fraction)
     if theta <= 1 or not 0 < fraction <= 1 or not rotary_dim:
         raise CheckpointError(
             f"{fields.name}: a rope theta of {theta} over a fraction of {fraction} of each head is not possible."
         )
     stored_rotary_dim = 0 if rotary_dim == head_width // 2 * 2 else rotary_dim
     found = {"theta": theta, "rotary_dim": stored_rotary_dim, "scaling": kind, **choices}
+    if kind == "proportional":
+        found["rotated_share"] = fraction
     if kind != "none":
         found |= _scaling_values(fields, group, kind, (context, original_context or context), rotary_dim)
     return RopeConfig(**found)
@@ -239,7 +241,7 @@ def _scaling_values(
     context, original = contexts
     name = "original_max_position_embeddings"
     original = fields.integer(name, 0) or group.integer(name, original)
-    if kind == "dynamic":
+    if kind in ("dynamic", "proportional"):
         original = context
     factor = group.number("factor", context / max(original, 1))
     if factor <= 0 or original < 1:

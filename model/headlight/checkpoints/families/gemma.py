@@ -47,7 +47,7 @@ def gemma2(fields: ConfigReader) -> ConfigValues:
     """Norms before and after each sublayer, soft caps on scores and logits, a window in every other layer."""
     choices = gemma(fields) | {
         "norm_placement": "sandwich",
-        "feed_forward": _gated_activation(fields),
+        "feed_forward": gated_activation(fields),
     }
     layers = choices["layers"]
     default_types = [("sliding_attention", "full_attention")[layer % 2] for layer in range(layers)]
@@ -62,7 +62,7 @@ def gemma3(fields: ConfigReader) -> ConfigValues:
     """Gemma 2 with QK norm; layers with a sliding window have their own rope theta; EmbeddingGemma is an encoder."""
     choices = gemma(fields) | {
         "norm_placement": "sandwich",
-        "feed_forward": _gated_activation(fields),
+        "feed_forward": gated_activation(fields),
     }
     layers, width, context = choices["layers"], choices["head_dim"], choices["context_length"]
     default_types = repeating_types(fields, layers, 6)
@@ -89,7 +89,7 @@ def gemma3(fields: ConfigReader) -> ConfigValues:
     )
 
 
-def _gated_activation(fields: ConfigReader) -> str:
+def gated_activation(fields: ConfigReader) -> str:
     """The activation, which later files keep in another field, where gelu is the exact one."""
     return fields.choice("hidden_activation", "gelu_pytorch_tanh", GATED_MLP_ACTIVATIONS)
 
@@ -111,7 +111,7 @@ def soft_capped_head(default: float, tied: bool = True) -> HeadMapping:
     )
 
 
-_SANDWICH: WeightRules = BLOCK | {
+SANDWICH: WeightRules = BLOCK | {
     "self_attention_residual.output_norm": "post_attention_layernorm",
     "feed_forward_residual.norm": "pre_feedforward_layernorm",
     "feed_forward_residual.output_norm": "post_feedforward_layernorm",
@@ -122,14 +122,14 @@ GEMMA = llama_family(
 )
 GEMMA2 = llama_family(
     gemma2,
-    _SANDWICH,
+    SANDWICH,
     tied=True,
     default_pad_token_id=0,
     heads={"ForCausalLM": soft_capped_head(30.0)},
     required_values=_REQUIRED_VALUES,
     defaults=_GEMMA2_DEFAULTS,
 )
-_GEMMA3_BLOCK = _SANDWICH | QK_NORM_RULES
+_GEMMA3_BLOCK = SANDWICH | QK_NORM_RULES
 _GEMMA3_DECODER = llama_family(
     gemma3,
     _GEMMA3_BLOCK,

@@ -131,7 +131,7 @@ def learn(goal: str, steps: int, seed: int) -> Learned:
     """W_Q, W_K and W_V learned from X of many examples: random words, and beside them one-hot positions."""
     torch.manual_seed(seed)
     attention = Attention(CONFIG)
-    projections = {"W_Q": attention.query, "W_K": attention.key, "W_V": attention.value}
+    projections = dict(zip(("W_Q", "W_K", "W_V"), attention.projections, strict=True))
     examples, others = torch.randn(2, EXAMPLES, COUNT, COUNT)
     losses = fit(
         torch.optim.Adam([each.weight for each in projections.values()], lr=LEARNING_RATE),

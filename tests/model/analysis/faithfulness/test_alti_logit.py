@@ -28,6 +28,14 @@ def test_tokens_and_rest_add_up_to_the_logit(placement: str) -> None:
     assert found.tokens.all()
 
 
+def test_layers_that_share_keys_and_are_scaled_add_up_too() -> None:
+    model = toys.decoder(**toys.UNLIKE)
+    trace = traced(model, "decoder.0.self.v=scale:2")
+    found = alti_logit(model, trace, 5, ANSWER)
+    assert found.tokens.sum() + found.rest == pytest.approx(trace["logits"][5, ANSWER], abs=1e-4)
+    assert abs(found.rest) > 1e-3, "what the embeddings of layers and the feed-forwards add"
+
+
 def test_two_layers_of_attention_by_hand() -> None:
     """The second layer's tokens are shared out by the first layer's proximities; no norm stands on the stream."""
     model = toys.decoder(feed_forward="none")

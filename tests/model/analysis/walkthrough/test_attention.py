@@ -208,10 +208,25 @@ def test_an_edit_marks_the_step_that_it_changed(site: str, name: str) -> None:
     assert [step.name for step in found if step.edited] == [name]
 
 
+@pytest.mark.parametrize("edits", [(), ("decoder.1.self.rotated_k=scale:2", "decoder.3.self.v[0]=add:1")])
+def test_the_steps_follow_in_layers_that_read_keys_of_another(edits: tuple[str, ...]) -> None:
+    model = toys.decoder(**toys.UNLIKE)
+    for layer in range(4):
+        found = assert_steps_follow(model, traced(model, *edits), f"decoder.{layer}.self", 1, 5, 3)
+        own = f"k_{{j}} = Norm(x_{{j}} W_{{K}}),   v_{{j}} = Norm(x_{{j}} W_{{{'VK'[layer % 2]}}})"
+        shown = step_named(found, "project").formula
+        assert own in shown if layer < 2 else shown.endswith(f"k_{{j}} and v_{{j}} of layer {layer - 2}")
+    keep = paths_to_keep(model.config, "decoder.3.self")
+    small = run(model, toys.causal(), TEXT, edits, keep=keep)
+    assert most_attended_key(model, small, "decoder.3.self", 2, 4) == int(
+        traced(model, *edits, text=TEXT)["decoder.3.self.weights"][2, 4].argmax()
+    )
+
+
 def test_paths_to_keep_are_enough() -> None:
     model, attention = toys.both(), "decoder.1.cross"
     whole = traced(model, source="a small bird")
-    small = run(model, toys.masked(), TEXT, source="a small bird", keep=paths_to_keep(attention))
+    small = run(model, toys.masked(), TEXT, source="a small bird", keep=paths_to_keep(model.config, attention))
     assert f"{attention}.weights" not in small.values
     assert most_attended_key(model, small, attention, 2, 1) == int(whole[f"{attention}.weights"][2, 1].argmax())
     found = zip(

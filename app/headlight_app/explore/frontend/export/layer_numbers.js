@@ -86,13 +86,15 @@ export function normNumbers({ meta: { depths, tokens }, numbers }, position) {
 
 /** What each layer's attention and feed-forward add to the logit of an answer. @param {Found<LogitAttributionAnswer>} found @returns {LayerNumbers} */
 export function addedLogits({ meta: { components, text }, numbers }) {
-  const kinds = ["self", "cross", "feed_forward"].filter((kind) => components.some((part) => part.kind === kind));
+  const parts = ["self", "cross", "feed_forward", "layer_embedding"];
+  const kinds = parts.filter((kind) => components.some((part) => part.kind === kind));
   const layers = Math.max(...components.map(({ layer }) => layer)) + 1;
   /** @type {Readonly<Record<string, string>>} */
   const titles = {
     self: kinds.includes("cross") ? "self-attention" : "attention",
     cross: "cross-attention",
     feed_forward: "feed-\nforward",
+    layer_embedding: "layer\nembedding",
   };
   const columns = kinds.map((kind) => {
     const sums = new Float64Array(layers);

@@ -129,7 +129,10 @@ export function tableOf(parts, cell) {
   const heads = Math.max(...parts.map((part) => part.head)) + 1;
   const biased = parts.some((part) => part.kind === "bias" && part.layer >= 0 && part.value !== 0);
   const others = [
-    ...(parts.some((part) => part.kind === "feed_forward") ? [{ kind: "feed_forward", title: "FF" }] : []),
+    ...[
+      { kind: "feed_forward", title: "FF" },
+      { kind: "layer_embedding", title: "LE" },
+    ].filter(({ kind }) => parts.some((part) => part.kind === kind)),
     ...(biased ? [{ kind: "bias", title: "bias" }] : []),
   ];
   const headColumns = kinds.flatMap((kind) =>

@@ -146,6 +146,7 @@ function shortName({ kind, layer, head }) {
   if (head >= 0) return `L${layer} H${head}`;
   const names = {
     feed_forward: `FF${layer}`,
+    layer_embedding: `LE${layer}`,
     embedding: "token",
     positions: "pos",
     bias: layer < 0 ? "bias" : `bias${layer}`,

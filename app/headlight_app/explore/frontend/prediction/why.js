@@ -63,10 +63,9 @@ export function likelihoodText(times) {
 export function componentName({ kind, layer, head }) {
   if (kind === "bias") return layer < 0 ? "Biases of embedding and answer" : `Layer ${layer}, biases`;
   if (head >= 0) return `Layer ${layer}, ${kind === "cross" ? "cross " : ""}head ${head}`;
-  return (
-    { embedding: "Token embedding", positions: "Added positions", edit: "Edits of the stream" }[kind] ??
-    `Layer ${layer}, feed-forward`
-  );
+  const names = { embedding: "Token embedding", positions: "Added positions", edit: "Edits of the stream" };
+  if (kind === "layer_embedding") return `Layer ${layer}, layer embedding`;
+  return /** @type {Record<string, string>} */ (names)[kind] ?? `Layer ${layer}, feed-forward`;
 }
 
 /** @param {Part} part */

@@ -12,6 +12,11 @@ import { inlineText, quotedToken } from "../dom/dom.js";
  * }} EditContext
  */
 
+const PART_NAMES = new Map([
+  ["feed_forward", "feed-forward"],
+  ["cross", "cross-attention"],
+  ["layer_embedding", "layer embedding"],
+]);
 const EDIT_PATTERN = /^([a-z_0-9.*]+)(?:\[([0-9:, ]*)\])?=([a-z]+)(?::(.+))?$/;
 
 /**
@@ -73,7 +78,7 @@ export function describeEdit(state, edit) {
   if (words) return words;
   if (isComponentOff(read))
     return [
-      `${capitalize(read.part === "feed_forward" ? "feed-forward" : read.part === "cross" ? "cross-attention" : "attention")} of ${describePlace(state, { ...read, part: "" })} off`,
+      `${capitalize(PART_NAMES.get(read.part) ?? "attention")} of ${describePlace(state, { ...read, part: "" })} off`,
     ];
   const place = capitalize(describePlace(state, read));
   const token = describeToken(state, read, ", token ", read.at.pos || read.at.query);
@@ -163,8 +168,8 @@ function describePlace(state, { stack, layer, part, at }) {
   const twin = state.latestAnswer?.source_tokens && stack === "encoder" ? "encoder " : "";
   const cross = part === "cross" ? "cross-attention " : "";
   const inner =
-    part === "feed_forward"
-      ? ", feed-forward"
+    part === "feed_forward" || part === "layer_embedding"
+      ? `, ${PART_NAMES.get(part)}`
       : part && at.head === undefined && at.key_value_head === undefined
         ? ", attention"
         : "";

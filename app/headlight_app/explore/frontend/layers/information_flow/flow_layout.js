@@ -88,12 +88,18 @@ export function layoutFlow(shares, columns, { layers, width, type }) {
   };
 }
 
+/** Whether a share comes from its own token, past all attention. @param {FlowShare} share */
+export function isSquare({ kind }) {
+  return kind === "feed_forward" || kind === "layer_embedding";
+}
+
 /**
- * The square of a feed-forward stands beside its token's stream.
+ * The squares of a feed-forward and of a layer's embedding stand beside their token's stream, on either side.
  * @param {FlowEdge} edge @param {Pick<FlowLayout, "step" | "row">} layout
  */
-export function squareAt({ to }, { step, row }) {
-  return { x: to.x + Math.min(step * 0.22, 12), y: to.y - row * 0.28 };
+export function squareAt({ kind, to }, { step, row }) {
+  const aside = Math.min(step * 0.22, 12);
+  return { x: to.x + (kind === "feed_forward" ? aside : -aside), y: to.y - row * 0.28 };
 }
 
 /**
@@ -103,11 +109,9 @@ export function squareAt({ to }, { step, row }) {
 export function edgeAt(layout, x, y) {
   let [best, nearest] = [-1, NEAR];
   layout.edges.forEach((edge, index) => {
-    const distance =
-      edge.kind === "feed_forward" ? distanceToSquare(squareAt(edge, layout), x, y) : distanceToCurve(edge, x, y);
+    const distance = isSquare(edge) ? distanceToSquare(squareAt(edge, layout), x, y) : distanceToCurve(edge, x, y);
     // A square lies on top: beside a curve it wins.
-    if (distance < nearest)
-      [best, nearest] = [index, edge.kind === "feed_forward" ? Math.max(distance, 0) / 2 : distance];
+    if (distance < nearest) [best, nearest] = [index, isSquare(edge) ? Math.max(distance, 0) / 2 : distance];
   });
   return best;
 }

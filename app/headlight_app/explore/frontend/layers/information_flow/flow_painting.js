@@ -3,7 +3,7 @@
 import { addWords } from "../../../../ui/frontend/charts/figure_text.js";
 import { formatPercent, inlineText } from "../../../../ui/frontend/dom/dom.js";
 import { depthLabel } from "../layer_panel.js";
-import { squareAt } from "./flow_layout.js";
+import { isSquare, squareAt } from "./flow_layout.js";
 
 /** @import { FlowGraph } from "./information_flow.js" */
 /** @import { Figure, FlowEdge, Prediction } from "../../types.js" */
@@ -16,12 +16,12 @@ export function addFlow(figure, graph, prediction) {
   figure.height = graph.height;
   const { edges } = graph;
   addLabels(figure, graph);
-  for (const edge of edges) if (edge.kind !== "feed_forward") addEdge(figure, edge, false);
+  for (const edge of edges) if (!isSquare(edge)) addEdge(figure, edge, false);
   addNodes(figure, edges);
-  for (const edge of edges) if (edge.kind === "feed_forward") addSquare(figure, edge, graph, false);
+  for (const edge of edges) if (isSquare(edge)) addSquare(figure, edge, graph, false);
   addAnswer(figure, graph, prediction);
   const hot = edges[graph.hot];
-  if (hot?.kind === "feed_forward") addSquare(figure, hot, graph, true);
+  if (hot && isSquare(hot)) addSquare(figure, hot, graph, true);
   else if (hot) addEdge(figure, hot, true);
 }
 
@@ -77,7 +77,7 @@ function addNodes({ shapes, look }, edges) {
 }
 
 /**
- * The feed-forward of a token and layer: a square as large as its share.
+ * The feed-forward, or the layer's embedding, of a token: a square as large as its share.
  * @param {Figure} figure @param {FlowEdge} edge @param {FlowGraph} graph @param {boolean} hot
  */
 function addSquare({ shapes, look }, edge, graph, hot) {

@@ -201,8 +201,12 @@ function describeEdge(page, { layer, kind, target, source, share, heads }) {
   const token = quotedToken(tokens[target]);
   if (kind === "residual")
     return [`Layer ${layer}: `, token, ` keeps ${formatPercent(share)} of its own stream from before attention`];
-  if (kind === "feed_forward")
-    return [`Layer ${layer}: the feed-forward is ${formatPercent(share)} of the stream of `, token, " after it"];
+  const network = new Map([
+    ["feed_forward", "feed-forward"],
+    ["layer_embedding", "layer embedding"],
+  ]).get(kind);
+  if (network)
+    return [`Layer ${layer}: the ${network} is ${formatPercent(share)} of the stream of `, token, " after it"];
   const from = quotedToken(((kind === "cross" && source_tokens) || tokens)[source]);
   const words = heads.map((one) => `head ${one.head} ${formatPercent(one.share)}`).join(", ");
   return [`Layer ${layer}: `, token, ` takes ${formatPercent(share)} from `, from, ` (${words})`];
