@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 from math import inf
 from typing import Any, Literal
 
@@ -172,6 +173,10 @@ class Config:
         rotary_dim = self.rope.rotary_dim
         if rotary_dim + rotary_dim % 2 > self.head_dim:
             raise ConfigError(f"rope.rotary_dim is {rotary_dim}, but a head has only {self.head_dim} channels.")
+        pairs, rope = ((rotary_dim or self.head_dim // 2 * 2) + 1) // 2, self.rope
+        factors = {len(rope.short_factor), len(rope.long_factor)}
+        if rope.scaling == "longrope" and self.positional_encoding == "rope" and factors != {pairs}:
+            raise ConfigError(f"rope has {max(factors)} factors for {pairs} rotated pairs of channels.")
         if self.keys_as_values and (self.latent != LatentConfig() or self.value_head_dim != self.head_dim):
             raise ConfigError("keys_as_values needs values of as many channels as keys, and none that are compressed.")
         self._check_numbers()
@@ -198,12 +203,12 @@ class Config:
             entries = getattr(self.per_layer, field.name)
             if entries and len(entries) != self.layers:
                 raise ConfigError(f"per_layer.{field.name} has {len(entries)} entries for {self.layers} layers.")
-        own, givers = [self.for_layer(layer) for layer in range(self.layers)], self.per_layer.key_value_layers
+        givers, own = self.per_layer.key_value_layers, self._of_layers or (self,) * self.layers
         for layer, giver in enumerate(givers):
             if not 0 <= giver <= layer or givers[giver] != giver:
                 raise ConfigError(
-                    f"per_layer.key_value_layers has {giver} for layer {layer}; it must be {layer}, or an earlier layer "
-                    "that reads its own."
+                    f"per_layer.key_value_layers has {giver} for layer {layer}; it must be {layer}, or an earlier "
+                    "layer that reads its own."
                 )
             if any(getattr(own[layer], name) != getattr(own[giver], name) for name in _SHARED):
                 raise ConfigError(f"Layer {layer} cannot read the keys of layer {giver}, which have another form.")
@@ -312,11 +317,19 @@ class Config:
 
     def for_layer(self, layer: int) -> Config:
         """The config of one layer, which may have its own sizes, positional encoding and rope."""
+        return self._of_layers[layer] if self._of_layers else self
+
+    @cached_property
+    def _of_layers(self) -> tuple[Config, ...]:
+        """The config of each layer, one object for those that are alike; empty where all are like the model."""
         entries = {name: getattr(self.per_layer, of_layers) for name, of_layers in _OF_EACH_LAYER.items()}
-        own = {name: of_layers[layer] for name, of_layers in entries.items() if of_layers}
-        if not own:
-            return self
-        return self.replace(**own, per_layer=replace(self.per_layer, **dict.fromkeys(_OF_EACH_LAYER.values(), ())))
+        own = {name: of_layers for name, of_layers in entries.items() if of_layers}
+        kinds = list(zip(*own.values(), strict=True))
+        made = {
+            kind: self.replace(per_layer=PerLayerConfig(), **dict(zip(own, kind, strict=True)))
+            for kind in dict.fromkeys(kinds)
+        }
+        return tuple(made[kind] for kind in kinds)
 
     def key_value_layer(self, layer: int) -> int:
         """The layer whose keys and values a layer reads: usually its own."""

@@ -37,7 +37,13 @@ UNLIKE: dict[str, Any] = {
 # The same for a model of two layers with other parts.
 LAYERS_OF_TWO = (
     PerLayerConfig(),
-    PerLayerConfig(head_dims=(6, 4), key_value_heads=(2, 1), d_ffs=(24, 48), keys_as_values=(True, False)),
+    PerLayerConfig(  # with a rope of its own, since LongRoPE has a factor for each pair of one width
+        ropes=(RopeConfig(),) * 2,
+        head_dims=(6, 4),
+        key_value_heads=(2, 1),
+        d_ffs=(24, 48),
+        keys_as_values=(True, False),
+    ),
     PerLayerConfig(key_value_layers=(0, 0)),
 )
 SENTENCE = "the cat sat on the mat and the dog ran away"

@@ -166,19 +166,19 @@ class Attention(nn.Module):
     no projections of its own for them.
     """
 
-    def __init__(self, config: Config, layer: int = 0) -> None:
+    def __init__(self, config: Config, layer: int = 0, has_positions: bool = True) -> None:
         super().__init__()
+        layer_scales, has_own = config.per_layer.score_scales, config.key_value_layer(layer) == layer
+        config = config.for_layer(layer)
         self.heads, self.key_value_heads = config.heads, config.key_value_heads
         self.group_size = config.heads // config.key_value_heads
         self.attention_function = ATTENTION_FUNCTIONS[config.attention_function]
-        layer_scales = config.per_layer.score_scales
         self.scale = (layer_scales[layer] if layer_scales else config.head_dim**-0.5) if config.scale else 1.0
         self.score_soft_cap, self.dropout = config.score_soft_cap, config.dropout
         self.qkv_limit = config.qkv_limit
         self.query_compression, self.key_value_compression = make_compressions(config)
         query_input = config.latent.query_channels or config.d_model
         self.query = Linear(query_input, config.heads * config.head_dim, bias=config.has_bias("query"))
-        has_own = config.key_value_layer(layer) == layer
         self.key = make_key(config) if has_own else None
         self.value = make_value(config) if has_own and not config.keys_as_values else None
         self.output = Linear(config.heads * config.value_head_dim, config.d_model, bias=config.has_bias("output"))
@@ -187,9 +187,8 @@ class Attention(nn.Module):
         self.key_norm = QK_NORMS[config.qk_norm](config, config.key_value_heads) if has_own else nn.Identity()
         value_norm = nn.RMSNorm(config.value_head_dim, config.norm_epsilon, elementwise_affine=False)
         self.value_norm = value_norm if config.value_norm else nn.Identity()
-        self.relative_position_projection = POSITIONAL_ENCODINGS[
-            config.positional_encoding
-        ].make_relative_position_projection(config)
+        encoding = POSITIONAL_ENCODINGS[config.positional_encoding if has_positions else "none"]
+        self.relative_position_projection = encoding.make_relative_position_projection(config)
 
     def forward(
         self,
@@ -238,6 +237,8 @@ class Attention(nn.Module):
             rotated_k = shared.rotated_k  # with the edits of the layer that gave it
         else:
             rotated_k = rotate(k, positions.keys[-k.shape[2] :], rotation)
+            if shared is not None:  # a key that no edit changed here keeps the edits of the layer that gave it
+                rotated_k = torch.where((k == shared.k).all(-1, keepdim=True), shared.rotated_k, rotated_k)
         return q, KeysAndValues(k, hook("rotated_k", rotated_k), v)
 
     @property

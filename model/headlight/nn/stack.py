@@ -141,17 +141,17 @@ class Block(nn.Module):
 
     def __init__(self, config: Config, cross: bool, layer: int) -> None:
         super().__init__()
-        config = config.for_layer(layer)
+        own = config.for_layer(layer)
         self.parallel_residual = config.parallel_residual
         self.self_attention_residual = ResidualConnection(config, has_norm=config.first_norm or layer > 0)
         self.self_attention = Attention(config, layer)
         self.cross_attention_residual = ResidualConnection(config) if cross else None
         # Source and text have no distance, so cross-attention has no positional encoding.
-        self.cross_attention = Attention(config.replace(positional_encoding="none"), layer) if cross else None
+        self.cross_attention = Attention(config, layer, has_positions=False) if cross else None
         self.feed_forward_residual = ResidualConnection(config) if config.has_feed_forward else None
-        self.feed_forward = make_feed_forward(config, layer)
+        self.feed_forward = make_feed_forward(own, layer)
         # Unlike the other sublayers it reads the residual stream as it is, whatever the norm placement.
-        ends_normed = config.replace(norm_placement="post-sublayer")
+        ends_normed = own.replace(norm_placement="post-sublayer")
         has_embedding = config.layer_embedding.dim > 0
         self.layer_embedding_residual = ResidualConnection(ends_normed) if has_embedding else None
         self.layer_embedding = LayerEmbeddingGate(config) if has_embedding else None

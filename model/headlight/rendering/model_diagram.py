@@ -94,7 +94,7 @@ def _stack(config: Config, name: str, length: int, source_length: int, layer: in
         _after_positions(own, length),
         own.layers,
         layer,
-        _sublayers(own.for_layer(layer), name, length, source_length, layer) if own.layers else (),
+        _sublayers(own, name, length, source_length, layer) if own.layers else (),
         own.parallel_residual,
         _outputs(own, length),
         (length, own.d_model),
@@ -147,14 +147,14 @@ def _norm(config: Config, shape: Shape) -> Part:
 
 def _sublayers(config: Config, name: str, length: int, source_length: int, layer: int) -> tuple[Sublayer, ...]:
     """Self-attention, cross-attention where there is any, and the feed-forward network of one layer."""
-    shape = (length, config.d_model)
+    shape, d_ff = (length, config.d_model), config.for_layer(layer).d_ff
     has_first_norm = config.first_norm or layer > 0
     sublayers = [_sublayer(config, "self", _self_attention(config, name, length, layer), has_first_norm)]
     if config.has_cross_attention and name == "decoder":
         details = (_heads(config), f"weights {config.heads} × {length} × {source_length}", "reads the encoder's output")
         sublayers.append(_sublayer(config, "cross", Part("cross", "Cross-attention", details, shape)))
     if config.has_feed_forward:
-        width = f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}"
+        width = f"{config.d_model:,} → {d_ff:,} → {config.d_model:,}"
         feed_forward = Part("feed_forward", "Feed-forward", (FEED_FORWARDS[config.feed_forward].title, width), shape)
         sublayers.append(_sublayer(config, "feed_forward", feed_forward))
     if dim := config.layer_embedding.dim:
@@ -175,8 +175,9 @@ def _sublayer(config: Config, kind: str, part: Part, has_norm: bool = True) -> S
 def _self_attention(config: Config, name: str, length: int, layer: int) -> Part:
     per_layer, giver = config.per_layer, config.key_value_layer(layer)
     masks = (*config.masks, *(parse_masks(per_layer.masks[layer]) if per_layer.masks else ()))
-    encoding = POSITIONAL_ENCODINGS[config.positional_encoding]
-    details = [_heads(config), f"weights {config.heads} × {length} × {length}", masks_title(masks)]
+    own = config.for_layer(layer)
+    encoding = POSITIONAL_ENCODINGS[own.positional_encoding]
+    details = [_heads(own), f"weights {config.heads} × {length} × {length}", masks_title(masks)]
     details += [f"keys and values of layer {giver}"] if giver != layer else []
     details += [encoding.title] if encoding.acts_in_attention() else []
     details += [ATTENTION_FUNCTIONS[config.attention_function].title] if config.attention_function != "softmax" else []
