@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from headlight.array_types import Bool, Float, Int, Shaped
 from headlight.config import Config
-from headlight.config_groups import RopeConfig
 from headlight.errors import ConfigError, EditError
 from headlight.nn.attention import (
     Attention,
@@ -239,9 +238,10 @@ class Stack(nn.Module):
     def _make_layer_positional_encodings(self, config: Config) -> tuple[PositionalEncoding, ...]:
         """The positional encoding of each layer: the stack's own, except where layers differ."""
 
-        def choice(each: Config) -> tuple[str, RopeConfig, int]:
+        def choice(each: Config) -> tuple[object, ...]:
+            """What tells encodings apart: the name, and of those that rotate how they do it."""
             rotates = POSITIONAL_ENCODINGS[each.positional_encoding].rotate is not PositionalEncoding.rotate
-            return each.positional_encoding, each.rope, each.head_dim if rotates else 0
+            return each.positional_encoding, *((each.rope, each.head_dim) if rotates else ())
 
         own = [config.for_layer(layer) for layer in range(config.layers)]
         made = {choice(config): self.positional_encoding}
