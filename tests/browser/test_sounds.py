@@ -51,19 +51,23 @@ def test_each_written_token_has_the_span_that_alignment_heads_listen_to(visitor:
     expect(rows.first).to_have_class("hot")
 
 
-def test_generate_says_which_recording_is_written_down_and_takes_another(visitor: Visitor) -> None:
+def test_generate_plays_the_recording_and_takes_another_or_ones_own(visitor: Visitor) -> None:
     page = visitor.open("model=listener", path="/generate")
-    recording, first = page.get_by_label("Recording"), page.get_by_test_id("candidates").locator("li").first
-    expect(recording.locator("option")).to_have_text(["chords", "melody"])
-    expect(recording).to_have_value("chords")
-    expect(first).to_be_visible()
-    before = page.get_by_test_id("candidates").inner_text()
-    recording.select_option("melody")
-    expect(page.get_by_test_id("candidates")).not_to_have_text(before, use_inner_text=True)
+    gallery, candidates = page.get_by_test_id("gallery"), page.get_by_test_id("candidates")
+    expect(gallery.locator("audio")).to_have_attribute("src", "/api/image/chords")
+    expect(candidates.locator("li").first).to_be_visible()
+    before = candidates.inner_text()
+    page.get_by_test_id("picture-melody").click()
+    expect(candidates).not_to_have_text(before, use_inner_text=True)
     wait_for_address(page, image="melody")
-    expect(visitor.open("model=listener&image=melody", path="/generate").get_by_label("Recording")).to_have_value(
-        "melody"
+    melody = candidates.inner_text()
+    page.get_by_test_id("bring").set_input_files(
+        FilePayload(name="talk.wav", mimeType="audio/x-wav", buffer=wav(toys.noise(0.3)))
     )
+    expect(page.get_by_test_id("picture-own")).to_have_attribute("aria-pressed", "true")
+    expect(candidates).not_to_have_text(melody, use_inner_text=True)
+    again = visitor.open("model=listener&image=melody", path="/generate")
+    expect(again.get_by_test_id("picture-melody")).to_have_attribute("aria-pressed", "true")
 
 
 def test_ones_own_recording_ends_in_silence_that_can_be_seen(visitor: Visitor) -> None:

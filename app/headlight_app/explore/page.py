@@ -34,7 +34,7 @@ from headlight_app.state.session import (
     report_serial,
     was_just_opened,
 )
-from headlight_app.ui import charts, export_menu
+from headlight_app.ui import charts, export_menu, signal_gallery
 from headlight_app.ui.component import Component, Data, api_address, read
 from headlight_app.ui.terms import terms_json
 
@@ -57,7 +57,8 @@ def instrument(
     """The instrument as a component, on this page or on one that shows more, with style sheets and HTML of its own."""
     shared = (
         *(f"{DRAWING}/{name}.css" for name in ("styles/base", "heads/heads_tab")),
-        *(f"{FRONTEND}/{name}.css" for name in ("image_gallery", "tabs", "edits/edits")),
+        *(f"{FRONTEND}/{name}.css" for name in ("tabs", "edits/edits")),
+        signal_gallery.STYLE,
         f"{FRONTEND}/picture/picture.css",
         export_menu.STYLE,
         "ui/frontend/styles/presenter.css",
@@ -71,6 +72,7 @@ def instrument(
         html=f"{FRONTEND}/explore.html",
         styles=(*shared, *styles),
         parts=(
+            signal_gallery.signal_gallery(),
             export_menu.export_menu(*export_parts),
             ("<!-- one panel for each tab -->", panels),
             ("<!-- one section for each analysis -->", sections),

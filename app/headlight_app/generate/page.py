@@ -18,7 +18,7 @@ from headlight_app.generate.contract import GeneratePageAnswer, GeneratePageRequ
 from headlight_app.state.requirement import Requirement
 from headlight_app.state.session import apply_reports, report_serial
 from headlight_app.state.url import decode_generated, decode_sampling, encode_generated, encode_sampling
-from headlight_app.ui import export_menu
+from headlight_app.ui import export_menu, signal_gallery
 from headlight_app.ui.component import Component, Data, api_address, shared_styles
 
 TITLE, ICON, PATH = "Generate", ":material/stylus_note:", "generate"
@@ -26,8 +26,8 @@ COMPONENT = Component(
     "generate",
     module="generate/frontend/main.js",
     html="generate/frontend/generate.html",
-    styles=(*shared_styles("generate/frontend/generate.css"), export_menu.STYLE),
-    parts=(export_menu.export_menu(),),
+    styles=(*shared_styles("generate/frontend/generate.css"), export_menu.STYLE, signal_gallery.STYLE),
+    parts=(export_menu.export_menu(), signal_gallery.signal_gallery()),
 )
 QUESTION_FIELDS = ("model", "variant", "device", "measure")
 STATE_FIELDS = ("image", "masked_positions", "edits", "patch_from", "attention", "layer", "head", "blend")

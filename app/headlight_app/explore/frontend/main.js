@@ -12,7 +12,7 @@ import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { listenToEdits } from "./edits/edit_list.js";
 import { drawExamples, followExample } from "./examples.js";
 import { drawMode } from "./first_visit/mode.js";
-import { drawGallery, listenToGallery } from "./image_gallery.js";
+import { drawGallery } from "./gallery.js";
 import { createWayIntoHead } from "./picture/inside_head.js";
 import { clearPicture } from "./picture/picture.js";
 import { drawPresenter, listenToPresenter } from "./presenter.js";
@@ -71,7 +71,6 @@ class Explore {
     listenToHeads(this);
     createWayIntoHead(this);
     drawMode(this);
-    listenToGallery(this);
     if (data.takes_focus) this.view.elements.text.focus();
     const observer = new ResizeObserver(() => this.#fit());
     observer.observe(elements.answer); // on stage the board is no box of its own

@@ -1,6 +1,7 @@
 // What Explore asks the server, past Streamlit: one packed answer for each question.
 
 import { askRoute, post } from "../../ui/frontend/server.js";
+import { signalUrl } from "../../ui/frontend/signal_gallery/signal_gallery.js";
 import { readFloats } from "../../ui/frontend/wire.js";
 
 /** @import { AttentionGroup, Details, Found, Refusable, Routes } from "../../ui/frontend/types.js" */
@@ -50,7 +51,7 @@ export class HttpServer {
 
   /** @param {string} name */
   imageUrl(name) {
-    return `${this.api}/image/${encodeURIComponent(name)}`;
+    return signalUrl(this.api, name);
   }
 
   /** @param {AttentionGroup} group @param {number} layer */

@@ -48,7 +48,7 @@ export function createView(page, place, answerView) {
 
 /** @param {ParentNode} place */
 export function exploreElements(place) {
-  const { named, button, input } = elementsOf(place);
+  const { named, button } = elementsOf(place);
   return {
     ...headElements(place),
     tokenIds: button("token-ids"),
@@ -72,7 +72,6 @@ export function exploreElements(place) {
     redo: button("redo"),
     gallery: named("gallery"),
     invitation: named("invitation"),
-    bring: input("bring"),
   };
 }
 

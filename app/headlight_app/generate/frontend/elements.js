@@ -13,7 +13,7 @@ export function findElements(place) {
     text: box("prompt"),
     source: box("source"),
     sourceBox: find(place, ".source"),
-    image: select("image"),
+    gallery: named("gallery"),
     languages: { text: select("target-language"), source: select("source-language") },
     status: named("status"),
     examples: named("examples"),

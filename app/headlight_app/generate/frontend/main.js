@@ -1,7 +1,6 @@
 // The Generate page: a prompt, sampling settings, and a text that grows token by token.
 
 import { defineComponent, pick, Reporter } from "../../ui/frontend/bridge.js";
-import { fillSelect } from "../../ui/frontend/charts/charts.js";
 import { paintScale } from "../../ui/frontend/charts/colours.js";
 import { announce } from "../../ui/frontend/dom/announce.js";
 import { createElement, drawExampleButtons, setAvailable, visibleText } from "../../ui/frontend/dom/dom.js";
@@ -11,6 +10,7 @@ import { programOf } from "../../ui/frontend/export/share.js";
 import { togglePresenter } from "../../ui/frontend/presenter.js";
 import { showProblem } from "../../ui/frontend/questions.js";
 import { failureText } from "../../ui/frontend/server.js";
+import { SignalGallery } from "../../ui/frontend/signal_gallery/signal_gallery.js";
 import { fitHeights, setText } from "../../ui/frontend/text_box.js";
 import { attentionRow, groupOf } from "./attention_rows.js";
 import { drawNext } from "./candidates.js";
@@ -40,6 +40,7 @@ class GeneratePage {
   #text;
   #attention;
   #copying;
+  #gallery;
   #export;
   #shared;
   #resized;
@@ -47,6 +48,8 @@ class GeneratePage {
   /** Tokens of a translator's languages. @type {string[]} */
   #languages = [];
   #hasCache = false;
+  /** Of the model: names of pictures, or of recordings, that it may write of. */
+  #signals = { images: /** @type {string[]} */ ([]), hears: false };
   /** The token under the pointer. @type {number | null} */
   #hovered = null;
 
@@ -92,6 +95,10 @@ class GeneratePage {
         this.#type({ text: prompt, masked_positions: [] });
       },
     });
+    this.#gallery = new SignalGallery(this.#elements.gallery, data.api, {
+      choose: (image) => this.#change({ image }),
+      fail: (sentence) => this.#showProblem(sentence),
+    });
     this.#shared = data.shared;
     this.#export = new PageExport(place, data.api, {
       isReady: () => this.#generator.hasPrompt,
@@ -122,7 +129,8 @@ class GeneratePage {
     this.#state = { ...this.#state, mode: data.mode, settings: data.settings };
     const generated = this.#adopt(data);
     this.#drawExamples(data.examples);
-    this.#drawImages(data);
+    this.#signals = { images: data.images, hears: data.hears };
+    this.#drawGallery();
     if (generated || !sameModel) this.#generator.start(generated ?? this.#generator.generated);
     else this.#draw(); // the theme may have changed
   }
@@ -159,6 +167,7 @@ class GeneratePage {
   /** A choice changes: what concerns the model begins anew, all else is drawn. @param {Partial<Choice>} patch */
   #change(patch) {
     this.#state = { ...this.#state, choice: { ...this.#state.choice, ...patch } };
+    this.#drawGallery();
     if (ASKED.some((name) => name in patch)) {
       this.#generator.forgetBranches();
       this.#generator.start();
@@ -264,16 +273,9 @@ class GeneratePage {
     this.#shadeText();
   }
 
-  /** Which picture or recording the model writes of; an upload is chosen on Explore. @param {GenerateData} data */
-  #drawImages({ images, hears }) {
-    const { image } = this.#elements;
-    const { choice } = this.#state;
-    const label = /** @type {HTMLElement} */ (image.parentElement);
-    label.hidden = !images.length;
-    /** @type {Text} */ (label.firstChild).data = hears ? "Recording " : "Image ";
-    const mine = choice.image && !images.includes(choice.image) ? [[choice.image, "your own"]] : [];
-    const options = /** @type {[string, string][]} */ ([...images.map((name) => [name, name]), ...mine]);
-    fillSelect(image, options, choice.image || images[0] || "", (name) => this.#change({ image: name }));
+  #drawGallery() {
+    const { images, hears } = this.#signals;
+    this.#gallery.draw(images, hears, this.#state.choice.image || images[0] || "");
   }
 
   /** @param {ExampleAnswer[]} examples */

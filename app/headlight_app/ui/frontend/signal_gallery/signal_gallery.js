@@ -1,0 +1,122 @@
+// The images or recordings that a model may read in place of a sentence: shipped ones, and this visitor's uploads.
+
+import { createButton, createElement } from "../dom/dom.js";
+import { find } from "../dom/elements.js";
+import { failureText, uploadFile } from "../server.js";
+
+const UPLOAD_PREFIX = "own-"; // begins the names of pictures that visitors brought, as in app/headlight_app/state/state.py
+const MAX_FILE_SIZE = 8 << 20;
+const IMAGE_TYPES = ["image/png", "image/jpeg", "image/webp"];
+const SOUND_TYPE = "audio/wav"; // whatever the browser calls a WAV file
+
+/** @typedef {{ choose: (name: string) => void, fail: (sentence: string) => void }} GalleryEvents */
+
+/** @param {string} api @param {string} name */
+export function signalUrl(api, name) {
+  return `${api}/image/${encodeURIComponent(name)}`;
+}
+
+export class SignalGallery {
+  #place;
+  #api;
+  #events;
+  #bring;
+  #hears = false;
+  /** @type {string[]} */
+  #uploads = [];
+  #player = createElement("audio", "player", [], { controls: true, ariaLabel: "The recording" });
+
+  /** @param {HTMLElement} place the element of signal_gallery.html @param {string} api @param {GalleryEvents} events */
+  constructor(place, api, events) {
+    this.#place = place;
+    this.#api = api;
+    this.#events = events;
+    const bring = find(place, ".bring input", HTMLInputElement);
+    this.#bring = bring;
+    bring.onchange = () => bring.files?.[0] && this.#upload(bring.files[0]);
+    place.ondragover = (event) => event.preventDefault();
+    place.ondrop = (event) => {
+      event.preventDefault();
+      const file = event.dataTransfer?.files[0];
+      if (file) this.#upload(file);
+    };
+  }
+
+  /**
+   * Offers what a model may read; nothing to a model of texts.
+   * @param {readonly string[]} images names of shipped ones @param {boolean} hears whether they are recordings @param {string} chosen
+   */
+  draw(images, hears, chosen) {
+    this.#hears = hears;
+    this.#place.hidden = !images.length;
+    if (!images.length) return;
+    if (chosen.startsWith(UPLOAD_PREFIX) && !this.#uploads.includes(chosen)) this.#uploads.push(chosen);
+    const names = [...images, ...this.#uploads];
+    if (this.#place.dataset.names !== names.join()) {
+      this.#place.dataset.names = names.join();
+      find(this.#place, ".frames").replaceChildren(...names.map((name) => this.#frame(name)));
+    }
+    for (const button of this.#place.querySelectorAll(".frame"))
+      button.ariaPressed = String(button.getAttribute("data-name") === chosen);
+    if (hears) this.#drawPlayer(chosen);
+  }
+
+  /** Plays what is chosen, and says what can be brought. @param {string} chosen */
+  #drawPlayer(chosen) {
+    this.#place.ariaLabel = "Recordings";
+    this.#bring.accept = `.wav,${SOUND_TYPE}`;
+    this.#bring.ariaLabel = "Your own recording";
+    const label = /** @type {HTMLElement} */ (this.#bring.parentElement);
+    label.title = "A WAV file, up to 8 MB. It stays in this server's memory for a while, for you alone.";
+    if (!this.#player.isConnected) label.after(this.#player);
+    const source = signalUrl(this.#api, chosen);
+    if (this.#player.getAttribute("src") !== source) this.#player.src = source;
+  }
+
+  /** @param {string} name */
+  #frame(name) {
+    const mine = name.startsWith(UPLOAD_PREFIX);
+    const title = mine
+      ? `Your ${this.#hears ? "recording" : "image"}`
+      : `${this.#hears ? "Recording" : "Image"}: ${name}`;
+    const image = createElement("img", "", [], { alt: title, draggable: false });
+    const shown = mine ? title : name;
+    const button = createButton(
+      this.#hears ? "frame sound" : "frame",
+      this.#hears ? shown : [image],
+      `picture-${mine ? "own" : name}`,
+      () => this.#events.choose(name),
+    );
+    button.dataset.name = name;
+    if (this.#hears) return button;
+    button.title = title;
+    image.onerror = () => {
+      this.#uploads = this.#uploads.filter((other) => other !== name); // the server let it go
+      button.remove();
+    };
+    image.src = signalUrl(this.#api, name);
+    return button;
+  }
+
+  /** A picture or a recording goes to the server once, as a file; from then on it has a name that only this visitor can use. @param {File} file */
+  async #upload(file) {
+    const bring = this.#bring;
+    bring.disabled = true;
+    try {
+      if (!this.#hears && !IMAGE_TYPES.includes(file.type)) throw new Error("This is not a PNG, JPEG or WebP image.");
+      if (file.size > MAX_FILE_SIZE) throw new Error("A file may have at most 8 MB; make this one smaller.");
+      const name = await uploadFile(
+        this.#api,
+        this.#hears ? await file.arrayBuffer() : file,
+        this.#hears ? SOUND_TYPE : file.type,
+      );
+      this.#uploads.push(name);
+      this.#events.choose(name);
+    } catch (error) {
+      this.#events.fail(failureText(error));
+    } finally {
+      bring.disabled = false;
+      bring.value = "";
+    }
+  }
+}
