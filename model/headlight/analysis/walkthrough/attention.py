@@ -1,4 +1,4 @@
-"""Attention of one head for one query and key, then its layer's feed-forward, step by step with all values.
+"""Attention of one head for one query and key, then its layer's networks, step by step with all values.
 
 Each value is a hook point of the trace, or computed from hook points by the network's own functions. In the formulas
 the indices `_{ij}` are i for the query and j for the key.
@@ -36,6 +36,7 @@ def paths_to_keep(config: Config, path: str) -> tuple[str, ...]:
         f"{config.key_value_path(path)}.input",
         *residual_paths,
         *(f"{layer}.feed_forward.{name}" for name in ("input", "neurons", "router_weights", "output")),
+        *(f"{layer}.layer_embedding.{name}" for name in ("input", "token_vector", "output")),
         f"{path.partition('.')[0]}.position_ids",
         "encoder.final_residual",
     )
@@ -68,6 +69,7 @@ class _Walkthrough:
         stack, layer, _ = path.split(".")
         self.feed_forward = model.stack(stack).blocks[int(layer)].feed_forward
         self.activation = FEED_FORWARDS[model.stack(stack).config.feed_forward].title
+        self.embedding_activation = model.config.layer_embedding.activation
         self.kind, self.layer = path.rpartition(".")[2], path.rpartition(".")[0]
         self.attention_function: AttentionFunction = self.attention.attention_function
         self.key_value_head = head // self.attention.group_size
@@ -96,6 +98,7 @@ class _Walkthrough:
         yield self._weighted_sum_step()
         yield self._output_step()
         yield from self._feed_forward_step()
+        yield from self._layer_embedding_step()
 
     def _step(
         self, name: str, formula: str, values: tuple[StepValue, ...], hook_points: tuple[str, ...] = ()
@@ -263,15 +266,34 @@ class _Walkthrough:
         path = f"{self.layer}.feed_forward"
         if f"{path}.output" not in self.trace.values:
             return
-        between = "router_weights" if f"{path}.router_weights" in self.trace.values else "neurons"
-        symbol, axis = ("r_{i}", "expert") if between == "router_weights" else ("n_{i}", "d_ff")
-        names = {"input": ("x_{i}", "d_model"), between: (symbol, axis), "output": ("f_{i}", "d_model")}
+        has_experts = f"{path}.router_weights" in self.trace.values
+        between = {"router_weights": ("r_{i}", "expert")} if has_experts else {"neurons": ("n_{i}", "d_ff")}
+        names = {"input": ("x_{i}", "d_model"), **between, "output": ("f_{i}", "d_model")}
+        yield self._network_step("feed-forward", _feed_forward_formula(self.feed_forward, self.activation), path, names)
+
+    def _layer_embedding_step(self) -> Iterator[WalkthroughStep]:
+        """What the layer adds of the query's own vector for it, where the layer has one."""
+        path = f"{self.layer}.layer_embedding"
+        if f"{path}.output" not in self.trace.values:
+            return
+        names = {
+            "input": ("x_{i}", "d_model"),
+            "token_vector": ("u_{i}", "layer_channel"),
+            "output": ("e_{i}", "d_model"),
+        }
+        formula = f"e_{{i}} = ({self.embedding_activation}(x_{{i}} W_{{gate}}) · u_{{i}}) W_{{e}}"
+        yield self._network_step("layer-embedding", formula, path, names)
+
+    def _network_step(
+        self, name: str, formula: str, path: str, hook_points: dict[str, tuple[str, str]]
+    ) -> WalkthroughStep:
+        """The values of the query alone at hook points, each with its symbol and axis."""
         values = tuple(
-            StepValue(symbol, self.trace[f"{path}.{name}"][self.query], axis) for name, (symbol, axis) in names.items()
+            StepValue(symbol, self.trace[f"{path}.{each}"][self.query], axis)
+            for each, (symbol, axis) in hook_points.items()
         )
-        paths = tuple(f"{path}.{name}" for name in names)
-        formula = _feed_forward_formula(self.feed_forward, self.activation)
-        yield WalkthroughStep("feed-forward", formula, values, paths, is_edited(self.trace, *paths))
+        paths = tuple(f"{path}.{each}" for each in hook_points)
+        return WalkthroughStep(name, formula, values, paths, is_edited(self.trace, *paths))
 
 
 def _score_values(before: Tensor, after: Tensor, *between: StepValue) -> tuple[StepValue, ...]:

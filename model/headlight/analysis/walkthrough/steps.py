@@ -17,7 +17,8 @@ from headlight.tracing.trace import Trace
 class StepValue:
     """A vector or a number: its symbol in the formulas, and what its axis counts.
 
-    `axis` is "d_model", "embedding_dim", "head_dim", "value_head_dim", "d_ff", "expert", "key" or "answer", or empty
+    `axis` is "d_model", "embedding_dim", "head_dim", "value_head_dim", "d_ff", "layer_channel",
+    "expert", "key" or "answer", or empty
     for one number.
     """
 
@@ -82,6 +83,12 @@ STEPS: Registry[StepDescription] = Registry(
             "Feed-forward network",
             "Attention brought in the other tokens; the network now works on each token alone. It reads the token with "
             "all that the heads added, lights some of its neurons, and adds what those stand for.",
+            "network",
+        ),
+        "layer-embedding": StepDescription(
+            "Layer embedding",
+            "Each token has a vector for this layer alone. A gate, read from the residual stream, lets part of it "
+            "through.",
             "network",
         ),
         "last-layer": StepDescription(

@@ -15,9 +15,10 @@ from headlight.analysis.walkthrough.attention import (
     paths_to_keep,
 )
 from headlight.analysis.walkthrough.steps import WalkthroughStep
-from headlight.config_groups import ExpertsConfig, LatentConfig
+from headlight.config_groups import ExpertsConfig, LatentConfig, LayerEmbeddingConfig
 from headlight.nn.attention_functions import ATTENTION_FUNCTIONS
 from headlight.nn.experts import MixtureOfExperts
+from headlight.nn.layer_embedding import LayerEmbeddingGate
 from headlight.nn.layers import MLP, GatedMLP
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS
 from tests.model import reference, toys
@@ -128,6 +129,18 @@ def test_the_network_of_the_layer_is_a_step(choices: dict[str, Any], formula: st
     assert formula in step_named(found, "feed-forward").formula
     without = toys.decoder(feed_forward="none")
     assert attention_walkthrough(without, traced(without), "decoder.1.self", 0, 3, 2)[-1].name == "output"
+
+
+def test_what_the_layer_adds_of_a_token_s_own_vector_is_a_step() -> None:
+    model = toys.decoder(layer_embedding=LayerEmbeddingConfig(dim=5), norm_placement="sandwich")
+    trace = traced(model, "decoder.1.layer_embedding.token_vector[3]=scale:2")
+    found = step_named(assert_steps_follow(model, trace, "decoder.1.self", 0, 3, 2), "layer-embedding")
+    gate = model.stack("decoder").blocks[1].layer_embedding
+    assert isinstance(gate, LayerEmbeddingGate)
+    reads, vector, adds = (torch.tensor(value.array) for value in found.values)
+    with torch.inference_mode():
+        again = gate(reads[None, None], vector[None, None], lambda name, value: value)[0, 0]
+    assert adds.numpy() == pytest.approx(again.numpy(), rel=1e-5, abs=1e-6) and found.edited
 
 
 def test_keys_and_values_are_made_of_the_same_compressed_vector() -> None:
