@@ -18,8 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headlight.analysis.ablation import KEEP as ABLATION_KEEP
 from headlight.analysis.ablation import (
-    HookAfter,
+    HoldingHook,
     final_from_layer,
     heads_per_batch,
     logits_of_final,
@@ -29,13 +30,13 @@ from headlight.array_types import Float
 from headlight.attention_groups import attention_groups
 from headlight.cancellation import check_cancelled
 from headlight.errors import TextError, shortened
-from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope
+from headlight.nn.hooks import Hook, HookAfter, HookScope, hook_for_rows, hook_scope
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.recompute import intervention_hook, logits_at, traced_tensor
 from headlight.tracing.trace import Trace, position_index
 from headlight.tracing.transformer_lens import native_path
 
-KEEP = ("*.residual", "*.final_residual", "*.weighted_values")  # of both runs
+KEEP = (*ABLATION_KEEP, "*.weighted_values")  # of both runs
 RECEIVING_PARTS = ("q", "k", "v")  # of a head: where it can hear what an earlier one says
 _RECEIVER = re.compile(r"(encoder|decoder)\.(\d{1,6})\.self\.([qkv])\[\s*(\d{1,6})\s*(?:,\s*:\s*)?\]")
 SMALLEST_DIFFERENCE = 1e-3  # between the runs' logit differences; a share of less is a share of rounding
@@ -81,24 +82,6 @@ class _Recording:
         if path == self.path:
             self.value = value
         return value
-
-
-class _Holding:
-    """A hook that puts values in their place, in every row or each row's own; any other value goes to another hook."""
-
-    def __init__(self, hook: Hook, held: Mapping[str, Float[Tensor, "*row head pos head_dim"]]) -> None:
-        self.hook, self.held = hook, held
-
-    def scope(self, path: str) -> HookScope:
-        """All of a value that is replaced; of any other as much as the other hook needs."""
-        return HookScope.ALL if path in self.held else hook_scope(self.hook, path)
-
-    def for_rows(self, start: int, total: int) -> Hook:
-        """The other hook for a few rows at a time; a value that is replaced is always whole."""
-        return hook_for_rows(self.hook, start, total)
-
-    def __call__(self, path: str, value: Tensor) -> Tensor:
-        return self.held[path].to(value).expand_as(value) if path in self.held else self.hook(path, value)
 
 
 class _PatchEachHead:
@@ -298,7 +281,7 @@ class PatchedRuns:
         held = {each: traced_tensor(self.model, self.trace, each) for each in self._heads_after(layer) if direct}
         for heads in self._batches(donor, first):
             residual = traced_tensor(self.model, self.trace, entry).repeat(len(heads), 1, 1)
-            hook = _Holding(HookAfter(intervention_hook(self.trace), entry), held)
+            hook = HoldingHook(HookAfter(intervention_hook(self.trace), entry), held)
             yield residual, _PatchEachHead(hook, path, donor, int(heads[0]))
 
     def differences_into(self, receiver: Receiver, layer: int, first: int) -> Iterator[Float[np.ndarray, " head"]]:
@@ -310,7 +293,7 @@ class PatchedRuns:
             value[:, receiver.head] = heard[:, receiver.head]
             residual = traced_tensor(self.model, self.trace, entry).repeat(rows, 1, 1)
             edits = HookAfter(intervention_hook(self.trace), entry)
-            yield self._differences(receiver.layer, residual, _Holding(edits, {receiver.path: value}))
+            yield self._differences(receiver.layer, residual, HoldingHook(edits, {receiver.path: value}))
 
     def _heard(
         self, receiver: Receiver, layer: int, first: int
