@@ -6,7 +6,7 @@ that is labelled as a whole (`ablate_tokens`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,19 +32,27 @@ SMALLEST_CHANGE = 1e-3  # of a margin of logits; what is smaller may be rounding
 KEEP = ("*.residual", "*.residual_streams", "*.final_residual")
 
 
-class HoldingHook:
+class WholeValueHook:
+    """A hook, after another one, that needs the values at some paths whole, and the others as the other hook does."""
+
+    def __init__(self, hook: Hook, paths: Collection[str]) -> None:
+        self.hook, self.paths = hook, paths
+
+    def scope(self, path: str) -> HookScope:
+        """All of a value at one of the paths; of any other as much as the other hook needs."""
+        return HookScope.ALL if path in self.paths else hook_scope(self.hook, path)
+
+    def for_rows(self, start: int, total: int) -> Hook:
+        """The other hook for a few rows at a time."""
+        return hook_for_rows(self.hook, start, total)
+
+
+class HoldingHook(WholeValueHook):
     """A hook that puts values in their place, in every row or each row's own; any other value goes to another hook."""
 
     def __init__(self, hook: Hook, held: Mapping[str, Tensor]) -> None:
-        self.hook, self.held = hook, held
-
-    def scope(self, path: str) -> HookScope:
-        """All of a value that is replaced; of any other as much as the other hook needs."""
-        return HookScope.ALL if path in self.held else hook_scope(self.hook, path)
-
-    def for_rows(self, start: int, total: int) -> Hook:
-        """The other hook for a few rows at a time; a value that is replaced is always whole."""
-        return hook_for_rows(self.hook, start, total)
+        super().__init__(hook, held)
+        self.held = held
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
         return self.held[path].to(value).expand_as(value) if path in self.held else self.hook(path, value)
