@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from headlight.config_groups import (
     AlibiConfig,
+    AlternatingUpdatesConfig,
     EmbeddingConfig,
     ExpertsConfig,
     ImageConfig,
@@ -31,16 +32,17 @@ LARGEST_LIMIT = 1e30  # of numbers in 32 bits, which end below 3.5e38
 _OF_EACH_LAYER = {
     "positional_encoding": "positional_encodings", "rope": "ropes", "head_dim": "head_dims",
     "value_head_dim": "head_dims", "key_value_heads": "key_value_heads", "d_ff": "d_ffs",
-    "keys_as_values": "keys_as_values",
+    "activation_sparsity": "activation_sparsities", "keys_as_values": "keys_as_values",
 }  # fmt: skip
 _SHARED = ("positional_encoding", "rope", "head_dim", "value_head_dim", "key_value_heads")  # with keys and values
 # Largest sizes: far above any model, so that no hostile file makes a product overflow or a loop endless.
 _MAX_SIZES = {
     **dict.fromkeys(("vocabulary_size", "context_length"), 2**31),
     **dict.fromkeys(("layers", "encoder_layers"), 2**10),
-    **dict.fromkeys(("d_model", "heads", "encoder_heads", "key_value_heads"), 2**20),
+    **dict.fromkeys(("d_model", "heads", "encoder_heads", "key_value_heads", "laurel_rank"), 2**20),
     **dict.fromkeys(("head_dim", "value_head_dim", "d_ff", "encoder_d_ff"), 2**20),
 }
+_MAY_BE_NONE = ("layers", "encoder_layers", "encoder_heads", "encoder_d_ff", "laurel_rank")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +58,15 @@ class Config:
     `parallel_residual`: attention and feed-forward of a block read the same input (GPT-J). `embedding_norm`: a norm of
     the embeddings before the first block; `stream_scale`: whether each block multiplies the residual stream after it by
     a learned number (Gemma 4); `first_norm`: whether the first block has a norm before its attention
-    (ModernBERT: false). `bias` gives every linear map and norm a bias, `biases` only some. `start_token_id` is
-    the first token of the decoder in an encoder-decoder. With an `image` the sequence is the class token and then the
-    patches; in an encoder-decoder the encoder reads the patches alone, and the decoder a text. A `sound` is read in the
-    same way, as frames. `prompt_token_ids` stand behind the start token where the decoder's text begins with no special
-    token of its own; `alignment_heads` are the heads of cross-attention, by layer and head, of which the checkpoint
-    says that they follow the source from token to token. With a `contact_end_id`, the token that ends a protein, a
-    contact head reads all weights. Raises ConfigError where sizes do not go together.
+    (ModernBERT: false). `laurel_rank` is the rank of a linear map beside each self-attention (LAuReL; 0: none), and
+    `activation_sparsity` the share of neurons that a feed-forward holds at 0. `bias` gives every linear map and norm a
+    bias, `biases` only some. `start_token_id` is the first token of the decoder in an encoder-decoder. With an `image`
+    the sequence is the class token and then the patches; in an encoder-decoder the encoder reads the patches alone, and
+    the decoder a text. A `sound` is read in the same way, as frames. `prompt_token_ids` stand behind the start token
+    where the decoder's text begins with no special token of its own; `alignment_heads` are the heads of
+    cross-attention, by layer and head, of which the checkpoint says that they follow the source from token to token.
+    With a `contact_end_id`, the token that ends a protein, a contact head reads all weights. Raises ConfigError where
+    sizes do not go together.
     """
 
     architecture: Literal["decoder", "encoder", "encoder-decoder"] = "decoder"
@@ -103,10 +107,13 @@ class Config:
     norm_placement: str = "pre"
     parallel_residual: bool = False
     stream_scale: bool = False
+    alternating_updates: AlternatingUpdatesConfig = AlternatingUpdatesConfig()
+    laurel_rank: int = 0
     embedding_norm: bool = False
     first_norm: bool = True
     final_norm: bool = True
     feed_forward: str = "swiglu"
+    activation_sparsity: float = 0.0
     experts: ExpertsConfig = ExpertsConfig()
     bias: bool = False
     biases: tuple[BiasedModule, ...] = ()
@@ -163,7 +170,7 @@ class Config:
     def _check(self) -> None:
         check_choices(Config, vars(self), ConfigError)
         for name in _MAX_SIZES:
-            if getattr(self, name) < 1 and name not in ("layers", "encoder_layers", "encoder_heads", "encoder_d_ff"):
+            if getattr(self, name) < 1 and name not in _MAY_BE_NONE:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least 1.")
         if self.heads % self.key_value_heads:
             raise ConfigError(
@@ -194,6 +201,10 @@ class Config:
             raise ConfigError(f"rope.theta is {self.rope.theta}; it must be a number above 0.")
         if not 0.0 <= self.rope.rotated_share <= 1.0:
             raise ConfigError(f"rope.rotated_share is {self.rope.rotated_share}; it must be from 0 to 1.")
+        if not 0.0 <= self.activation_sparsity < 1.0 or (self.activation_sparsity and self.experts.count):
+            raise ConfigError(
+                f"activation_sparsity is {self.activation_sparsity}; it is from 0 to below 1, and 0 where experts are."
+            )
         for name in ("score_soft_cap", "qkv_limit"):
             if not 0.0 <= getattr(self, name) <= LARGEST_LIMIT:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be from 0, which is no limit, to 1e30.")
@@ -212,12 +223,13 @@ class Config:
                 )
             if any(getattr(own[layer], name) != getattr(own[giver], name) for name in _SHARED):
                 raise ConfigError(f"Layer {layer} cannot read the keys of layer {giver}, which have another form.")
-        self.layer_embedding.check(self.vocabulary_size)
-        is_unusual = self.layer_embedding.dim or self.per_layer.key_value_layers
+        self.layer_embedding.check()
+        self.alternating_updates.check()
+        is_unusual = self.layer_embedding.dim or self.per_layer.key_value_layers or self.has_several_streams
         if is_unusual and (self.has_cross_attention or self.reads_signal or self.latent != LatentConfig()):
             raise ConfigError(
-                "layer_embedding and per_layer.key_value_layers are for a model that reads one text, and whose keys "
-                "and values are not compressed."
+                "layer_embedding, alternating_updates and per_layer.key_value_layers are for a model that reads one "
+                "text, and whose keys and values are not compressed."
             )
 
     @property
@@ -277,6 +289,17 @@ class Config:
     def has_feed_forward(self) -> bool:
         """Whether blocks have a feed-forward network besides attention."""
         return self.feed_forward != "none"
+
+    @property
+    def has_several_streams(self) -> bool:
+        """Whether several residual streams run side by side."""
+        return self.alternating_updates.streams > 1
+
+    @property
+    def only_adds_sublayers(self) -> bool:
+        """Whether a block is its attentions and its feed-forward with their norms, joined to one residual stream."""
+        more = self.layer_embedding.dim or self.stream_scale or self.laurel_rank
+        return not (more or self.has_several_streams)
 
     @property
     def token_sublayers(self) -> tuple[str, ...]:

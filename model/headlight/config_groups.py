@@ -13,6 +13,7 @@ ResamplingFilter = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "
 MAX_PATCHES = 2**12  # attention is quadratic in them, so a hostile file cannot ask for more
 MAX_EXPERTS = 2**12
 MAX_WIDTH = 2**20  # channels or neurons
+MAX_STREAMS = 64  # residual streams, each as wide as the model
 DROPPED_SHARE = 0.15 * 0.8  # of the tokens are masked in training (Lin et al. 2023, ESM-2)
 MAX_IMAGE_SIDE = 2**13  # pixels
 MAX_FRAMES = 2**12  # of a sound, for the same reason
@@ -180,24 +181,40 @@ class EmbeddingConfig:
 class LayerEmbeddingConfig:
     """A vector of `dim` channels (0: none) that each token has for each layer, besides its embedding.
 
-    It is the sum of a row of a table, which has `vocabulary_size` rows (0: the model's), and of a projection of the
-    embedding. Each block ends with a sublayer that reads it through a gate with this `activation` (per-layer
-    embeddings; Gemma 3n).
+    It is the sum of a row of a table, which has `vocabulary_size` rows (0: the model's; tokens beyond them read the
+    first), and of a projection of the embedding. Each block ends with a sublayer that reads it through a gate with this
+    `activation` (per-layer embeddings; Gemma 3n).
     """
 
     dim: int = 0
     vocabulary_size: int = 0
     activation: str = "gelu-tanh"
 
-    def check(self, vocabulary_size: int) -> None:
-        """Raise ConfigError unless every token of so many can have such vectors."""
-        if not 0 <= self.dim <= MAX_WIDTH:
-            raise ConfigError(f"layer_embedding.dim is {self.dim}; it must be from 0 to {MAX_WIDTH:,}.")
-        if self.vocabulary_size and not vocabulary_size <= self.vocabulary_size <= 2**31:
-            raise ConfigError(
-                f"layer_embedding.vocabulary_size is {self.vocabulary_size}; it must be at least that of the model, "
-                f"{vocabulary_size}."
-            )
+    def check(self) -> None:
+        """Raise ConfigError unless tokens can have such vectors."""
+        for name, most in (("dim", MAX_WIDTH), ("vocabulary_size", 2**31)):
+            if not 0 <= (size := getattr(self, name)) <= most:
+                raise ConfigError(f"layer_embedding.{name} is {size}; it must be from 0 to {most:,}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlternatingUpdatesConfig:
+    """Several residual streams side by side, `streams` of them, of which each block reads and writes the `active` one.
+
+    What the others become is predicted, and corrected by what the block wrote (AltUp; Baykal et al. 2023).
+    `output_scale`: whether the gate of a layer's embedding reads the active stream times a learned vector (Gemma 3n).
+    """
+
+    streams: int = 1
+    active: int = 0
+    output_scale: bool = False
+
+    def check(self) -> None:
+        """Raise ConfigError unless a model can have such streams."""
+        if not 1 <= self.streams <= MAX_STREAMS:
+            raise ConfigError(f"alternating_updates.streams is {self.streams}; it must be from 1 to {MAX_STREAMS}.")
+        if not 0 <= self.active < self.streams:
+            raise ConfigError(f"alternating_updates.active is {self.active}; there are {self.streams} streams, from 0.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,9 +222,9 @@ class PerLayerConfig:
     """The settings that differ from layer to layer, one entry each; empty where all layers are alike.
 
     `masks` are combined with the model's masks ("window:8", "none"); the others replace the model's positional
-    encoding, rope, score scale, channels of a head (in queries, keys and values), key/value heads, neurons, and whether
-    keys are the values. `key_value_layers` is the layer whose keys and values each layer reads: itself, or an earlier
-    one.
+    encoding, rope, score scale, channels of a head (in queries, keys and values), key/value heads, neurons, the share
+    of them that is held at 0, and whether keys are the values. `key_value_layers` is the layer whose keys and values
+    each layer reads: itself, or an earlier one.
     """
 
     masks: tuple[str, ...] = ()
@@ -217,6 +234,7 @@ class PerLayerConfig:
     head_dims: tuple[int, ...] = ()
     key_value_heads: tuple[int, ...] = ()
     d_ffs: tuple[int, ...] = ()
+    activation_sparsities: tuple[float, ...] = ()
     keys_as_values: tuple[bool, ...] = ()
     key_value_layers: tuple[int, ...] = ()
 

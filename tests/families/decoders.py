@@ -25,6 +25,17 @@ SHARING = {
     "num_hidden_layers": 6, "num_kv_shared_layers": 3,
     "layer_types": ["sliding_attention", "full_attention"] * 3,
 }  # fmt: skip
+GEMMA3N = GEMMA | {
+    "num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 6,
+    "layer_types": ["sliding_attention", "full_attention"] * 3, "sliding_window": 4, "num_kv_shared_layers": 2,
+    "pad_token_id": 0,
+    "intermediate_size": [38, 38, 37, 38, 40, 38], "activation_sparsity_pattern": [0.9, 0.0, 0.5, 0.0, 0.8, 0.0],
+    "hidden_size_per_layer_input": 5, "vocab_size_per_layer_input": 20, "altup_num_inputs": 3, "laurel_rank": 7,
+    "rope_parameters": {
+        "full_attention": {"rope_type": "default", "rope_theta": 30.0},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 20.0},
+    },
+}  # fmt: skip
 OPT = WIDTH | {"ffn_dim": 38, "max_position_embeddings": 20, "word_embed_proj_dim": 24, "pad_token_id": 1}
 BLOOM = {"hidden_size": 24, "n_head": 4, "n_layer": 2}
 MPT = {"d_model": 24, "n_heads": 3, "n_layers": 2, "max_seq_len": 20}
@@ -249,6 +260,29 @@ DECODERS: dict[str, list[Case]] = {
             GEMMA | WIDE | {"sliding_window": 3, "attention_bias": True, "hidden_activation": "gelu"},
         ),
         Case("Gemma3TextForSequenceClassification", GEMMA | LABELS | {"attn_logit_softcapping": 2.0}),
+    ],
+    "gemma3n_text": [
+        Case("Gemma3nForCausalLM", GEMMA3N | {"final_logit_softcapping": 2.0}),
+        Case("Gemma3nForCausalLM", GEMMA3N | {"altup_active_idx": 1, "altup_correct_scale": False, "laurel_rank": 1}),
+        Case(
+            "Gemma3nForCausalLM",
+            GEMMA3N
+            | UNTIED
+            | {
+                "num_hidden_layers": 11,
+                "head_dim": 2,
+                "layer_types": None,
+                "num_kv_shared_layers": 0,
+                "activation_sparsity_pattern": None,
+                "intermediate_size": 38,
+                "altup_num_inputs": 2,
+                "altup_coef_clip": 0.1,
+                "attention_bias": True,
+                "hidden_activation": "gelu",
+                "vocab_size_per_layer_input": 40,
+            },
+        ),
+        Case("Gemma3nTextModel", GEMMA3N | {"altup_active_idx": 2, "rope_parameters": None, "sliding_window": 1}),
     ],
     "gemma4_text": [
         Case("Gemma4ForCausalLM", GEMMA4 | SHARING | {"attention_k_eq_v": True, "num_global_key_value_heads": 1}),

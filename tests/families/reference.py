@@ -238,9 +238,17 @@ def outputs(model: Any, case: Case) -> dict[str, np.ndarray]:
     else:
         told["logits"] = logits[0][:, None] if case.kind == "ElectraForPreTraining" else logits[0]
         if "decoder_hidden_states" not in whole:
-            base = getattr(model, model.base_model_prefix)(**asked) if case.audio else None
-            told["last_hidden"] = (base.last_hidden_state if base else whole.hidden_states[-1])[0]
+            told["last_hidden"] = last_hidden(model, case, asked, whole)[0]
     return {name: tensor.numpy() for name, tensor in told.items()}
+
+
+def last_hidden(model: Any, case: Case, asked: dict[str, torch.Tensor], whole: Any) -> torch.Tensor:
+    """The last hidden states; where those told are several streams that are not yet made one, the base model's."""
+    if case.audio or whole.hidden_states[-1].dim() > 3:
+        own: torch.Tensor = getattr(model, model.base_model_prefix)(**asked).last_hidden_state
+        return own
+    last: torch.Tensor = whole.hidden_states[-1]
+    return last
 
 
 def contacts(model: Any, ids: torch.Tensor) -> dict[str, torch.Tensor]:

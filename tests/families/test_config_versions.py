@@ -23,10 +23,12 @@ EACH = [pytest.param(family, case, id=f"{family}-{case}") for family, cases in C
 # What old files call a family's rotary base and the share of a head that turns.
 NULL_ACTS = ("attn_logit_softcapping", "final_logit_softcapping")
 ROTARY = {"gpt_neox": ("rotary_emb_base", "rotary_pct")}
+WINDOWED = {"full_attention": "rope_theta", "sliding_attention": "rope_local_base_freq"}
 # Fields of new files for each kind of layer, and what old files have in their place.
 LAYERED = {
     "olmo3": {"full_attention": "rope_theta", "sliding_attention": "rope_theta"},
-    "gemma3_text": {"full_attention": "rope_theta", "sliding_attention": "rope_local_base_freq"},
+    "gemma3_text": WINDOWED,
+    "gemma3n_text": WINDOWED,
     "modernbert": {"full_attention": "global_rope_theta", "sliding_attention": "local_rope_theta"},
 }
 

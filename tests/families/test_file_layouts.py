@@ -229,8 +229,25 @@ GEMMA4_REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "more than all": ({"num_kv_shared_layers": 9}, "num_kv_shared_layers is 9 of 6 layers"),
     "another size": ({"per_layer_config": {"1": {"hidden_size": 12}}}, "per_layer_config, 1: its hidden_size differs"),
     "a wrong entry": ({"per_layer_config": {"1": {"head_dim": "wide"}}}, "head_dim is 'wide'; wanted a whole number"),
-    "a small table": ({"vocab_size_per_layer_input": 20}, "layer_embedding.vocabulary_size is 20; it must be at least"),
 }
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("activation_sparsity_pattern", [0.5] * 3, "activation_sparsities has 3 entries for 6 layers"),
+        ("activation_sparsity_pattern", [1.0] * 6, "activation_sparsity is 1.0; it is from 0 to below 1"),
+        ("intermediate_size", [38] * 5, "intermediate_size is .*; wanted a whole number from 0 to 2.31, or 6 of them"),
+        ("altup_active_idx", 3, "alternating_updates.active is 3; there are 3 streams"),
+        ("altup_num_inputs", 1, "no parameter of the model uses .*altup"),
+        ("layer_types", ["chunked_attention"] * 6, "layer_types names 'chunked_attention'"),
+    ],
+)
+def test_a_gemma3n_that_does_not_open_is_told_the_field(field: str, value: Any, sentence: str, tmp_path: Path) -> None:
+    build(CASES["gemma3n_text"][0], tmp_path / "model")
+    change_config(tmp_path / "model", **{field: value})
+    with pytest.raises(CheckpointError, match=sentence):
+        load(tmp_path / "model")
 
 
 @pytest.mark.parametrize("name", GEMMA4_REFUSED)

@@ -1,14 +1,18 @@
 """A part of a model that reads images is listed and opened, and the rest is named as not read."""
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
-from headlight import catalog
+from headlight import catalog, run
 from headlight.checkpoints import load
 from headlight.errors import CheckpointError
 from tests.families.cases import CASES
-from tests.families.reference import build
+from tests.families.reference import build, outputs
 
 
 def test_the_vision_part_is_named_as_not_read(tmp_path: Path) -> None:
@@ -23,6 +27,22 @@ def test_the_vision_part_is_named_as_not_read(tmp_path: Path) -> None:
 def test_a_prompts_own_mask_is_told(tmp_path: Path) -> None:
     build(CASES["paligemma"][0], tmp_path / "seer")
     assert any("see each other both ways" in note for note in load(tmp_path / "seer").notes)
+
+
+def test_the_text_stack_of_a_gemma3n_stands_beside_what_sees_and_hears(tmp_path: Path) -> None:
+    """Its reference needs a package for the part that sees, so the text stack is put inside by hand."""
+    case, folder = CASES["gemma3n_text"][0], tmp_path / "seer"
+    expected = outputs(build(case, folder), case)
+    weights, config = load_file(folder / "model.safetensors"), json.loads((folder / "config.json").read_text())
+    inside = {f"model.language_model.{name.removeprefix('model.')}": each for name, each in weights.items()}
+    inside |= {f"model.{name}.weight": torch.ones(2) for name in ("vision_tower.a", "embed_vision.b", "audio_tower.c")}
+    save_file(inside, folder / "model.safetensors", metadata={"format": "pt"})
+    outer = {"model_type": "gemma3n", "architectures": ["Gemma3nForConditionalGeneration"], "text_config": config}
+    (folder / "config.json").write_text(json.dumps(outer | {"vision_config": {}, "audio_config": {}}))
+    opened = load(folder)
+    assert opened.notes[0] == "Only the text stack of this gemma3n is opened; images and sounds are not read."
+    trace = run(opened.model.float(), opened.tokenizer, case.text)
+    np.testing.assert_allclose(trace["logits"], expected["logits"], atol=1e-4)
 
 
 def test_each_tower_is_listed_and_opened_by_a_path_of_its_own(tmp_path: Path) -> None:

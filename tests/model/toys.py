@@ -8,7 +8,14 @@ import numpy as np
 import torch
 
 from headlight import Config, Tokenizer, Trace, Transformer, run, train_tokenizer
-from headlight.config_groups import ImageConfig, LayerEmbeddingConfig, PerLayerConfig, RopeConfig, SoundConfig
+from headlight.config_groups import (
+    AlternatingUpdatesConfig,
+    ImageConfig,
+    LayerEmbeddingConfig,
+    PerLayerConfig,
+    RopeConfig,
+    SoundConfig,
+)
 from headlight.nn.stack import NORM_PLACEMENTS
 from headlight.sound.frames import process_sound
 from headlight.sound.recording import Recording
@@ -34,6 +41,12 @@ UNLIKE: dict[str, Any] = {
         key_value_layers=(0, 1, 0, 1),
     ),
 }  # fmt: skip
+# Three residual streams besides, the second of which each layer reads, and the rest of Gemma 3n.
+STREAMS: dict[str, Any] = UNLIKE | {
+    "alternating_updates": AlternatingUpdatesConfig(streams=3, active=1, output_scale=True), "laurel_rank": 3,
+    "layer_embedding": LayerEmbeddingConfig(dim=5, vocabulary_size=270), "activation_sparsity": 0.6,
+}  # fmt: skip
+UNUSUAL = (UNLIKE, STREAMS)
 # The same for a model of two layers with other parts.
 LAYERS_OF_TWO = (
     PerLayerConfig(),

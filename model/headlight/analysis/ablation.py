@@ -6,7 +6,7 @@ that is labelled as a whole (`ablate_tokens`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from headlight.attention_groups import attention_groups
 from headlight.cancellation import check_cancelled
 from headlight.errors import ConfigError, EditError, TextError
 from headlight.nn.attention import AttentionContext, KeysAndValues
-from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope, with_prefix
+from headlight.nn.hooks import Hook, HookAfter, HookScope, hook_for_rows, hook_scope, with_prefix
 from headlight.nn.stack import Block
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tasks import task_of
@@ -29,25 +29,33 @@ from headlight.tracing.trace import Trace, position_index, require_position
 
 TOKENS_PER_BATCH = 1024  # a larger batch is no faster and takes longer to cancel
 SMALLEST_CHANGE = 1e-3  # of a margin of logits; what is smaller may be rounding
-KEEP = ("*.residual", "*.final_residual")
+KEEP = ("*.residual", "*.residual_streams", "*.final_residual")
 
 
-class HookAfter:
-    """A hook that leaves the value at `entry_path` as it is: a trace gave it, so the edits are in it already."""
+class WholeValueHook:
+    """A hook, after another one, that needs the values at some paths whole, and the others as the other hook does."""
 
-    def __init__(self, hook: Hook, entry_path: str) -> None:
-        self.hook, self.entry_path = hook, entry_path
+    def __init__(self, hook: Hook, paths: Collection[str]) -> None:
+        self.hook, self.paths = hook, paths
 
     def scope(self, path: str) -> HookScope:
-        """As much as the hook needs."""
-        return HookScope.NONE if path == self.entry_path else hook_scope(self.hook, path)
+        """All of a value at one of the paths; of any other as much as the other hook needs."""
+        return HookScope.ALL if path in self.paths else hook_scope(self.hook, path)
 
     def for_rows(self, start: int, total: int) -> Hook:
-        """The same for a few rows at a time."""
-        return HookAfter(hook_for_rows(self.hook, start, total), self.entry_path)
+        """The other hook for a few rows at a time."""
+        return hook_for_rows(self.hook, start, total)
+
+
+class HoldingHook(WholeValueHook):
+    """A hook that puts values in their place, in every row or each row's own; any other value goes to another hook."""
+
+    def __init__(self, hook: Hook, held: Mapping[str, Tensor]) -> None:
+        super().__init__(hook, held)
+        self.held = held
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
-        return value if path == self.entry_path else self.hook(path, value)
+        return self.held[path].to(value).expand_as(value) if path in self.held else self.hook(path, value)
 
 
 class _AblateEachHead:
@@ -147,16 +155,22 @@ def final_from_layer(
 ) -> Float[Tensor, "batch target_pos embedding_dim"]:
     """The residuals after the last stack's final norm, computed from several inputs of one layer of a stack.
 
-    Text and edits are those of the trace; `hook` is applied in that stack, from the layer on.
+    Text and edits are those of the trace; `hook` is applied in that stack, from the layer on. Of several residual
+    streams `residual` is the one that the layer reads.
     """
     count = len(residual)
 
     def from_trace(path: str) -> Tensor:
-        return traced_tensor(model, trace, path).expand(count, -1, -1)
+        value = traced_tensor(model, trace, path)
+        return value.expand(count, *value.shape)
 
     memory = from_trace("encoder.final_residual") if model.config.has_cross_attention and name == "decoder" else None
     contexts, cross_context = attention_contexts(model, trace, name, hook)
-    final: Tensor = model.stack(name).forward_from(
+    stack, entry = model.stack(name), f"{name}.{layer}.residual"
+    if stack.residual_streams is not None:
+        streams = from_trace(f"{entry}_streams")
+        hook, residual = HoldingHook(hook, {entry: residual, f"{entry}_streams": streams}), streams
+    final: Tensor = stack.forward_from(
         residual,
         layer,
         contexts,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from headlight.analysis.residual_stream import per_head_output, through_residual
+from headlight.analysis.residual_stream import per_head_output, require_one_stream, through_residual
 from headlight.array_types import Float
 from headlight.errors import TextError
 from headlight.nn.attention import repeat_key_values
@@ -58,8 +58,10 @@ def information_flow(
 ) -> tuple[Edge, ...]:
     """The edges that lead to one token of the predicting stack, from the last layer down.
 
-    `trace` holds KEEP. Raises TextError for a position that does not exist or a threshold outside 0 to 1.
+    `trace` holds KEEP. Raises TextError for a position that does not exist or a threshold outside 0 to 1, ConfigError
+    for a model of several residual streams.
     """
+    require_one_stream(trace.config, "information flow")
     name = trace.config.stacks[-1]
     if not 0 < threshold <= 1:
         raise TextError(f"The threshold is {threshold}; it must be above 0 and at most 1.")

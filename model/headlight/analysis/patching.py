@@ -18,8 +18,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headlight.analysis.ablation import KEEP as ABLATION_KEEP
 from headlight.analysis.ablation import (
-    HookAfter,
+    HoldingHook,
+    WholeValueHook,
     final_from_layer,
     heads_per_batch,
     logits_of_final,
@@ -29,13 +31,13 @@ from headlight.array_types import Float
 from headlight.attention_groups import attention_groups
 from headlight.cancellation import check_cancelled
 from headlight.errors import TextError, shortened
-from headlight.nn.hooks import Hook, HookScope, hook_for_rows, hook_scope
+from headlight.nn.hooks import Hook, HookAfter
 from headlight.nn.transformer import Transformer, attention_at
 from headlight.tracing.recompute import intervention_hook, logits_at, traced_tensor
 from headlight.tracing.trace import Trace, position_index
 from headlight.tracing.transformer_lens import native_path
 
-KEEP = ("*.residual", "*.final_residual", "*.weighted_values")  # of both runs
+KEEP = (*ABLATION_KEEP, "*.weighted_values")  # of both runs
 RECEIVING_PARTS = ("q", "k", "v")  # of a head: where it can hear what an earlier one says
 _RECEIVER = re.compile(r"(encoder|decoder)\.(\d{1,6})\.self\.([qkv])\[\s*(\d{1,6})\s*(?:,\s*:\s*)?\]")
 SMALLEST_DIFFERENCE = 1e-3  # between the runs' logit differences; a share of less is a share of rounding
@@ -61,63 +63,28 @@ class PatchingMap:
     after: float
 
 
-class _Recording:
+class _Recording(WholeValueHook):
     """A hook, after another one, that keeps a value as each row of the batch has it."""
 
-    def __init__(self, hook: Hook, path: str) -> None:
-        self.hook, self.path = hook, path
-        self.value: Tensor | None = None
-
-    def scope(self, path: str) -> HookScope:
-        """All of the value that is kept; of any other as much as the other hook needs."""
-        return max(HookScope.ALL if path == self.path else HookScope.NONE, hook_scope(self.hook, path))
-
-    def for_rows(self, start: int, total: int) -> Hook:
-        """The other hook for a few rows at a time; the value that is kept is always whole."""
-        return hook_for_rows(self.hook, start, total)
+    value: Tensor | None = None
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
         value = self.hook(path, value)
-        if path == self.path:
+        if path in self.paths:
             self.value = value
         return value
 
 
-class _Holding:
-    """A hook that puts values in their place, in every row or each row's own; any other value goes to another hook."""
-
-    def __init__(self, hook: Hook, held: Mapping[str, Float[Tensor, "*row head pos head_dim"]]) -> None:
-        self.hook, self.held = hook, held
-
-    def scope(self, path: str) -> HookScope:
-        """All of a value that is replaced; of any other as much as the other hook needs."""
-        return HookScope.ALL if path in self.held else hook_scope(self.hook, path)
-
-    def for_rows(self, start: int, total: int) -> Hook:
-        """The other hook for a few rows at a time; a value that is replaced is always whole."""
-        return hook_for_rows(self.hook, start, total)
-
-    def __call__(self, path: str, value: Tensor) -> Tensor:
-        return self.held[path].to(value).expand_as(value) if path in self.held else self.hook(path, value)
-
-
-class _PatchEachHead:
+class _PatchEachHead(WholeValueHook):
     """A hook, after another one, that puts another head's output of the other run in each row of the batch."""
 
     def __init__(self, hook: Hook, path: str, donor: Float[Tensor, "head pos head_dim"], first: int) -> None:
-        self.hook, self.path, self.donor, self.first = hook, path, donor, first
-
-    def scope(self, path: str) -> HookScope:
-        """All of the value that is replaced; of any other as much as the other hook needs."""
-        return HookScope.ALL if path == self.path else hook_scope(self.hook, path)
-
-    def for_rows(self, start: int, total: int) -> Hook:
-        """The other hook for a few rows at a time; the value that is replaced is always whole."""
-        return hook_for_rows(self.hook, start, total)
+        super().__init__(hook, (path,))
+        self.donor, self.first = donor, first
 
     def __call__(self, path: str, value: Tensor) -> Tensor:
         value = self.hook(path, value)
-        if path != self.path:
+        if path not in self.paths:
             return value
         value = value.clone()
         rows = torch.arange(len(value), device=value.device)
@@ -298,7 +265,7 @@ class PatchedRuns:
         held = {each: traced_tensor(self.model, self.trace, each) for each in self._heads_after(layer) if direct}
         for heads in self._batches(donor, first):
             residual = traced_tensor(self.model, self.trace, entry).repeat(len(heads), 1, 1)
-            hook = _Holding(HookAfter(intervention_hook(self.trace), entry), held)
+            hook = HoldingHook(HookAfter(intervention_hook(self.trace), entry), held)
             yield residual, _PatchEachHead(hook, path, donor, int(heads[0]))
 
     def differences_into(self, receiver: Receiver, layer: int, first: int) -> Iterator[Float[np.ndarray, " head"]]:
@@ -310,14 +277,14 @@ class PatchedRuns:
             value[:, receiver.head] = heard[:, receiver.head]
             residual = traced_tensor(self.model, self.trace, entry).repeat(rows, 1, 1)
             edits = HookAfter(intervention_hook(self.trace), entry)
-            yield self._differences(receiver.layer, residual, _Holding(edits, {receiver.path: value}))
+            yield self._differences(receiver.layer, residual, HoldingHook(edits, {receiver.path: value}))
 
     def _heard(
         self, receiver: Receiver, layer: int, first: int
     ) -> Iterator[tuple[int, Float[Tensor, "row head pos head_dim"]]]:
         """The receiver's value with each head of a layer from the other run, all heads between held."""
         for residual, hook in self._with_each_head(layer, first, direct=True):
-            recording = _Recording(hook, receiver.path)
+            recording = _Recording(hook, (receiver.path,))
             final_from_layer(self.model, self.trace, self.stack, layer, residual, recording)
             assert recording.value is not None
             yield len(residual), recording.value

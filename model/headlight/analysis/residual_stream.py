@@ -12,8 +12,10 @@ that scale and that slope would be others (Elhage et al. 2021, "Handling layer n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -25,13 +27,16 @@ from headlight.errors import ConfigError
 from headlight.nn.attention import AllHeadsNorm, Attention, PerHeadNorm
 from headlight.nn.latent import Compression
 from headlight.nn.layers import GemmaRMSNorm
-from headlight.nn.stack import Block, ResidualConnection
+from headlight.nn.residual_streams import LowRankMap
+from headlight.nn.stack import AlternatingBlock, Block, LaurelConnection, ResidualConnection
 from headlight.nn.transformer import Transformer
 from headlight.tracing.interventions import is_edited
 from headlight.tracing.trace import Trace
 
 Decomposition = Float[Tensor, "component *position dim"]
+Streams = Float[Tensor, "component *stream dim"]  # the same, of all residual streams where there are several
 Write = tuple[slice, Tensor]  # what some rows of a decomposition grow by
+Mixing = TypeVar("Mixing", bound=nn.Module)
 
 
 @singledispatch
@@ -89,6 +94,12 @@ def _(layer: PerHeadNorm, table: Tensor, bias_row: int) -> Tensor:
     return linearize(norm, heads, bias_row).flatten(-2)
 
 
+@linearize.register
+def _(layer: LowRankMap, table: Tensor, bias_row: int) -> Tensor:
+    mapped = linearize(layer.right, linearize(layer.left, table, bias_row), bias_row)
+    return table + linearize(layer.norm, mapped, bias_row)
+
+
 def linearize_activation(activation: Callable[[Tensor], Tensor], table: Decomposition, bias_row: int) -> Decomposition:
     """The decomposition after an activation f: channels times (f(x) - f(0)) / x, and f(0) to the row `bias_row`."""
     total = table.sum(0)
@@ -131,13 +142,16 @@ def through_residual(
     The sublayer read `table` and gave `sublayer_output`, which is added to `onto` (to `table` itself if None); what
     norms add goes to `bias_row`.
     """
-    return residual.placement.apply(
+    joined = residual.placement.apply(
         table,
         table if onto is None else onto,
         lambda rows: linearize(residual.norm, rows, bias_row),
         lambda rows: sublayer_output,
         lambda rows: linearize(residual.output_norm, rows, bias_row),
     )
+    if not isinstance(residual, LaurelConnection):
+        return joined
+    return residual.join(joined, linearize(residual.low_rank, sublayer_input(residual, table, bias_row), bias_row))
 
 
 def sublayer_input(residual: ResidualConnection, table: Decomposition, bias_row: int) -> Decomposition:
@@ -243,7 +257,7 @@ class StreamDecomposer:
         """What the rows of every table are."""
         return (*self.own, *(Component("probe") for probe in self.probes for _ in probe.vectors))
 
-    def embedded(self) -> Decomposition:
+    def embedded(self) -> Streams:
         """The residual stream before the first block."""
         embedding = self.value(f"{self.name}.embedding")
         table = torch.zeros(len(self.components), *embedding.shape, dtype=torch.float64)
@@ -251,18 +265,20 @@ class StreamDecomposer:
         table = add_to_row(table, self.value(f"{self.name}.position_embedding"), 1)
         for rows, written in self.probe_writes(f"{self.name}.embedding"):
             table[rows] += written
-        bias_row = self.outer_bias_row
-        return linearize(self.stack.project_in, linearize(self.stack.embedding_norm, table, bias_row), bias_row)
+        bias_row, streams = self.outer_bias_row, self.stack.residual_streams
+        table = linearize(self.stack.project_in, linearize(self.stack.embedding_norm, table, bias_row), bias_row)
+        return table if streams is None else _like(table, streams).split(table, table.sum(0))
 
     def through_stack(self) -> Decomposition:
         """The residual stream after the final norm: from the embeddings through every block."""
-        table = self.before_layer(len(self.stack.blocks))
+        table, streams = self.before_layer(len(self.stack.blocks)), self.stack.residual_streams
+        table = table if streams is None else _like(table, streams).merge(table, table.sum(0))
         table = linearize(self.stack.final_norm, self.with_edits(table, f"{self.name}.residual"), self.outer_bias_row)
         table = linearize(self.stack.project_out, table, self.outer_bias_row)
         return self.with_edits(table, f"{self.name}.final_residual")
 
-    def before_layer(self, layer: int) -> Decomposition:
-        """The residual stream that a block reads, but for edits at its entry."""
+    def before_layer(self, layer: int) -> Streams:
+        """The residual stream (or streams) before a block, but for edits at its entry."""
         table = self.embedded()
         for earlier in range(layer):
             table = self.through_block(earlier, table)
@@ -270,7 +286,7 @@ class StreamDecomposer:
 
     def attention_input(self, layer: int, kind: str) -> Decomposition:
         """What an attention of a block ("self" or "cross") reads, as its queries are made from it."""
-        table = self.with_edits(self.before_layer(layer), f"{self.name}.{layer}.residual")
+        _, table = self._entry(layer, self.before_layer(layer))
         if kind == "cross":
             table = self.through_attention(layer, "self", table)
         residual = getattr(self.stack.blocks[layer], f"{kind}_attention_residual")
@@ -285,21 +301,47 @@ class StreamDecomposer:
         """A recorded value at the position."""
         return torch.tensor(self.trace[path][self.position], dtype=torch.float64)
 
-    def through_block(self, layer: int, table: Decomposition) -> Decomposition:
+    def through_block(self, layer: int, table: Streams) -> Streams:
         """The residual stream after a block."""
         block, path = self.stack.blocks[layer], f"{self.name}.{layer}"
         assert isinstance(block, Block)
-        start = table = self.with_edits(table, f"{path}.residual")
+        streams, start = self._entry(layer, table)
+        table = start.clone() if isinstance(block, AlternatingBlock) else start
         for kind in ("self", "cross"):
             if getattr(block, f"{kind}_attention") is not None:
                 table = self.through_attention(layer, kind, table)
         if block.feed_forward_residual is not None:
             read = start if block.parallel_residual else table
             table = self._through_sublayer(block.feed_forward_residual, layer, "feed_forward", read, table)
+        if isinstance(block, AlternatingBlock):
+            return self._corrected(block, layer, streams, start, table)
         if block.layer_embedding_residual is not None:
             table = self.with_edits(table, f"{path}.residual_after_feed_forward")
             table = self._through_sublayer(block.layer_embedding_residual, layer, "layer_embedding", table, table)
         return table if block.stream_scale is None else table * block.stream_scale.to(table)
+
+    def _entry(self, layer: int, table: Streams) -> tuple[Streams, Decomposition]:
+        """The residual streams as a block predicts them, where there are several, and the one that it reads."""
+        block, path = self.stack.blocks[layer], f"{self.name}.{layer}"
+        read = table
+        if isinstance(block, AlternatingBlock):
+            table = self.with_edits(table, f"{path}.residual_streams")
+            table = _like(table, block.alternating_updates).predict(table, table.sum(0))
+            read = table[..., block.alternating_updates.active, :]
+        return table, self.with_edits(read, f"{path}.residual")
+
+    def _corrected(
+        self, block: AlternatingBlock, layer: int, predicted: Streams, read: Decomposition, table: Decomposition
+    ) -> Streams:
+        """The residual streams after a block that made `table` of the stream that it read."""
+        table = table if block.stream_scale is None else table * block.stream_scale.to(table)
+        table = self.with_edits(table, f"{self.name}.{layer}.residual_after_feed_forward")
+        streams = _like(table, block.alternating_updates).correct(predicted, read, table, table.sum(0))
+        if block.layer_embedding_residual is None:
+            return streams
+        nothing = torch.zeros_like(table)
+        added = self._through_sublayer(block.layer_embedding_residual, layer, "layer_embedding", nothing, nothing)
+        return torch.cat((streams[..., :1, :], streams[..., 1:, :] + added[..., None, :]), dim=-2)
 
     def _through_sublayer(
         self, residual: ResidualConnection, layer: int, kind: str, read: Decomposition, table: Decomposition
@@ -351,8 +393,19 @@ def _after_sublayer(
     residual: ResidualConnection, read: Decomposition, table: Decomposition, writes: Sequence[Write], bias_row: int
 ) -> Decomposition:
     """The residual stream after a sublayer that read `read` and wrote `writes`; `table`, before it, is used up."""
-    only_adds = residual.placement.only_adds
+    only_adds = residual.placement.only_adds and not isinstance(residual, LaurelConnection)
     output = table if only_adds else torch.zeros_like(table)  # where nothing else happens, a few rows grow in place
     for rows, written in writes:
         output[rows] += written
     return output if only_adds else through_residual(residual, read, output, bias_row, onto=table)
+
+
+def _like(table: Decomposition, module: Mixing) -> Mixing:
+    """A copy of a module that computes with a table's numbers: on their device, and as exactly."""
+    return deepcopy(module).to(table.device, table.dtype)
+
+
+def require_one_stream(config: Config, what: str) -> None:
+    """Raise ConfigError for a model of several residual streams, of which an analysis can say nothing."""
+    if config.has_several_streams:
+        raise ConfigError(f"This model has several residual streams side by side; {what} is not available for it.")

@@ -38,7 +38,6 @@ DIFFERENCES: Mapping[str, tuple[str, str]] = {
     ),
     "deepseek_v32": ("deepseek_v3", "a second attention chooses the tokens that each query may look at"),
     "llama4": ("llama", "layers differ in their experts and in the reach of their attention"),
-    **dict.fromkeys(("gemma3n", "gemma3n_text"), ("gemma4_text", "it has four residual streams side by side (AltUp)")),
     "deberta": ("deberta-v2", "queries, keys and values are one fused tensor with biases of its own kind"),
     "xlnet": ("bert", "it reads two streams, with positions that are relative to each other"),
     "openai-gpt": ("gpt2", "its norms stand after the sublayers"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families import FAMILIES
 from headlight.checkpoints.families.gemma import GEMMA, GEMMA3
+from headlight.checkpoints.families.gemma3n import GEMMA3N
 from headlight.checkpoints.families.gemma4 import GEMMA4
 from headlight.checkpoints.families.llama import LLAMA, MISTRAL, QWEN2_VL, QWEN3_VL
 from headlight.checkpoints.source import TOWER_FIELD, TWO_TOWERS
@@ -38,6 +39,7 @@ TEXT_STACKS: Registry[TextStack] = Registry(
     "model with a text stack",
     {
         "gemma3": TextStack(GEMMA3, tied=True),
+        "gemma3n": TextStack(GEMMA3N, tied=True, other="images and sounds"),
         "gemma4": TextStack(GEMMA4, tied=True, other="images and sounds"),
         "paligemma": TextStack(
             GEMMA,

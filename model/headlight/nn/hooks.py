@@ -71,6 +71,24 @@ def hook_for_rows(hook: Hook, start: int, total: int) -> Hook:
     return method(start, total) if method else hook
 
 
+class HookAfter:
+    """A hook that leaves the value at `entry_path` as it is, in which the edits are already."""
+
+    def __init__(self, hook: Hook, entry_path: str) -> None:
+        self.hook, self.entry_path = hook, entry_path
+
+    def scope(self, path: str) -> HookScope:
+        """As much as the hook needs."""
+        return HookScope.NONE if path == self.entry_path else hook_scope(self.hook, path)
+
+    def for_rows(self, start: int, total: int) -> Hook:
+        """The same for a few rows at a time."""
+        return HookAfter(hook_for_rows(self.hook, start, total), self.entry_path)
+
+    def __call__(self, path: str, value: Tensor) -> Tensor:
+        return value if path == self.entry_path else self.hook(path, value)
+
+
 @dataclass(frozen=True)
 class EditSentence:
     """How an edit reads that is this operation, with this number (None: any) and an index along these axes.
@@ -137,6 +155,7 @@ HOOK_POINTS: Registry[HookPoint] = Registry(
         "position_ids": HookPoint(("pos",), "Position ids", edit_sentences=_POSITION_SENTENCES),
         "position_embedding": HookPoint(_RESIDUAL_AXES, "Position embeddings", edited_in=("stack",)),
         "residual": HookPoint(_RESIDUAL_AXES, "Residual stream", edited_in=("layer",)),
+        "residual_streams": HookPoint(("pos", "stream", "d_model"), "All residual streams, side by side"),
         "residual_after_self": HookPoint(_RESIDUAL_AXES, "Residual stream after self-attention", edited_in=("layer",)),
         "residual_after_cross": HookPoint(_RESIDUAL_AXES, "Residual stream after cross-attention"),
         "residual_after_feed_forward": HookPoint(_RESIDUAL_AXES, "Residual stream after the feed-forward network"),
@@ -203,6 +222,7 @@ AXIS_SIZES: Mapping[str, Callable[[Config], int]] = {
     "latent": lambda config: config.latent.key_value_channels + config.latent.shared_key_channels,
     "d_model": lambda config: config.d_model,
     "d_ff": lambda config: config.d_ff,
+    "stream": lambda config: config.alternating_updates.streams,
     "layer_channel": lambda config: config.layer_embedding.dim,
     "expert": lambda config: config.experts.count,
     "token": lambda config: config.vocabulary_size,

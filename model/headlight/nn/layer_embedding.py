@@ -5,6 +5,7 @@ Introduced by Gemma 3n (Google 2025); as Gemma 4 has them.
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from headlight.array_types import Float, Int
@@ -20,7 +21,7 @@ class LayerEmbedding(nn.Module):
         super().__init__()
         self.layers, self.dim, self.d_model = config.layers, config.layer_embedding.dim, config.d_model
         rows = config.layer_embedding.vocabulary_size or config.vocabulary_size
-        self.table = nn.Embedding(rows, self.layers * self.dim)
+        self.table, self.reads_all_tokens = nn.Embedding(rows, self.layers * self.dim), rows >= config.vocabulary_size
         self.projection = Linear(self.d_model, self.layers * self.dim, bias=False)
         self.norm = make_norm(config, self.dim)
 
@@ -28,7 +29,8 @@ class LayerEmbedding(nn.Module):
         self, ids: Int[Tensor, "batch pos"], embedded: Float[Tensor, "batch pos d_model"]
     ) -> Float[Tensor, "batch pos layer layer_channel"]:
         """The vector of each token for each layer."""
-        rows = self.table(ids) * self.dim**0.5
+        known = ids if self.reads_all_tokens else torch.where(ids < self.table.num_embeddings, ids, 0)
+        rows = self.table(known) * self.dim**0.5
         projected = self.projection(embedded) * self.d_model**-0.5
         of_layers = (*ids.shape, self.layers, self.dim)
         vectors: Tensor = (rows.view(of_layers) + self.norm(projected.view(of_layers))) * 2**-0.5

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from statistics import NormalDist
 
 import torch
 from torch import Tensor, nn
@@ -174,12 +175,29 @@ ACTIVATIONS: Registry[Callable[[Tensor], Tensor]] = Registry(
 )
 
 
+def sparse(activation: Callable[[Tensor], Tensor], share: float) -> Callable[[Tensor], Tensor]:
+    """The activation of what lies above a cutoff, which this share of a token's neurons would be below by chance.
+
+    It is taken from their mean and deviation, as if they were normally distributed (You et al. 2025, "Spark
+    Transformer", statistical top-k). A share of 0 leaves the activation as it is.
+    """
+    if not share:
+        return activation
+    deviations = NormalDist().inv_cdf(share)
+
+    def of_the_largest(x: Tensor) -> Tensor:
+        cutoff = x.mean(-1, keepdim=True) + deviations * x.std(-1, keepdim=True, unbiased=False)
+        return activation(functional.relu(x - cutoff))
+
+    return of_the_largest
+
+
 class MLP(nn.Module):
     """Two linear maps with an activation between them (Vaswani et al. 2017, section 3.3)."""
 
     def __init__(self, config: Config, activation: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
-        self.activation = activation
+        self.activation = sparse(activation, config.activation_sparsity)
         self.up = Linear(config.d_model, config.d_ff, bias=config.has_bias("up"))
         self.down = Linear(config.d_ff, config.d_model, bias=config.has_bias("down"))
 
@@ -194,7 +212,7 @@ class GatedMLP(nn.Module):
 
     def __init__(self, config: Config, activation: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
-        self.activation = activation
+        self.activation = sparse(activation, config.activation_sparsity)
         self.gate = Linear(config.d_model, config.d_ff, bias=config.has_bias("gate"))
         self.up = Linear(config.d_model, config.d_ff, bias=config.has_bias("up"))
         self.down = Linear(config.d_ff, config.d_model, bias=config.has_bias("down"))

@@ -26,11 +26,12 @@ from headlight.nn.attention import (
     no_cache,
 )
 from headlight.nn.experts import make_feed_forward
-from headlight.nn.hooks import Hook, HookScope, hook_scope, with_prefix
+from headlight.nn.hooks import Hook, HookAfter, HookScope, hook_scope, with_prefix
 from headlight.nn.layer_embedding import LayerEmbedding, LayerEmbeddingGate
 from headlight.nn.layers import Linear, make_norm
 from headlight.nn.masks import QueryKeyPositions, combine_masks, parse_masks
 from headlight.nn.positional_encodings import POSITIONAL_ENCODINGS, PositionalEncoding
+from headlight.nn.residual_streams import AlternatingUpdates, LowRankMap, ResidualStreams
 from headlight.registry import Registry
 
 Sublayer = Callable[[Tensor], Tensor]
@@ -131,6 +132,33 @@ class ResidualConnection(nn.Module):
         return self.placement.apply(x, residual, self.norm, with_dropout, self.output_norm)
 
 
+class LaurelConnection(ResidualConnection):
+    """A residual connection with a low-rank map beside the sublayer; both together are divided by sqrt(2)."""
+
+    def __init__(self, config: Config, has_norm: bool = True) -> None:
+        super().__init__(config, has_norm)
+        self.low_rank = LowRankMap(config)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos d_model"],
+        sublayer: Sublayer,
+        residual: Float[Tensor, "batch pos d_model"] | None = None,
+    ) -> Float[Tensor, "batch pos d_model"]:
+        """(The residual stream plus the output of the sublayer, plus the map of what the sublayer reads) / sqrt(2)."""
+        beside: list[Tensor] = []
+
+        def both(h: Tensor) -> Tensor:
+            beside.append(self.low_rank(h))
+            return sublayer(h)
+
+        return self.join(super().forward(x, both, residual), beside[0])
+
+    def join(self, x: Float[Tensor, "*shape d_model"], beside: Float[Tensor, "*shape d_model"]) -> Tensor:
+        """The residual stream after the sublayer together with what the map beside it gives."""
+        return (x + beside) * 2**-0.5
+
+
 class Block(nn.Module):
     """Self-attention, cross-attention in a decoder with an encoder, and feed-forward, added to the residual stream.
 
@@ -142,7 +170,8 @@ class Block(nn.Module):
         super().__init__()
         own = config.for_layer(layer)
         self.parallel_residual = config.parallel_residual
-        self.self_attention_residual = ResidualConnection(config, has_norm=config.first_norm or layer > 0)
+        connection = LaurelConnection if config.laurel_rank else ResidualConnection
+        self.self_attention_residual = connection(config, has_norm=config.first_norm or layer > 0)
         self.self_attention = Attention(config, layer)
         self.cross_attention_residual = ResidualConnection(config) if cross else None
         # Source and text have no distance, so cross-attention has no positional encoding.
@@ -208,6 +237,45 @@ class Block(nn.Module):
         return found[0]
 
 
+class AlternatingBlock(Block):
+    """A block that reads and writes one of several residual streams, and predicts and corrects the others."""
+
+    def __init__(self, config: Config, cross: bool, layer: int) -> None:
+        super().__init__(config, cross, layer)
+        self.alternating_updates = AlternatingUpdates(config)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch pos stream d_model"],
+        context: AttentionContext,
+        memory: Float[Tensor, "batch source d_model"] | None,
+        cross_context: AttentionContext | None,
+        hook: Hook,
+        update_cache: UpdateCache = no_cache,
+        keep_of_source: KeepOfSource = keep_nothing,
+        shared: KeysAndValues | None = None,
+        give: Callable[[KeysAndValues], None] = give_nobody,
+        token_vector: Float[Tensor, "#batch pos layer_channel"] | None = None,
+    ) -> Float[Tensor, "batch pos stream d_model"]:
+        """The residual streams after this block; `residual` is the active one as it was predicted."""
+        streams, updates = hook("residual_streams", x), self.alternating_updates
+        predicted = updates.predict(streams, streams)
+        read = hook("residual", predicted[..., updates.active, :])
+        inner = HookAfter(hook, "residual")
+        written = super().forward(
+            read, context, memory, cross_context, inner, update_cache, keep_of_source, shared, give
+        )
+        written = hook("residual_after_feed_forward", written)
+        streams = updates.correct(predicted, read, written, written)
+        if self.layer_embedding is None or self.layer_embedding_residual is None or token_vector is None:
+            return streams
+        add, own_hook, active = self.layer_embedding, with_prefix(hook, "layer_embedding"), updates.output(streams)
+        added = self.layer_embedding_residual(
+            active, lambda h: add(h, token_vector, own_hook), residual=torch.zeros_like(active)
+        )
+        return torch.cat((streams[..., :1, :], streams[..., 1:, :] + added[..., None, :]), dim=-2)
+
+
 class Stack(nn.Module):
     """An encoder or a decoder: embeddings with positions, blocks, and the final norm."""
 
@@ -229,7 +297,9 @@ class Stack(nn.Module):
         self.layer_embedding = LayerEmbedding(config) if config.layer_embedding.dim else None
         self.embedding_norm = make_norm(config, config.embedding_sum_dim) if config.embedding_norm else nn.Identity()
         self.project_in = Linear(embedding_dim, d_model) if projects_sum else nn.Identity()
-        self.blocks = nn.ModuleList(Block(config, has_cross_attention, layer) for layer in range(config.layers))
+        block = AlternatingBlock if config.has_several_streams else Block
+        self.blocks = nn.ModuleList(block(config, has_cross_attention, layer) for layer in range(config.layers))
+        self.residual_streams = ResidualStreams(config) if config.has_several_streams else None
         has_final_norm = config.final_norm and not NORM_PLACEMENTS[config.norm_placement].output_is_normed
         self.final_norm = make_norm(config, d_model) if has_final_norm else nn.Identity()
         self.project_out = Linear(d_model, embedding_dim, bias=False) if projects_tokens else nn.Identity()
@@ -354,17 +424,17 @@ class Stack(nn.Module):
         position_ids: Shaped[Tensor, " pos"],
         hook: Hook,
         ids: Int[Tensor, "batch token_pos"] | None = None,
-    ) -> tuple[Float[Tensor, "batch pos d_model"], Float[Tensor, "batch pos layer layer_channel"] | None]:
-        """The residual stream before the first block, and the vectors that tokens have for each layer, if any."""
+    ) -> tuple[Float[Tensor, "batch pos *stream d_model"], Float[Tensor, "batch pos layer layer_channel"] | None]:
+        """The residual stream(s) before the first block, and the vectors that tokens have for each layer, if any."""
         x = hook("embedding", self.token_project_in(embedded))
         token_vectors = None if self.layer_embedding is None else self.layer_embedding(ids, x)
         x = x + hook("position_embedding", self.positional_encoding.embed(position_ids)[None].to(embedded.dtype))
         begun: Tensor = self.dropout(self.project_in(self.embedding_norm(x)))
-        return begun, token_vectors
+        return begun if self.residual_streams is None else self.residual_streams.split(begun, begun), token_vectors
 
     def forward_from(
         self,
-        x: Float[Tensor, "batch pos d_model"],
+        x: Float[Tensor, "batch pos *stream d_model"],
         first_layer: int,
         contexts: Sequence[AttentionContext],
         memory: Float[Tensor, "batch source d_model"] | None,
@@ -395,4 +465,5 @@ class Stack(nn.Module):
                 partial(made.__setitem__, layer) if layer in self.giving else give_nobody,
                 None if token_vectors is None else token_vectors[:, :, layer],
             )
+        x = x if self.residual_streams is None else self.residual_streams.merge(x, x)
         return hook("final_residual", self.project_out(self.final_norm(hook("residual", x))))

@@ -138,6 +138,10 @@ def _after_positions(config: Config, length: int) -> tuple[Part, ...]:
     parts = [_norm(config, (length, config.embedding_sum_dim))] if config.embedding_norm else []
     if config.embedding.projection == "all":
         parts.append(Part("projection", "Projection", (), (length, config.d_model)))
+    if (count := config.alternating_updates.streams) > 1:
+        parts.append(
+            Part("streams", "Residual streams", ("one, and projections of it",), (length, count, config.d_model))
+        )
     return tuple(parts)
 
 
@@ -147,20 +151,37 @@ def _norm(config: Config, shape: Shape) -> Part:
 
 def _sublayers(config: Config, name: str, length: int, source_length: int, layer: int) -> tuple[Sublayer, ...]:
     """Self-attention, cross-attention where there is any, and the feed-forward network of one layer."""
-    shape, d_ff = (length, config.d_model), config.for_layer(layer).d_ff
+    shape = (length, config.d_model)
     has_first_norm = config.first_norm or layer > 0
     sublayers = [_sublayer(config, "self", _self_attention(config, name, length, layer), has_first_norm)]
     if config.has_cross_attention and name == "decoder":
         details = (_heads(config), f"weights {config.heads} × {length} × {source_length}", "reads the encoder's output")
         sublayers.append(_sublayer(config, "cross", Part("cross", "Cross-attention", details, shape)))
     if config.has_feed_forward:
-        width = f"{config.d_model:,} → {d_ff:,} → {config.d_model:,}"
-        feed_forward = Part("feed_forward", "Feed-forward", (FEED_FORWARDS[config.feed_forward].title, width), shape)
-        sublayers.append(_sublayer(config, "feed_forward", feed_forward))
+        own = config.for_layer(layer)
+        width = f"{config.d_model:,} → {own.d_ff:,} → {config.d_model:,}"
+        sparse = (f"about {own.activation_sparsity:.0%} of neurons at 0",) * (own.activation_sparsity > 0)
+        part = Part("feed_forward", "Feed-forward", (FEED_FORWARDS[config.feed_forward].title, width, *sparse), shape)
+        sublayers.append(_sublayer(config, "feed_forward", part))
+    if config.has_several_streams:
+        sublayers = _alternating(config, length, sublayers)
     if dim := config.layer_embedding.dim:
-        part = Part("layer_embedding", "Layer embedding", (f"{dim:,} channels", "of each token"), shape)
+        to_others = ("added to all streams but the first",) * config.has_several_streams
+        part = Part("layer_embedding", "Layer embedding", (f"{dim:,} channels", "of each token", *to_others), shape)
         sublayers.append(_sublayer(config.replace(norm_placement="post-sublayer"), "layer_embedding", part))
     return tuple(sublayers)
+
+
+def _alternating(config: Config, length: int, sublayers: list[Sublayer]) -> list[Sublayer]:
+    """Sublayers of one stream, between what predicts all streams and what corrects them."""
+    count, active = config.alternating_updates.streams, config.alternating_updates.active
+    shape = (length, count, config.d_model)
+    predicted = Part(
+        "streams", "Prediction of all streams", (f"goes on with stream {active} of 0 to {count - 1}",), shape
+    )
+    corrected = Part("streams", "Correction of all streams", (f"by what stream {active} has become",), shape)
+    first, last = (Sublayer("streams", (part,), added=False) for part in (predicted, corrected))
+    return [first, *sublayers, last]
 
 
 def _sublayer(config: Config, kind: str, part: Part, has_norm: bool = True) -> Sublayer:
@@ -180,6 +201,7 @@ def _self_attention(config: Config, name: str, length: int, layer: int) -> Part:
     details = [_heads(own), f"weights {config.heads} × {length} × {length}", masks_title(masks)]
     details += [f"keys and values of layer {giver}"] if giver != layer else []
     details += [encoding.title] if encoding.acts_in_attention() else []
+    details += [f"with a map of rank {config.laurel_rank} beside it"] if config.laurel_rank else []
     details += [ATTENTION_FUNCTIONS[config.attention_function].title] if config.attention_function != "softmax" else []
     return Part("self", "Self-attention", tuple(details), (length, config.d_model))
 
@@ -192,10 +214,12 @@ def _heads(config: Config) -> str:
 def _outputs(config: Config, length: int) -> tuple[Part, ...]:
     """The parts after the last block."""
     has_norm = config.final_norm and not NORM_PLACEMENTS[config.norm_placement].output_is_normed
-    parts = [Part("final_norm", f"Final {NORMS[config.norm].title}", (), (length, config.d_model))] if has_norm else []
+    count, shape = config.alternating_updates.streams, (length, config.d_model)
+    merged = [Part("streams", f"Mean of {count} streams", ("projections of all but the first",), shape)] * (count > 1)
+    parts = [Part("final_norm", f"Final {NORMS[config.norm].title}", (), shape)] if has_norm else []
     if config.embedding.projection == "tokens":
         parts.append(Part("projection", "Projection", (), (length, config.embedding_dim)))
-    return tuple(parts)
+    return (*merged, *parts)
 
 
 def _output_head(config: Config, length: int) -> tuple[Part, ...]:

@@ -62,19 +62,20 @@ def native_edit(config: Config, text: str) -> str:
     if "hook_" not in name and not name.startswith("blocks."):
         return text
     if _path(config, name).endswith("."):
-        raise EditError(f"No value is called {shortened(name)!r}; the nearest names: {_nearest_names(name)}.")
+        raise EditError(f"No value is called {shortened(name)!r}; the nearest names: {_nearest_names(config, name)}.")
     run, bracket, source_index = operation.partition("[")
     if bracket and run.startswith("from:"):  # of the same value, so it counts along the same axes
         operation = f"{run}[{native_path(config, f'{name}[{source_index}').partition('[')[2]}"
     return f"{native_path(config, place)}{equals}{operation}"
 
 
-def _nearest_names(name: str) -> str:
+def _nearest_names(config: Config, name: str) -> str:
     block = _BLOCK_PATTERN.fullmatch(name)
     if block is None:
         known = [*_OF_STACK, *(f"blocks.0.{kind}" for kind in _OF_BLOCKS)]
     else:
-        kinds = [*_OF_BLOCKS, *([] if block[1] == "*" else ["hook_resid_post"])]
+        has_post = block[1] != "*" and not config.has_several_streams  # of which a block leaves no single one
+        kinds = [*_OF_BLOCKS, *(["hook_resid_post"] if has_post else [])]
         known = [f"blocks.{block[1]}.{kind}" for kind in kinds]
     return ", ".join(get_close_matches(shortened(name), known, n=3, cutoff=0.0))
 
@@ -87,6 +88,6 @@ def _path(config: Config, name: str) -> str:
     if block[1] == "*":
         return f"{stack}.*.{_OF_BLOCKS.get(kind, '')}"
     layer = int(block[1])
-    if kind == "hook_resid_post":
+    if kind == "hook_resid_post" and not config.has_several_streams:
         return f"{stack}.{layer + 1}.residual" if layer + 1 < config.layers else f"{stack}.residual"
     return f"{stack}.{layer}.{_OF_BLOCKS.get(kind, '')}"

@@ -96,6 +96,18 @@ def test_a_layer_has_its_own_sizes_and_may_read_keys_of_another() -> None:
     assert [each[1].parts[1].details[1] for each in (first, last)] == ["16 → 24 → 16", "16 → 48 → 16"]
 
 
+def test_several_streams_are_predicted_and_corrected_around_the_sublayers() -> None:
+    config = Config(vocabulary_size=320, context_length=32, d_model=16, heads=4, **toys.STREAMS)
+    (stack,) = model_diagram(config, LENGTH).stacks
+    assert [part.shape for part in stack.after_positions] == [(LENGTH, 3, 16)]
+    assert [each.kind for each in stack.sublayers] == ["streams", "self", "feed_forward", "streams", "layer_embedding"]
+    assert [each.added for each in stack.sublayers] == [False, True, True, False, True]
+    assert stack.sublayers[0].parts[0].details == ("goes on with stream 1 of 0 to 2",)
+    assert "with a map of rank 3 beside it" in stack.sublayers[1].parts[1].details
+    assert "about 60% of neurons at 0" in stack.sublayers[2].parts[1].details
+    assert [part.title for part in stack.outputs] == ["Mean of 3 streams", "Final RMSNorm"]
+
+
 @pytest.mark.parametrize("name", POSITIONAL_ENCODINGS)
 def test_positions_enter_at_one_place(name: str) -> None:
     (stack,) = diagram(positional_encoding=name).stacks

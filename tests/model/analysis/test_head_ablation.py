@@ -43,8 +43,16 @@ def test_a_batch_of_heads_equals_one_run_for_each(layer: int, attention_function
 
 
 @pytest.mark.parametrize("layer", range(4))
-def test_heads_are_ablated_where_layers_share_keys_and_values(layer: int) -> None:
-    model, path, edits = toys.decoder(**toys.UNLIKE), f"decoder.{layer}.self", ["decoder.1.self.v[0,2]=scale:3"]
+@pytest.mark.parametrize(
+    ("parts", "edits"),
+    [
+        (toys.UNLIKE, ["decoder.1.self.v[0,2]=scale:3"]),
+        (toys.STREAMS, ["decoder.1.self.v[0,2]=scale:3", "decoder.2.residual=scale:2"]),
+        (toys.STREAMS, ["decoder.*.residual_streams[1:3,0]=scale:2", "decoder.1.residual_after_feed_forward=add:1"]),
+    ],
+)
+def test_heads_are_ablated_in_layers_of_unusual_parts(parts: dict[str, Any], edits: list[str], layer: int) -> None:
+    model, path = toys.decoder(**parts), f"decoder.{layer}.self"
     found = ablate_heads(model, traced(model, *edits), path, 3, 7, 0, 4)
     assert found == pytest.approx(one_run_per_head(model, path, 3, 7, edits), abs=1e-5)
     assert len(set(found.round(4))) == 4

@@ -38,9 +38,10 @@ def test_the_parts_make_the_whole_change(placement: str) -> None:
         assert_adds_up(model, f"decoder.{layer}.self", 1)
 
 
-def test_layers_that_share_keys_and_values() -> None:
-    for layer in range(4):
-        assert_adds_up(toys.decoder(**toys.UNLIKE), f"decoder.{layer}.self", 1, "decoder.1.self.v[0,2]=scale:3")
+@pytest.mark.parametrize("layer", range(4))
+def test_layers_that_share_keys_and_values(layer: int) -> None:
+    for parts in toys.UNUSUAL:
+        assert_adds_up(toys.decoder(**parts), f"decoder.{layer}.self", 1, "decoder.1.self.v[0,2]=scale:3")
 
 
 def test_heads_of_every_attention_and_edited_texts() -> None:

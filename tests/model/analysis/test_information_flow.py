@@ -1,12 +1,13 @@
 """Information flow: the importances of a sum add up to one, and the graph follows the attention weights."""
 
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from headlight import TextError
+from headlight import ConfigError, TextError
 from headlight.analysis.information_flow import KEEP, Edge, information_flow, proximity
 from headlight.nn.stack import NORM_PLACEMENTS
 from tests.model import toys
@@ -27,9 +28,9 @@ def importances_by_sum(edges: tuple[Edge, ...]) -> dict[tuple[int, int, str], li
 
 @pytest.mark.parametrize("placement", NORM_PLACEMENTS)
 @pytest.mark.parametrize("parallel", [False, True], ids=["serial", "parallel"])
-@pytest.mark.parametrize("feed_forward", ["swiglu", "none"])
-def test_the_importances_of_a_sum_add_up_to_one(placement: str, parallel: bool, feed_forward: str) -> None:
-    model = toys.decoder(norm_placement=placement, parallel_residual=parallel, feed_forward=feed_forward, bias=True)
+@pytest.mark.parametrize("more", [{}, {"feed_forward": "none"}, {"laurel_rank": 3}], ids=str)
+def test_the_importances_of_a_sum_add_up_to_one(placement: str, parallel: bool, more: dict[str, Any]) -> None:
+    model = toys.decoder(norm_placement=placement, parallel_residual=parallel, bias=True, **more)
     sums = importances_by_sum(information_flow(model, traced(model), 4, ALL))
     for (_, _, kind), shares in sums.items():
         assert all(share >= 0 for share in shares)
@@ -45,6 +46,12 @@ def test_a_layer_embedding_has_an_edge_and_the_sums_stay_one() -> None:
         for target in {edge.target for edge in attention if edge.layer == layer}:
             shares = [edge.importance for edge in attention if (edge.layer, edge.target) == (layer, target)]
             assert sum(shares) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_several_streams_are_refused() -> None:
+    model = toys.decoder(**toys.STREAMS)
+    with pytest.raises(ConfigError, match="several residual streams side by side; information flow is not available"):
+        information_flow(model, traced(model))
 
 
 def test_an_edge_is_the_sum_of_its_heads() -> None:

@@ -12,6 +12,7 @@ from headlight import EditError, Trace, Transformer, find_checkpoint, load, run
 from headlight.analysis.ledger import KEEP, Cell, Ledger, cell_ledger
 from headlight.attention_groups import attention_groups
 from headlight.config_groups import (
+    AlternatingUpdatesConfig,
     EmbeddingConfig,
     LayerEmbeddingConfig,
     PerLayerConfig,
@@ -73,6 +74,10 @@ ARCHITECTURES = st.fixed_dictionaries(
         "per_layer": st.sampled_from(toys.LAYERS_OF_TWO),
         "stream_scale": st.booleans(),
         "layer_embedding": st.sampled_from((LayerEmbeddingConfig(), LayerEmbeddingConfig(dim=5))),
+        "alternating_updates": st.sampled_from(
+            (AlternatingUpdatesConfig(), AlternatingUpdatesConfig(streams=3, active=1))
+        ),
+        "laurel_rank": st.sampled_from((0, 3)),
     }
 )
 
@@ -109,7 +114,7 @@ def test_models_that_read_images() -> None:
 @pytest.mark.parametrize(
     "choices",
     [
-        toys.UNLIKE,
+        *toys.UNUSUAL,
         {"rope": RopeConfig(rotary_dim=2, interleaved=True)},
         {"rope": RopeConfig(scaling="dynamic", factor=4.0, original_context_length=4)},
         {"embedding": EmbeddingConfig(dim=8, projection="tokens", scale=2.0)},
@@ -160,11 +165,15 @@ def test_parts_and_terms_add_up_after_an_edit(edit: str, norm_placement: str) ->
         "decoder.1.layer_embedding.token_vector[2]=set:0",
         "decoder.0.residual_after_feed_forward[2]=add:1",
         "decoder.embedding[2]=scale:3",
+        "decoder.1.residual[2]=add:0.7",
+        "decoder.*.residual_streams[2,1:]=scale:2",
     ],
 )
-def test_layers_that_share_keys_add_up_after_an_edit(edit: str) -> None:
-    model = toys.decoder(**toys.UNLIKE)
-    assert_adds_up(model, traced(model, edit))
+def test_layers_of_unusual_parts_add_up_after_an_edit(edit: str) -> None:
+    for parts in toys.UNUSUAL:
+        if "alternating_updates" in parts or "streams" not in edit:
+            model = toys.decoder(**parts)
+            assert_adds_up(model, traced(model, edit))
 
 
 def test_the_writers_of_a_shared_key_stand_before_the_layer_that_made_it() -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from headlight import ConfigError, EditError, Transformer, run
 from headlight.analysis.lenses.logit_lens import KEEP, lens_at, lens_of_text, logit_lens, residual_norms, target_tokens
+from headlight.analysis.lenses.tuned_lens import lens_shape
 from headlight.config_groups import EmbeddingConfig, OutputHeadConfig
 from headlight.nn.layers import RMSNorm
 from headlight.nn.output_heads import POOLINGS
@@ -70,6 +71,27 @@ def test_the_last_depth_follows_edits_of_the_logits() -> None:
     found = lens_at(model, trace, 2, target_tokens(trace))
     assert found.answers[2, 0] == 7
     assert found.probabilities[2, 0] == pytest.approx(1.0)
+
+
+def test_several_streams_are_read_as_the_last_layer_reads_them() -> None:
+    model = toys.decoder(**toys.STREAMS)
+    trace = run(model, toys.causal(), TEXT, keep=KEEP)
+    stack = model.stack("decoder")
+    first, *others = trace["decoder.2.residual_streams"][5].astype(np.float64)
+    length, merged = np.sqrt((first**2).mean()), [first]
+    assert stack.residual_streams is not None and isinstance(stack.final_norm, RMSNorm)
+    for projection, other in zip(stack.residual_streams.merge_projections, others, strict=True):
+        projected = projection.weight.double().numpy() @ other  # type: ignore[operator]
+        merged.append(projected * length / np.sqrt((projected**2).mean()))
+    stream = np.mean(merged, axis=0)
+    normed = stream / np.sqrt((stream**2).mean() + stack.final_norm.eps) * stack.final_norm.weight.double().numpy()
+    scores = model.embedding.weight.double().numpy() @ normed
+    wanted = np.exp(scores - scores.max())
+    found = logit_lens(model, trace, 5)
+    np.testing.assert_allclose(found[2], wanted / wanted.sum(), atol=1e-5)
+    assert found.shape[0] == 5 and residual_norms(trace).shape == (5, len(trace.text.ids))
+    with pytest.raises(ConfigError, match="a tuned lens is not available"):
+        lens_shape(model.config)
 
 
 def test_residual_norms() -> None:

@@ -49,8 +49,9 @@ def test_neurons_and_bias_add_up_to_the_feed_forward(feed_forward: str, bias: bo
         assert found.edit == 0
 
 
-def test_layers_of_several_widths_add_up() -> None:
-    model = toys.decoder(**toys.UNLIKE)
+@pytest.mark.parametrize("parts", toys.UNUSUAL, ids=["unlike", "streams"])
+def test_layers_of_several_widths_add_up(parts: dict[str, Any]) -> None:
+    model = toys.decoder(**parts)
     for layer in range(4):
         assert_adds_up(model, traced(model), 3, layer)
 

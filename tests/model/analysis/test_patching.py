@@ -30,6 +30,8 @@ def restored(found: PatchingMap, patched: Trace) -> float:
         ({}, (EDIT,)),
         (toys.UNLIKE, ()),
         (toys.UNLIKE, (EDIT, "decoder.0.self.rotated_k=scale:2", "decoder.embedding[2]=scale:0.5")),
+        (toys.STREAMS, ()),
+        (toys.STREAMS, (EDIT, "decoder.1.residual_streams[2]=scale:2", "decoder.1.residual=scale:0.5")),
     ],
 )
 def test_each_number_is_that_of_a_run_with_the_patch(parts: dict[str, Any], edits: tuple[str, ...]) -> None:
@@ -71,7 +73,7 @@ def test_the_cross_attention_after_a_patched_head_is_held_too() -> None:
     assert abs(found.direct_heads[0, 1] - found.heads[0, 1]) > 1e-4  # the other heads carry some of it
 
 
-@pytest.mark.parametrize("parts", [{"layers": 3}, toys.UNLIKE], ids=["own keys", "shared keys"])
+@pytest.mark.parametrize("parts", [{"layers": 3}, *toys.UNUSUAL], ids=["own keys", "shared keys", "streams"])
 @pytest.mark.parametrize("part", ["q", "k", "v"])
 def test_what_a_head_says_to_a_later_head_is_computed_in_two_runs(part: str, parts: dict[str, Any]) -> None:
     model, tokenizer = toys.decoder(**parts), toys.causal()
@@ -88,7 +90,7 @@ def test_what_a_head_says_to_a_later_head_is_computed_in_two_runs(part: str, par
         patch = f"decoder.2.self.{part}[1]=from:C"
         patched = run(model, tokenizer, TEXT, [patch], runs={"C": heard})
         assert found[layer, head] == pytest.approx(restored(difference, patched), abs=1e-3)
-    if parts == toys.UNLIKE and part != "q":
+    if parts in toys.UNUSUAL and part != "q":
         np.testing.assert_allclose(found, 0, atol=1e-3)  # what layer 2 reads is made in front of all heads
     else:
         assert np.abs(found).max() > 1e-3

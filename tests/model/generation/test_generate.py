@@ -20,7 +20,13 @@ from headlight import (
     generate,
     variant,
 )
-from headlight.config_groups import ExpertsConfig, LatentConfig, LayerEmbeddingConfig, RopeConfig
+from headlight.config_groups import (
+    AlternatingUpdatesConfig,
+    ExpertsConfig,
+    LatentConfig,
+    LayerEmbeddingConfig,
+    RopeConfig,
+)
 from headlight.nn.hooks import Hook, no_hook
 from headlight.nn.output_heads import LanguageModelHead
 from headlight.tracing.interventions import Intervention, InterventionHook
@@ -305,6 +311,7 @@ def test_a_cached_step_with_any_edit_equals_reading_the_whole_text(site: str) ->
         "latent": LatentConfig(key_value_channels=6 if site == "latent" else 0),
         "attention_sinks": site == "sink",
         "layer_embedding": LayerEmbeddingConfig(dim=5 * (site in ("token_vector", "residual_after_feed_forward"))),
+        "alternating_updates": AlternatingUpdatesConfig(streams=3 if site == "residual_streams" else 1),
     }
     model = toys.decoder(positional_encoding="alibi", key_value_heads=2, **parts)
     path = min(path for path in steps(model, steps=1)[0].values if path.rpartition(".")[2] == site)

@@ -44,8 +44,9 @@ def test_every_weight_is_the_models_own_memory(choice: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
-def test_layers_of_several_sizes_take_every_part(choice: dict[str, Any]) -> None:
-    model = toys.model(**toys.UNLIKE)
+@pytest.mark.parametrize("parts", toys.UNUSUAL, ids=["unlike", "streams"])
+def test_layers_of_several_sizes_take_every_part(parts: dict[str, Any], choice: dict[str, Any]) -> None:
+    model = toys.model(**parts)
     rewired = variant(model, **choice)
     is_new = any(getattr(model.config, name) != value for name, value in choice.items())
     assert torch.equal(answer(rewired), answer(model)) != is_new

@@ -24,7 +24,7 @@ from headlight import (
     run,
     variant,
 )
-from headlight.config_groups import LayerEmbeddingConfig, PerLayerConfig, RopeConfig
+from headlight.config_groups import AlternatingUpdatesConfig, LayerEmbeddingConfig, PerLayerConfig, RopeConfig
 from headlight.nn.output_heads import POOLINGS
 from headlight.tracing.incremental import FinishedRun, continue_run
 from headlight.tracing.recompute import logits_at
@@ -100,6 +100,11 @@ OF_LAYERS = st.fixed_dictionaries(
         "layer_embedding": st.sampled_from((LayerEmbeddingConfig(), LayerEmbeddingConfig(dim=5))),
         "value_norm": st.booleans(),
         "stream_scale": st.booleans(),
+        "alternating_updates": st.sampled_from(
+            (AlternatingUpdatesConfig(), AlternatingUpdatesConfig(streams=3, active=1))
+        ),
+        "laurel_rank": st.sampled_from((0, 3)),
+        "activation_sparsity": st.sampled_from((0.0, 0.6)),
     }
 )
 

@@ -129,6 +129,16 @@ def test_names_of_transformer_lens_are_read_with_its_axes() -> None:
     assert isinstance(trace, Trace)
 
 
+def test_what_a_block_leaves_of_several_streams_has_no_name_of_transformer_lens() -> None:
+    model = toys.decoder(**toys.STREAMS)
+    trace = traced(model)
+    np.testing.assert_array_equal(trace["blocks.1.hook_resid_pre"], trace["decoder.1.residual"])
+    with pytest.raises(EditError, match="holds no"):
+        trace["blocks.1.hook_resid_post"]
+    with pytest.raises(EditError, match=r"No value is called 'blocks\.1\.hook_resid_post'; the nearest"):
+        traced(model, "blocks.1.hook_resid_post=set:0")
+
+
 @pytest.mark.parametrize(
     ("theirs", "ours"),
     [

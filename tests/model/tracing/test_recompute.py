@@ -55,8 +55,11 @@ def test_a_region_of_some_heads_is_recomputed(
 
 
 @pytest.mark.parametrize("edits", [(), ("decoder.1.self.k=add:0.3",), ("decoder.0.self.rotated_k[1]=scale:2",)])
-def test_keys_of_another_layer_are_recomputed(edits: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    model = decoder(**toys.UNLIKE)
+@pytest.mark.parametrize("parts", toys.UNUSUAL, ids=["unlike", "streams"])
+def test_keys_of_another_layer_are_recomputed(
+    parts: dict[str, Any], edits: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = decoder(**parts)
     full, lean = full_and_lean_trace(model, monkeypatch, edits)
     for layer in range(4):
         path = f"decoder.{layer}.self.weights"

@@ -23,7 +23,13 @@ from headlight import (
     prediction_positions,
     run,
 )
-from headlight.config_groups import ExpertsConfig, LatentConfig, LayerEmbeddingConfig, PerLayerConfig
+from headlight.config_groups import (
+    AlternatingUpdatesConfig,
+    ExpertsConfig,
+    LatentConfig,
+    LayerEmbeddingConfig,
+    PerLayerConfig,
+)
 from headlight.nn.hooks import hook_point_of
 from headlight.tracing.run import MAX_CHARACTERS, encode_input
 from headlight.vision.image import process_image
@@ -79,10 +85,11 @@ def mixture(**others: Any) -> Trace:
 
 
 def shared_keys(**others: Any) -> Trace:
-    """A layer that reads the keys and values of the one before, and a vector of each token for each layer."""
+    """Three streams, a layer that reads keys and values of the one before, a vector of each token for each layer."""
     sizes = {"key_value_heads": 2, "head_dim": 6, "value_head_dim": 5, "d_ff": 11}
     layers = {"layer_embedding": LayerEmbeddingConfig(dim=7), "per_layer": PerLayerConfig(key_value_layers=(0, 0))}
-    return run(toys.decoder(**sizes, **layers), toys.causal(), TEXT, **others)
+    streams = AlternatingUpdatesConfig(streams=3)
+    return run(toys.decoder(**sizes, **layers, alternating_updates=streams), toys.causal(), TEXT, **others)
 
 
 RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "image_model": image_model, "captioner": captioner,
@@ -90,7 +97,7 @@ RUNS = {"decoder": decoder, "encoder": encoder, "both": both, "image_model": ima
 # Hook points that not every model has.
 RARE = {
     "residual_after_cross", "pixels", "sound", "neurons", "router_scores", "router_weights", "shared_output", "sink",
-    "latent", "residual_after_feed_forward", "token_vector",
+    "latent", "residual_after_feed_forward", "token_vector", "residual_streams",
 }  # fmt: skip
 
 
@@ -102,7 +109,7 @@ def test_every_hook_point_has_its_declared_axes(name: str) -> None:
     sizes = {"d_model": 16, "head": 4, "key_value_head": 2, "head_dim": 6, "value_head_dim": 5, "d_ff": 11}
     sizes |= {"token": trace.config.vocabulary_size, "key_value_head": trace.config.key_value_heads}
     sizes |= {"color_channel": 3, "pixel_row": 12, "pixel_column": 18, "expert": 3, "latent": 9}
-    sizes |= {"sound_channel": 20, "sound_step": 18, "layer_channel": 7}
+    sizes |= {"sound_channel": 20, "sound_step": 18, "layer_channel": 7, "stream": 3}
     assert {path.rpartition(".")[2] for path in trace.values} >= set(HOOK_POINTS) - RARE
     for path, value in trace.values.items():
         own = source if path.startswith("encoder.") else text

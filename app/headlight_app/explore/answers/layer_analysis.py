@@ -133,6 +133,7 @@ def lens_explanation(config: Config) -> str:
     """The map that the lens applies to each layer, and the titles of its columns, in the page's words."""
     task, placement = task_of(config), NORM_PLACEMENTS[config.norm_placement]
     norm = "the final norm and " if config.final_norm and not placement.output_is_normed else ""
+    norm = "the streams made one, " * config.has_several_streams + norm
     if task.predicts_tokens:
         return (
             f"What the model would predict if it stopped after each layer: {norm}the language-model head, applied "
@@ -315,6 +316,10 @@ def attribution_assumptions(config: Config) -> list[str]:
         or NORM_PLACEMENTS[config.norm_placement].norm_after
     ):
         sentences.append("Norms are held: each part is divided by the length that the whole stream has in this text.")
+    if config.has_several_streams:
+        sentences.append(
+            "The residual streams are mixed in the shares, and stretched to the lengths, that they have here."
+        )
     if task_of(config).fills_masks or (config.output_head_config.transform or "none") != "none":
         sentences.append(
             "The answer's own layer bends what it reads; each of its channels keeps the slope it has here."

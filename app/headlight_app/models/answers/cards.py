@@ -111,6 +111,7 @@ def _details(listed: ListedModel, config: Config) -> dict[str, str]:
         "Size": f"{format_count(listed.metadata.parameter_count)} parameters",
         "Heads": describe_heads(config),
         "Positions": POSITIONAL_ENCODINGS[config.positional_encoding].title,
+        **({"Residual streams": f"{config.alternating_updates.streams}"} if config.has_several_streams else {}),
         "Norm": NORMS[config.norm].title,
         "Norm placement": NORM_PLACEMENTS[config.norm_placement].title,
         "Feed-forward": _describe_feed_forward(config),

@@ -22,7 +22,7 @@ from headlight.analysis.attribution import attribute_probes
 from headlight.analysis.information_flow import proximity
 from headlight.analysis.moved_values import value_outputs
 from headlight.analysis.residual_stream import KEEP as STREAM_KEEP
-from headlight.analysis.residual_stream import Component, Probe, through_residual
+from headlight.analysis.residual_stream import Component, Probe, require_one_stream, through_residual
 from headlight.array_types import Float
 from headlight.errors import ConfigError
 from headlight.nn.stack import Block
@@ -45,8 +45,10 @@ class TokenAttribution:
 def alti_logit(model: Transformer, trace: Trace, position: int, answer: int) -> TokenAttribution:
     """What each token of a text adds to the logit of an answer at a position; the trace holds KEEP.
 
-    Raises ConfigError for an encoder-decoder, whose answers come from two texts, and as `attribute_logits`.
+    Raises ConfigError for an encoder-decoder, whose answers come from two texts, and for several residual streams, and
+    as `attribute_logits`.
     """
+    require_one_stream(trace.config, "ALTI-Logit")
     if trace.config.has_cross_attention:
         raise ConfigError("ALTI-Logit shares an answer out among the tokens of one text; this model reads two.")
     stack, place = trace.config.stacks[-1], position_index(position, len(trace.text.ids))

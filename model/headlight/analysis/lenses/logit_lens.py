@@ -24,7 +24,7 @@ from headlight.tracing.recompute import trace_logits
 from headlight.tracing.run import token_tensor
 from headlight.tracing.trace import Trace, position_index
 
-KEEP = ("*.residual", "*.final_residual")
+KEEP = ("*.residual", "*.residual_streams", "*.final_residual")
 ALL_TOKENS = slice(None)
 
 
@@ -120,13 +120,13 @@ def target_tokens(trace: Trace, original_ids: Sequence[int] | None = None) -> tu
 
 
 def residual_norms(trace: Trace) -> Float[np.ndarray, "depth pos"]:
-    """The 2-norm of each token's residual stream at every depth."""
+    """The 2-norm of each token's residual stream at every depth; of several streams, of the one that a layer reads."""
     return np.stack([np.linalg.norm(trace[path], axis=-1) for path in _residual_paths(trace)])
 
 
-def _residual_paths(trace: Trace) -> list[str]:
+def _residual_paths(trace: Trace, hook_point: str = "residual") -> list[str]:
     name = trace.config.stacks[-1]
-    return [*(f"{name}.{layer}.residual" for layer in range(trace.config.num_layers(name))), f"{name}.residual"]
+    return [*(f"{name}.{layer}.{hook_point}" for layer in range(trace.config.num_layers(name))), f"{name}.residual"]
 
 
 def _require_depth(trace: Trace, depth: int) -> None:
@@ -167,12 +167,16 @@ def _final_residual(
 ) -> Float[Tensor, "pos embedding_dim"]:
     """The input of the output head at a depth: the residual stream, as a lens reads it, after the final norm."""
     name = model.config.stacks[-1]
-    path = f"{name}.final_residual" if _is_last(trace, depth) else _residual_paths(trace)[depth]
+    stack = model.stack(name)
+    hook_point = "residual" if stack.residual_streams is None else "residual_streams"
+    path = f"{name}.final_residual" if _is_last(trace, depth) else _residual_paths(trace, hook_point)[depth]
     rows = torch.tensor(trace[path][positions], device=model.device, dtype=model.embedding.weight.dtype)
     if lens is not None and not _is_last(trace, depth):
         rows = lens(depth, rows)
-    stack = model.stack(name)
-    final: Tensor = rows if _is_last(trace, depth) else stack.project_out(stack.final_norm(rows))
+    if _is_last(trace, depth):
+        return rows
+    merged = rows if stack.residual_streams is None else stack.residual_streams.merge(rows, rows)
+    final: Tensor = stack.project_out(stack.final_norm(merged))
     return final
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from safetensors.torch import load_file, save
 from torch import Tensor
 
+from headlight.analysis.residual_stream import require_one_stream
 from headlight.array_types import Float
 from headlight.checkpoints.file_rules import LENS_FILES
 from headlight.config import Config
@@ -55,7 +56,8 @@ class TunedLens:
 
 
 def lens_shape(config: Config) -> tuple[int, int]:
-    """The depths and the width of a model's lens."""
+    """The depths and the width of a model's lens. Raises ConfigError for a model of several residual streams."""
+    require_one_stream(config, "a tuned lens")
     stack = config.stacks[-1]
     return config.num_layers(stack), config.d_model
 

@@ -69,6 +69,7 @@ class _Walkthrough:
         stack, layer, _ = path.split(".")
         self.feed_forward = model.stack(stack).blocks[int(layer)].feed_forward
         self.activation = FEED_FORWARDS[model.stack(stack).config.feed_forward].title
+        self.is_sparse = model.config.for_path(path).activation_sparsity > 0
         self.embedding_activation = model.config.layer_embedding.activation
         self.kind, self.layer = path.rpartition(".")[2], path.rpartition(".")[0]
         self.attention_function: AttentionFunction = self.attention.attention_function
@@ -269,7 +270,8 @@ class _Walkthrough:
         has_experts = f"{path}.router_weights" in self.trace.values
         between = {"router_weights": ("r_{i}", "expert")} if has_experts else {"neurons": ("n_{i}", "d_ff")}
         names = {"input": ("x_{i}", "d_model"), **between, "output": ("f_{i}", "d_model")}
-        yield self._network_step("feed-forward", _feed_forward_formula(self.feed_forward, self.activation), path, names)
+        formula = _feed_forward_formula(self.feed_forward, self.activation, self.is_sparse)
+        yield self._network_step("feed-forward", formula, path, names)
 
     def _layer_embedding_step(self) -> Iterator[WalkthroughStep]:
         """What the layer adds of the query's own vector for it, where the layer has one."""
@@ -307,15 +309,20 @@ def _scaling(attention: Attention, scale: float) -> str:
     return "(not scaled)" if scale == 1.0 else f"· {scale:.4g}"
 
 
-def _feed_forward_formula(feed_forward: object, activation: str) -> str:
+def _feed_forward_formula(feed_forward: object, activation: str, is_sparse: bool) -> str:
+    def largest(product: str) -> str:
+        """What the activation reads: where it is sparse, what is above the token's cutoff."""
+        return f"max({product} - c_{{i}}, 0)" if is_sparse else product
+
     match feed_forward:
         case MLP():
             bias, end_bias = (
                 f" + b_{{{name}}}" if layer.bias is not None else ""
                 for name, layer in (("1", feed_forward.up), ("2", feed_forward.down))
             )
-            return f"n_{{i}} = {activation}(x_{{i}} W_{{1}}{bias}),   f_{{i}} = n_{{i}} W_{{2}}{end_bias}"
+            return f"n_{{i}} = {activation}({largest(f'x_{{i}} W_{{1}}{bias}')}),   f_{{i}} = n_{{i}} W_{{2}}{end_bias}"
         case GatedMLP():
-            return f"n_{{i}} = {activation}(x_{{i}} W_{{gate}}, x_{{i}} W_{{up}}),   f_{{i}} = n_{{i}} W_{{down}}"
+            gate = largest("x_{i} W_{gate}")
+            return f"n_{{i}} = {activation}({gate}, x_{{i}} W_{{up}}),   f_{{i}} = n_{{i}} W_{{down}}"
         case _:
             return "f_{i} = Σ_{e} r_{ie} expert_{e}(x_{i})"

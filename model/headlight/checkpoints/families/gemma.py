@@ -17,7 +17,7 @@ from headlight.checkpoints.families.common import (
 )
 from headlight.checkpoints.families.llama import BLOCK, QK_NORM_RULES, llama_family, outside_blocks, shared_config
 from headlight.checkpoints.weight_mapping import ConfigValues, HeadMapping, WeightRules
-from headlight.config_groups import EmbeddingConfig, PerLayerConfig
+from headlight.config_groups import EmbeddingConfig, PerLayerConfig, RopeConfig
 
 _GEMMA_DEFAULTS = {
     "vocab_size": 256_000, "max_position_embeddings": 8192, "head_dim": 256, "num_hidden_layers": 28,
@@ -69,13 +69,7 @@ def gemma3(fields: ConfigReader) -> ConfigValues:
     types = fields.list_of("layer_types", str, default_types)
     window, both_ways = fields.integer("sliding_window", 4096), fields.boolean("use_bidirectional_attention", False)
     masks = layer_masks(fields, layers, default_types, window // 2 + 1 if both_ways else window)
-    global_rope = rope_config(fields, width, context, theta=1_000_000.0, layer_type="full_attention")
-    # In old files rope_theta and rope_scaling hold for the layers without a window only.
-    local = fields if fields.has("rope_parameters") else fields.without("rope_theta", "rope_scaling")
-    local_rope = rope_config(
-        local, width, context, layer_type="sliding_attention", field_names=("rope_local_base_freq", "-")
-    )
-    ropes = {"full_attention": global_rope, "sliding_attention": local_rope}
+    ropes = layer_ropes(fields, width, context)
     rotations = tuple(ropes[each] for each in types)
     encoder = {"architecture": "encoder", "masks": ()} if both_ways else {}
     return (
@@ -83,10 +77,21 @@ def gemma3(fields: ConfigReader) -> ConfigValues:
         | encoder
         | {
             "qk_norm": "per-head",
-            "rope": global_rope,
+            "rope": ropes["full_attention"],
             "per_layer": PerLayerConfig(masks=masks, ropes=rotations, score_scales=(_scale(fields),) * layers),
         }
     )
+
+
+def layer_ropes(fields: ConfigReader, width: int, context: int) -> dict[str, RopeConfig]:
+    """The rotary embedding of each type of layer."""
+    # In old files rope_theta and rope_scaling hold for the layers without a window only.
+    local = fields if fields.has("rope_parameters") else fields.without("rope_theta", "rope_scaling")
+    names = ("rope_local_base_freq", "-")
+    return {
+        "full_attention": rope_config(fields, width, context, theta=1_000_000.0, layer_type="full_attention"),
+        "sliding_attention": rope_config(local, width, context, layer_type="sliding_attention", field_names=names),
+    }
 
 
 def gated_activation(fields: ConfigReader) -> str:

@@ -8,7 +8,7 @@ from headlight.checkpoints.config_reader import ConfigReader
 from headlight.checkpoints.families.common import MLP_ACTIVATIONS, attention_biases, layer_masks, rope_config
 from headlight.checkpoints.families.gemma import SANDWICH, gated_activation, soft_capped_head
 from headlight.checkpoints.families.llama import QK_NORM_RULES, llama_family, shared_config
-from headlight.checkpoints.weight_mapping import ConfigValues
+from headlight.checkpoints.weight_mapping import ConfigValues, WeightRules
 from headlight.config_groups import EmbeddingConfig, LayerEmbeddingConfig, PerLayerConfig
 from headlight.errors import CheckpointError
 
@@ -37,14 +37,14 @@ def gemma4(fields: ConfigReader) -> ConfigValues:
         rope_config(fields, head_dim, choices["context_length"], layer_type=kind)
         for kind, head_dim in zip(types, head_dims, strict=True)
     ]
-    keys_as_values, givers = fields.boolean("attention_k_eq_v", False), _givers(fields, types)
+    keys_as_values, givers = fields.boolean("attention_k_eq_v", False), key_value_layers(fields, types)
     double = fields.boolean("use_double_wide_mlp", False)
     widths = [choices["d_ff"] * (2 if double and giver != layer else 1) for layer, giver in enumerate(givers)]
     return choices | {
         "norm_placement": "sandwich",
         "feed_forward": gated_activation(fields),
         "embedding": EmbeddingConfig(scale=choices["d_model"] ** 0.5),
-        "layer_embedding": _layer_embedding(fields),
+        "layer_embedding": layer_embedding(fields),
         "biases": attention_biases(fields),
         "qk_norm": "per-head",
         "value_norm": True,
@@ -89,7 +89,7 @@ def _head_sizes(fields: ConfigReader, types: list[str]) -> tuple[tuple[int, ...]
     return head_dims, heads
 
 
-def _givers(fields: ConfigReader, types: list[str]) -> tuple[int, ...]:
+def key_value_layers(fields: ConfigReader, types: list[str]) -> tuple[int, ...]:
     """The layer whose keys and values each layer reads: for the last ones the last of the same type before them."""
     shared, layers = fields.integer("num_kv_shared_layers", 0), len(types)
     first = layers - shared
@@ -102,26 +102,28 @@ def _givers(fields: ConfigReader, types: list[str]) -> tuple[int, ...]:
     return tuple(layer if layer < first else last[kind] for layer, kind in enumerate(types))
 
 
-def _layer_embedding(fields: ConfigReader) -> LayerEmbeddingConfig:
+def layer_embedding(fields: ConfigReader) -> LayerEmbeddingConfig:
     """The vectors that each token has for each layer; a file may have none."""
     dim, rows = fields.integer("hidden_size_per_layer_input"), fields.integer("vocab_size_per_layer_input")
     activation = fields.choice("hidden_activation", "gelu_pytorch_tanh", MLP_ACTIVATIONS)
     return LayerEmbeddingConfig(dim=dim, vocabulary_size=rows, activation=activation) if dim else LayerEmbeddingConfig()
 
 
-_BLOCK = (
-    SANDWICH
-    | QK_NORM_RULES
-    | {
-        "stream_scale": "layer_scalar",
-        "layer_embedding.gate": "per_layer_input_gate",
-        "layer_embedding.projection": "per_layer_projection",
-        "layer_embedding_residual.output_norm": "post_per_layer_input_norm",
-    }
-)
+LAYER_EMBEDDING_BLOCK: WeightRules = {
+    "layer_embedding.gate": "per_layer_input_gate",
+    "layer_embedding.projection": "per_layer_projection",
+    "layer_embedding_residual.output_norm": "post_per_layer_input_norm",
+}
+LAYER_EMBEDDING_STACK: WeightRules = {
+    "decoder.layer_embedding.table": "embed_tokens_per_layer",
+    "decoder.layer_embedding.projection": "per_layer_model_projection",
+    "decoder.layer_embedding.norm": "per_layer_projection_norm",
+}
+# The first files have weights for keys and values that come from another layer.
+UNUSED_KEYS_AND_VALUES = tuple(f"*.self_attn.{name}.*" for name in ("k_proj", "v_proj", "k_norm"))
 _DECODER = llama_family(
     gemma4,
-    _BLOCK,
+    SANDWICH | QK_NORM_RULES | LAYER_EMBEDDING_BLOCK | {"stream_scale": "layer_scalar"},
     tied=True,
     default_pad_token_id=0,
     heads={"ForCausalLM": soft_capped_head(0.0)},
@@ -134,12 +136,6 @@ _DECODER = llama_family(
 )
 GEMMA4 = replace(
     _DECODER,
-    weights=_DECODER.weights
-    | {
-        "decoder.layer_embedding.table": "embed_tokens_per_layer",
-        "decoder.layer_embedding.projection": "per_layer_model_projection",
-        "decoder.layer_embedding.norm": "per_layer_projection_norm",
-    },
-    # The first files have weights for keys and values that come from another layer.
-    ignored_tensors=(*_DECODER.ignored_tensors, *(f"*.self_attn.{name}.*" for name in ("k_proj", "v_proj", "k_norm"))),
+    weights=_DECODER.weights | LAYER_EMBEDDING_STACK,
+    ignored_tensors=(*_DECODER.ignored_tensors, *UNUSED_KEYS_AND_VALUES),
 )

@@ -333,7 +333,7 @@ _FAMILIES_OF_CLASS: Mapping[str, tuple[str, ...]] = {
     "T5Tokenizer": ("t5", "mt5"),
     "PegasusTokenizer": ("pegasus",),
     "LlamaTokenizer": ("llama2.c", "llama", "mistral", "phi3"),
-    "GemmaTokenizer": ("gemma", "gemma2", "gemma3_text", "gemma4_text"),
+    "GemmaTokenizer": ("gemma", "gemma2", "gemma3_text", "gemma3n_text", "gemma4_text"),
     "MarianTokenizer": ("marian",),
 }
 DEFAULT_CLASSES = {family: name for name, families in _FAMILIES_OF_CLASS.items() for family in families}

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
+from headlight.analysis.residual_stream import require_one_stream
 from headlight.array_types import Float
 from headlight.checkpoints.load import Checkpoint
 from headlight.config import Config
@@ -31,6 +32,7 @@ Step = tuple[str, Tensor, Tensor, Tensor]  # what it is called; the stream befor
 def residual(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
     """The stream of one token, and what each sublayer adds to it."""
     network = model.model
+    require_one_stream(network.config, "the sum of what sublayers add")
     chosen = require_layer(network, layer)
     trace = run(network, model.tokenizer, text, keep=("*.residual*", "*.output"))
     at = require_token(trace.text, token)
@@ -40,7 +42,7 @@ def residual(model: Checkpoint, text: str, layer: int, token: int) -> Answer:
     shown = min(SHOWN_CHANNELS, width)
     return (
         row(
-            *_sum_pictures(steps[first], network.config.norm_placement),
+            *_sum_pictures(steps[first], network.config),
             title=f"“{token_labels(trace.text)[at]}”: {steps[first][0]}",
             text=f"The first {shown} of {width} channels.",
             question=_question([step for step in steps if step[0].startswith(f"layer {layer},")], layer),
@@ -86,7 +88,7 @@ def _is_sum(step: Step) -> bool:
     return bool((after - before - added).abs().max() < TOLERANCE * after.abs().max())
 
 
-def _sum_pictures(step: Step, norm_placement: str) -> tuple[MatrixPicture, ...]:
+def _sum_pictures(step: Step, config: Config) -> tuple[MatrixPicture, ...]:
     """x and f(x), and what the stream becomes: their sum, or what the model's norms make of it."""
     _, before, added, after = step
     columns = tuple(str(channel) for channel in range(SHOWN_CHANNELS))
@@ -95,7 +97,9 @@ def _sum_pictures(step: Step, norm_placement: str) -> tuple[MatrixPicture, ...]:
         shown = numbers[None, :SHOWN_CHANNELS]
         return MatrixPicture(title, shown, columns=columns, column_axis="channel", before=sign)
 
-    becomes, sign = ("x + f(x)", "=") if _is_sum(step) else (BECOMES.get(norm_placement, "the stream after it"), "→")
+    formulas = BECOMES if config.only_adds_sublayers else {}
+    becomes = "x + f(x)" if _is_sum(step) else formulas.get(config.norm_placement, "the stream after it")
+    sign = "=" if _is_sum(step) else "→"
     return picture("x", before), picture("f(x)", added, "+"), picture(becomes, after, sign)
 
 

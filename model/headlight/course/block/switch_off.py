@@ -76,9 +76,10 @@ class SublayerSwitches:
 def can_separate(config: Config) -> bool:
     """Whether norms and residual connections can be switched off one without the other.
 
-    Not where sublayers stand side by side, nor where the stream itself is replaced by its norm.
+    Not where sublayers stand side by side, where the stream is replaced by its norm, nor where a block does more.
     """
-    return not config.parallel_residual and NORM_PLACEMENTS[config.norm_placement].norm_on_stream != "before"
+    is_replaced = NORM_PLACEMENTS[config.norm_placement].norm_on_stream == "before"
+    return config.only_adds_sublayers and not config.parallel_residual and not is_replaced
 
 
 Part = tuple[str, str, str]  # its name, the edit that switches it off (or ""), and how that reads

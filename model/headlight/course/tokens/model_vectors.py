@@ -12,6 +12,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from headlight.analysis.principal_components import project_to_plane
+from headlight.analysis.residual_stream import require_one_stream
 from headlight.array_types import Float
 from headlight.cancellation import check_cancelled
 from headlight.checkpoints import Checkpoint
@@ -96,6 +97,7 @@ def word_ids(checkpoint: Checkpoint, words: str) -> list[int]:
 def embedding_sum(checkpoint: Checkpoint, text: str, positional_encoding: str | None = None) -> EmbeddingSum:
     """The two summands and the sum as one forward pass has them, on wish under another positional encoding."""
     model = variant(checkpoint.model, positional_encoding=positional_encoding)
+    require_one_stream(model.config, "the sum of token and position embeddings")
     stack = model.config.stacks[-1]
     paths = [f"{stack}.embedding", f"{stack}.position_embedding", f"{stack}.0.residual"]
     trace = run(model, checkpoint.tokenizer, text, keep=paths)

@@ -61,6 +61,12 @@ def test_two_layers_of_attention_by_hand() -> None:
     assert found.rest == pytest.approx(0, abs=1e-4)
 
 
+def test_several_streams_cannot_be_shared_out() -> None:
+    model = toys.decoder(**toys.STREAMS)
+    with pytest.raises(ConfigError, match="several residual streams side by side; ALTI-Logit is not available"):
+        alti_logit(model, traced(model), 1, ANSWER)
+
+
 def test_two_texts_cannot_be_shared_out() -> None:
     model = toys.both()
     with pytest.raises(ConfigError, match="reads two"):

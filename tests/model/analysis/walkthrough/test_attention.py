@@ -120,6 +120,7 @@ def test_the_steps_follow_for_every_architecture_option(choices: dict[str, Any],
     [
         ({"feed_forward": "gelu", "bias": True}, "GELU(x_{i} W_{1} + b_{1}),   f_{i} = n_{i} W_{2} + b_{2}"),
         ({"feed_forward": "swiglu"}, "SwiGLU(x_{i} W_{gate}, x_{i} W_{up})"),
+        ({"activation_sparsity": 0.6}, "SwiGLU(max(x_{i} W_{gate} - c_{i}, 0), x_{i} W_{up})"),
         ({"feed_forward": "swiglu", "experts": ExpertsConfig(count=4)}, "r_{ie} expert_{e}"),
     ],
 )
@@ -222,8 +223,9 @@ def test_an_edit_marks_the_step_that_it_changed(site: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("edits", [(), ("decoder.1.self.rotated_k=scale:2", "decoder.3.self.v[0]=add:1")])
-def test_the_steps_follow_in_layers_that_read_keys_of_another(edits: tuple[str, ...]) -> None:
-    model = toys.decoder(**toys.UNLIKE)
+@pytest.mark.parametrize("parts", toys.UNUSUAL, ids=["unlike", "streams"])
+def test_the_steps_follow_in_layers_that_read_keys_of_another(parts: dict[str, Any], edits: tuple[str, ...]) -> None:
+    model = toys.decoder(**parts)
     for layer in range(4):
         found = assert_steps_follow(model, traced(model, *edits), f"decoder.{layer}.self", 1, 5, 3)
         own = f"k_{{j}} = Norm(x_{{j}} W_{{K}}),   v_{{j}} = Norm(x_{{j}} W_{{{'VK'[layer % 2]}}})"

@@ -186,6 +186,7 @@ def test_in_post_norm_a_sublayer_without_residual_connection_is_normed_alone() -
         ({"norm_placement": "none"}, {"norms", "residual connections"}),
         ({"norm_placement": "residual-from-norm"}, {"norms", "residual connections"}),
         ({"parallel_residual": True}, {"norms", "residual connections"}),
+        ({"laurel_rank": 3, "stream_scale": True}, {"norms", "residual connections"}),
         ({"positional_encoding": "none", "scale": False}, {"positions", "1/√d"}),
         ({"feed_forward": "none"}, {"feed-forward"}),
     ],

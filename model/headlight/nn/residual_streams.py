@@ -1,0 +1,120 @@
+"""More than a plain residual stream: several streams side by side, and a linear map beside a sublayer.
+
+AltUp (Baykal et al. 2023, "Alternating Updates for Efficient Transformers") and LAuReL (Menghani et al. 2024), as Gemma
+3n has them. What mixes streams is linear in them but for a few coefficients and lengths, which are those of `whole`
+where it is given: so a stream that was taken apart into a sum can be mixed part by part.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from headlight.array_types import Float
+from headlight.config import Config
+from headlight.nn.layers import Linear, make_norm
+
+SMALLEST_MEAN_SQUARE = 1e-5  # by which the length of a stream is divided
+
+
+class LowRankMap(nn.Module):
+    """A linear map of few dimensions, x + norm(right(left(x))) (LAuReL, the low-rank variant)."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.left = Linear(config.d_model, config.laurel_rank, bias=False)
+        self.right = Linear(config.laurel_rank, config.d_model, bias=False)
+        self.norm = make_norm(config, config.d_model)
+
+    def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
+        """The map of x."""
+        mapped: Tensor = x + self.norm(self.right(self.left(x)))
+        return mapped
+
+
+class AlternatingUpdates(nn.Module):
+    """What becomes of the streams in a block: each is predicted from all, then corrected by what the block wrote."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        choices = config.alternating_updates
+        self.active, self.streams = choices.active, choices.streams
+        self.router_norm = make_norm(config, config.d_model)
+        self.router = Linear(config.d_model, choices.streams, bias=False)
+        self.prediction = Linear(choices.streams, choices.streams**2, bias=False)
+        self.correction = Linear(choices.streams, choices.streams, bias=False)
+        self.output_scale = nn.Parameter(torch.ones(config.d_model)) if choices.output_scale else None
+
+    def predict(
+        self, streams: Float[Tensor, "*shape stream d_model"], whole: Float[Tensor, "*position stream d_model"]
+    ) -> Float[Tensor, "*shape stream d_model"]:
+        """Each stream plus a mixture of all, with coefficients that the active one tells."""
+        mixture = self._coefficients(self.prediction, whole[..., self.active, :])
+        return streams + mixture.view(*mixture.shape[:-1], self.streams, self.streams) @ streams
+
+    def correct(
+        self,
+        predicted: Float[Tensor, "*shape stream d_model"],
+        read: Float[Tensor, "*shape d_model"],
+        written: Float[Tensor, "*shape d_model"],
+        whole: Float[Tensor, "*position d_model"],
+    ) -> Float[Tensor, "*shape stream d_model"]:
+        """Each predicted stream plus its share of the change from what the block read to what it wrote."""
+        shares = 1 + self._coefficients(self.correction, whole)
+        before, after = predicted[..., : self.active, :], predicted[..., self.active + 1 :, :]
+        streams = torch.cat((before, read[..., None, :], after), dim=-2)  # an edit may have changed what was read
+        return streams + shares[..., None] * (written - read)[..., None, :]
+
+    def output(self, streams: Float[Tensor, "*shape stream d_model"]) -> Float[Tensor, "*shape d_model"]:
+        """The active stream as the gate of the layer's embedding reads it."""
+        active = streams[..., self.active, :]
+        return active if self.output_scale is None else active * self.output_scale
+
+    def _coefficients(self, linear: Linear, x: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape coefficient"]:
+        coefficients: Tensor = linear(torch.tanh(self.router(self.router_norm(x) / x.shape[-1])))
+        return coefficients
+
+
+class ResidualStreams(nn.Module):
+    """One stream made into several, and several into one, with a projection for each but the first."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.split_projections, self.merge_projections = (
+            nn.ModuleList(
+                Linear(config.d_model, config.d_model, bias=False) for _ in range(1, config.alternating_updates.streams)
+            )
+            for _ in range(2)
+        )
+
+    def split(
+        self, x: Float[Tensor, "*shape d_model"], whole: Float[Tensor, "*position d_model"]
+    ) -> Float[Tensor, "*shape stream d_model"]:
+        """The stream, and projections of it that are as long."""
+        others = (_as_long_as(whole, project, x, whole) for project in self.split_projections)
+        return torch.stack((x, *others), dim=-2)
+
+    def merge(
+        self, streams: Float[Tensor, "*shape stream d_model"], whole: Float[Tensor, "*position stream d_model"]
+    ) -> Float[Tensor, "*shape d_model"]:
+        """The mean of the first stream, and of projections of the others that are as long."""
+        first, *others = zip(streams.unbind(-2), whole.unbind(-2), strict=True)
+        projected = (
+            _as_long_as(first[1], project, *other)
+            for project, other in zip(self.merge_projections, others, strict=True)
+        )
+        return torch.stack((first[0], *projected)).mean(0)
+
+
+def _as_long_as(
+    other: Float[Tensor, "*position d_model"],
+    project: nn.Module,
+    x: Float[Tensor, "*shape d_model"],
+    whole: Float[Tensor, "*position d_model"],
+) -> Float[Tensor, "*shape d_model"]:
+    """The projection of x, stretched so that the projection of the whole would be as long as the other vector."""
+    projected = project(x)
+    whole = projected if x is whole else project(whole)
+    wanted, found = (each.square().mean(-1, keepdim=True) for each in (other, whole))
+    stretched: Tensor = projected * (wanted / found.clamp(min=SMALLEST_MEAN_SQUARE)).sqrt()
+    return stretched

@@ -1,0 +1,57 @@
+"""A model of several residual streams on the page: every answer is right, or says why there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headlight.checkpoints import save
+from headlight.errors import ConfigError
+from tests.app.asking import ask_worker
+from tests.model import toys
+
+LAST = len(toys.traced(toys.decoder(**toys.STREAMS)).text.ids) - 1
+
+
+@pytest.fixture(autouse=True)
+def streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(tmp_path / "streams", toys.decoder(**toys.STREAMS), toys.causal(), dtype="float32")
+    monkeypatch.setenv("HEADLIGHT_MODELS", str(tmp_path))
+
+
+def ask(route: str, **body: Any) -> tuple[dict[str, Any], np.ndarray]:
+    meta, numbers = ask_worker(route, model="streams", text=toys.TEXT, **body)
+    return meta, np.frombuffer(numbers, "<f4")
+
+
+def test_the_last_depth_of_the_lens_is_the_answer_and_the_map_is_told() -> None:
+    meta, numbers = ask("logit_lens", first=LAST)
+    likeliest = numbers.reshape(meta["depths"], meta["columns"], -1)[-1, -1, 0]
+    wanted = toys.traced(toys.decoder(**toys.STREAMS))["logits"][LAST].argmax()
+    assert meta["depths"] == 5 and int(likeliest) == wanted
+    assert "each layer: the streams made one, the final norm and the language-model head" in meta["explanation"]
+
+
+def test_the_parts_of_the_answer_add_up_to_it() -> None:
+    meta, logits = ask("logit_attribution", query=LAST)
+    assert logits.sum(dtype=np.float64) == pytest.approx(meta["logit"], abs=1e-4)
+    assert any(sentence.startswith("The residual streams are mixed in the shares") for sentence in meta["assumptions"])
+
+
+def test_a_head_off_is_what_a_run_without_it_gives() -> None:
+    _, changes = ask("head_ablation", attention="decoder.1.self", first=0, query=LAST)
+    meta, _ = ask("head_removal", attention="decoder.1.self", head=2, query=LAST)
+    responses = sum(response["value"] for response in meta["responses"])
+    assert meta["before"] + meta["direct"] + responses + meta["norms"] == pytest.approx(meta["after"], abs=1e-4)
+    assert len(changes) == 4 and np.isfinite(changes).all()
+
+
+def test_what_only_one_stream_has_is_refused_with_a_sentence_or_left_out() -> None:
+    with pytest.raises(ConfigError, match="several residual streams side by side; information flow is not available"):
+        ask("information_flow", query=LAST)
+    meta, _ = ask("token_rankings", query=LAST)
+    names = [ranking["name"] for ranking in meta["rankings"]]
+    assert "deletion" in names and "alti-logit" not in names
