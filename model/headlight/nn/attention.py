@@ -44,7 +44,8 @@ class KeysAndValues:
 
     def is_same(self, rotated_k: Tensor, v: Tensor) -> bool:
         """Whether these are the same keys and values, as they are where no edit made others."""
-        return rotated_k is self.rotated_k and v is self.v
+        pairs = ((rotated_k, self.rotated_k), (v, self.v))
+        return all(one is other or torch.equal(one, other) for one, other in pairs)
 
     def expand(self, count: int) -> KeysAndValues:
         """Those of one text for a batch of runs."""

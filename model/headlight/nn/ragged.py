@@ -118,6 +118,7 @@ class RaggedCache(KVCache):
     def __init__(self, rows: RaggedRows, earlier: Sequence[KeyValues]) -> None:
         super().__init__()
         self.rows, self.earlier = rows, earlier
+        self.givers: dict[str, str] = {}  # of attentions that an edit gave keys or values of their own
 
     def updater(self, path: str, giver: str = "", shared: KeysAndValues | None = None) -> UpdateCache:
         """The function that gives all keys and values of each text for the new ones of one attention."""
@@ -125,6 +126,8 @@ class RaggedCache(KVCache):
         def update(k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
             if shared is not None and shared.is_same(k, v) and not any(path in each for each in self.earlier):
                 return self.key_values[giver]
+            if shared is not None:
+                self.givers[path] = giver
             self.key_values[path] = self._padded(path, giver, 0, k), self._padded(path, giver, 1, v)
             return self.key_values[path]
 
@@ -144,6 +147,10 @@ class RaggedCache(KVCache):
     def of_text(self, text: int) -> Mapping[str, tuple[Tensor, Tensor]]:
         """A copy of one text's keys and values, which holds nothing of another's."""
         one, length = slice(text, text + 1), self.rows.lengths[text]
-        return {
+        own = {
             path: (k[one, :, :length].clone(), v[one, :, :length].clone()) for path, (k, v) in self.key_values.items()
         }
+        for path, giver in self.givers.items():  # the edit may be of another text
+            if path not in self.earlier[text] and all(map(torch.equal, own[path], own[giver])):
+                del own[path]
+        return own

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headlight import POSITIONAL_ENCODINGS, HeadlightError, Transformer, run
 from headlight.cancellation import Cancelled, cancellable
-from headlight.config_groups import EmbeddingConfig, ExpertsConfig, LatentConfig
+from headlight.config_groups import EmbeddingConfig, ExpertsConfig, LatentConfig, PerLayerConfig
 from headlight.tracing import together
 from headlight.tracing.incremental import FinishedRun, continue_run
 from headlight.tracing.run import RunRequest
@@ -60,9 +60,10 @@ def test_any_mix_of_texts_and_edits_gives_what_each_gives_alone(
             previous[number] = found
 
 
-def test_what_a_run_holds_does_not_depend_on_the_edit_of_another_person() -> None:
-    model = toys.decoder()
-    plain, edited = encoded(model, "the cat", []), encoded(model, "a dog", ["decoder.0.self.mask[0,1,0]=set:0"])
+@pytest.mark.parametrize("edit", ["decoder.0.self.mask[0,1,0]=set:0", "decoder.1.self.k[0,1,0]=set:2"])
+def test_what_a_run_holds_does_not_depend_on_the_edit_of_another_person(edit: str) -> None:
+    model = toys.decoder(per_layer=PerLayerConfig(key_value_layers=(0, 0)))
+    plain, edited = encoded(model, "the cat", []), encoded(model, "a dog", [edit])
     found, _ = continue_runs(model, [(plain, None), (edited, None)])
     expected = alone(model, plain)
     assert isinstance(found, FinishedRun) and isinstance(expected, FinishedRun)
