@@ -97,15 +97,16 @@ function drawTotal(page, { text, preposition, token_text, logit }, sum) {
 function drawComponentTable(page, parts) {
   const [table, reading] = [layerElement(page, "shares", HTMLTableElement), layerElement(page, "shares-reading")];
   const { columns, rows } = tableOf(parts, (part) => componentCell(page, part));
+  const help = columns.includes("LE") ? `${HELP} LE is the token's own vector for the layer.` : HELP;
   drawCellTable(table, columns, rows, {
     most: Math.max(...parts.map(({ value }) => Math.abs(value)), 1e-9),
     read: (cell) => {
       reading.textContent =
-        cell?.value === undefined || cell.value === null ? HELP : `${cell.title} adds ${formatSigned(cell.value)}`;
+        cell?.value === undefined || cell.value === null ? help : `${cell.title} adds ${formatSigned(cell.value)}`;
     },
     pick: (cell) => pickPart(page, cell),
   });
-  if (!table.contains(activeElement(table))) reading.textContent = HELP;
+  if (!table.contains(activeElement(table))) reading.textContent = help;
 }
 
 /** Chooses a head, or opens a feed-forward. @param {ExplorePage} page @param {Pick<TableCell, "layer" | "head" | "kind">} part */
