@@ -24,8 +24,7 @@ from typing import Any
 from tests.bench.classroom import MODEL, STORY
 
 Seconds = dict[str, float]  # by stage
-LETTERS, ROUNDS = range(70, 100), 15
-LETTERS_TOGETHER, ROUNDS_TOGETHER = range(90, 100), 4
+LETTERS, LETTERS_TOGETHER, ROUNDS = range(70, 100), range(90, 100), 15
 WHOLE = "an answer"
 # The stages by the module and the name under which each is called.
 STAGES = {
@@ -49,7 +48,7 @@ def lines(beside: str) -> Iterator[str]:
     for number in range(ROUNDS):
         for name, worker in workers.items():
             rounds[name].append(_round(worker, 1, number))
-            for stage, people in TOGETHER.items() if number < ROUNDS_TOGETHER else ():
+            for stage, people in TOGETHER.items():
                 rounds[name][-1][stage] = _round(worker, people, number)[WHOLE]
     for worker in workers.values():
         worker.kill()
@@ -58,7 +57,7 @@ def lines(beside: str) -> Iterator[str]:
     yield "|---|" + "---:|" * (len(workers) + bool(beside))
     for stage in (*STAGES, REST, WHOLE, *TOGETHER):
         # The first round opens the model.
-        times = {name: [each[stage] for each in found[1:] if stage in each] for name, found in rounds.items()}
+        times = {name: [each[stage] for each in found[1:]] for name, found in rounds.items()}
         cells = [f"{1e3 * median(seconds):.2f}" for seconds in times.values()]
         if beside:
             pairs = zip(times["now"], times["before"], strict=True)
