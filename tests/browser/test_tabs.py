@@ -280,6 +280,17 @@ def test_values_of_another_text_are_patched_in_turn_and_a_click_keeps_one(visito
     assert "+1.00" in (tmp_path / "map.svg").read_text(encoding="utf-8")
 
 
+def test_an_example_to_patch_from_is_sought_once_the_typing_pauses(visitor: Visitor) -> None:
+    page = visitor.explore("model=stories-causal&text=A+little&tab=layers&analysis=patching", sentence="A little")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/patching_example") else None)
+    page.get_by_test_id("sentence").focus()
+    page.keyboard.press("End")
+    page.keyboard.type(" boy named", delay=80)
+    expect(page.get_by_role("button", name="Try: “A little girl named”")).to_be_visible()
+    assert len(asked) <= 2, "of ten letters each would be asked about"
+
+
 def test_the_map_of_what_a_head_hears_leads_from_head_to_head(visitor: Visitor) -> None:
     boy, girl = "A little boy named", "A little girl named"
     chosen = f"layer=4&head=6&patch=v&patch_from={quote(girl)}"

@@ -14,6 +14,7 @@ import { answerPosition, isCurrentHead, layerElement, selectHeadOf } from "../la
 /** @import { StepwiseMap } from "../ablation/stepwise_map.js" */
 /** @typedef {NonNullable<PatchingRequest["patch"]>} PatchKind */
 
+const PAUSE = 600; // milliseconds without a letter: an example takes up to two dozen runs of the model
 const HELD =
   "Heads in between are held as they are here, so only what a head says to the chosen one counts. Click a head to choose it: then the map is of what that one hears.";
 /** @type {Record<PatchKind, { title: string, things: string, help: string }>} */
@@ -80,7 +81,7 @@ function drawExample(page) {
   const button = layerElement(page, "patching-example", HTMLButtonElement);
   const asked = { query: answerPosition(page), token: choice.target_token };
   const isWanted = !choice.patch_from && !catalogue.images && !whyNoHeads(page);
-  const text = (isWanted && page.server.get("patching_example", asked)?.meta.text) || "";
+  const text = (isWanted && page.server.get("patching_example", asked, PAUSE)?.meta.text) || "";
   button.hidden = !text;
   button.textContent = `Try: “${inlineText(text)}”`;
   button.onclick = () => page.change({ patch_from: text });
