@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Literal
@@ -159,6 +159,24 @@ class LaurelConnection(ResidualConnection):
         return (x + beside) * 2**-0.5
 
 
+@dataclass(frozen=True)
+class BlockContext:
+    """What a block reads besides the residual stream, and where it leaves keys and values.
+
+    `shared` are those of the earlier layer that this one reads, `give` hands its own to later ones; `token_vector` is
+    the vector that each token has for this layer.
+    """
+
+    attention: AttentionContext
+    memory: Float[Tensor, "batch source d_model"] | None
+    cross_attention: AttentionContext | None
+    update_cache: UpdateCache
+    keep_of_source: KeepOfSource
+    shared: KeysAndValues | None
+    give: Callable[[KeysAndValues], None]
+    token_vector: Float[Tensor, "#batch pos layer_channel"] | None
+
+
 class Block(nn.Module):
     """Self-attention, cross-attention in a decoder with an encoder, and feed-forward, added to the residual stream.
 
@@ -186,29 +204,23 @@ class Block(nn.Module):
         self.stream_scale = nn.Parameter(torch.ones(1)) if config.stream_scale else None
 
     def forward(
-        self,
-        x: Float[Tensor, "batch pos d_model"],
-        context: AttentionContext,
-        memory: Float[Tensor, "batch source d_model"] | None,
-        cross_context: AttentionContext | None,
-        hook: Hook,
-        update_cache: UpdateCache = no_cache,
-        keep_of_source: KeepOfSource = keep_nothing,
-        shared: KeysAndValues | None = None,
-        give: Callable[[KeysAndValues], None] = give_nobody,
-        token_vector: Float[Tensor, "#batch pos layer_channel"] | None = None,
+        self, x: Float[Tensor, "batch pos d_model"], given: BlockContext, hook: Hook
     ) -> Float[Tensor, "batch pos d_model"]:
         """The residual stream after this block."""
         block_input = x = hook("residual", x)
         attend_to_text, self_hook = self.self_attention, with_prefix(hook, "self")
         x = self.self_attention_residual(
-            x, lambda h: attend_to_text(h, None, context, self_hook, update_cache, shared=shared, give=give)
+            x,
+            lambda h: attend_to_text(
+                h, None, given.attention, self_hook, given.update_cache, shared=given.shared, give=given.give
+            ),
         )
         x = hook("residual_after_self", x)
+        cross_context = given.cross_attention
         if self.cross_attention_residual is not None and self.cross_attention is not None and cross_context is not None:
             attend, cross_hook = self.cross_attention, with_prefix(hook, "cross")
             x = self.cross_attention_residual(
-                x, lambda h: attend(h, memory, cross_context, cross_hook, keep_of_source=keep_of_source)
+                x, lambda h: attend(h, given.memory, cross_context, cross_hook, keep_of_source=given.keep_of_source)
             )
             x = hook("residual_after_cross", x)
         if self.feed_forward_residual is not None and self.feed_forward is not None:
@@ -216,6 +228,7 @@ class Block(nn.Module):
             x = self.feed_forward_residual(
                 feed_forward_input, lambda h: feed_forward(h, with_prefix(hook, "feed_forward")), residual=x
             )
+        token_vector = given.token_vector
         if self.layer_embedding is not None and self.layer_embedding_residual is not None and token_vector is not None:
             add, own_hook = self.layer_embedding, with_prefix(hook, "layer_embedding")
             x = hook("residual_after_feed_forward", x)
@@ -245,26 +258,14 @@ class AlternatingBlock(Block):
         self.alternating_updates = AlternatingUpdates(config)
 
     def forward(
-        self,
-        x: Float[Tensor, "batch pos stream d_model"],
-        context: AttentionContext,
-        memory: Float[Tensor, "batch source d_model"] | None,
-        cross_context: AttentionContext | None,
-        hook: Hook,
-        update_cache: UpdateCache = no_cache,
-        keep_of_source: KeepOfSource = keep_nothing,
-        shared: KeysAndValues | None = None,
-        give: Callable[[KeysAndValues], None] = give_nobody,
-        token_vector: Float[Tensor, "#batch pos layer_channel"] | None = None,
+        self, x: Float[Tensor, "batch pos stream d_model"], given: BlockContext, hook: Hook
     ) -> Float[Tensor, "batch pos stream d_model"]:
         """The residual streams after this block; `residual` is the active one as it was predicted."""
         streams, updates = hook("residual_streams", x), self.alternating_updates
         predicted = updates.predict(streams, streams)
         read = hook("residual", predicted[..., updates.active, :])
-        inner = HookAfter(hook, "residual")
-        written = super().forward(
-            read, context, memory, cross_context, inner, update_cache, keep_of_source, shared, give
-        )
+        token_vector = given.token_vector
+        written = super().forward(read, replace(given, token_vector=None), HookAfter(hook, "residual"))
         written = hook("residual_after_feed_forward", written)
         streams = updates.correct(predicted, read, written, written)
         if self.layer_embedding is None or self.layer_embedding_residual is None or token_vector is None:
@@ -450,20 +451,18 @@ class Stack(nn.Module):
         """
         made = dict(given)
         for layer in range(first_layer, len(self.blocks)):
-            path, block_hook, giver = f"{self.name}.{layer}", with_prefix(hook, str(layer)), self.givers[layer]
+            path, giver = f"{self.name}.{layer}", self.givers[layer]
             shared = None if giver == layer else made[giver]
-            update = cache.updater(path, f"{self.name}.{giver}", shared) if cache else no_cache
-            x = self.blocks[layer](
-                x,
+            context = BlockContext(
                 contexts[layer],
                 memory,
                 cross_context,
-                block_hook,
-                update,
+                cache.updater(path, f"{self.name}.{giver}", shared) if cache else no_cache,
                 cache.keeper_of_source(path) if cache else keep_nothing,
                 shared,
                 partial(made.__setitem__, layer) if layer in self.giving else give_nobody,
                 None if token_vectors is None else token_vectors[:, :, layer],
             )
+            x = self.blocks[layer](x, context, with_prefix(hook, str(layer)))
         x = x if self.residual_streams is None else self.residual_streams.merge(x, x)
         return hook("final_residual", self.project_out(self.final_norm(hook("residual", x))))
