@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headlight.checkpoints.config_reader import ConfigReader
-from headlight.checkpoints.families.common import attention_biases, layer_masks
-from headlight.checkpoints.families.gemma import SANDWICH, gated_activation, layer_ropes, soft_capped_head
+from headlight.checkpoints.families.common import layer_masks
+from headlight.checkpoints.families.gemma import SANDWICH, layer_ropes, soft_capped_head
 from headlight.checkpoints.families.gemma4 import (
     LAYER_EMBEDDING_BLOCK,
     LAYER_EMBEDDING_STACK,
     UNUSED_KEYS_AND_VALUES,
     key_value_layers,
-    layer_embedding,
+    layer_embedding_config,
 )
-from headlight.checkpoints.families.llama import QK_NORM_RULES, llama_family, shared_config
+from headlight.checkpoints.families.llama import QK_NORM_RULES, llama_family
 from headlight.checkpoints.weight_mapping import ConfigValues
-from headlight.config_groups import AlternatingUpdatesConfig, EmbeddingConfig, PerLayerConfig
+from headlight.config_groups import AlternatingUpdatesConfig, PerLayerConfig
 
 _SPARSE_LAYERS, _SPARSITY = 10, 0.95  # of deeper models, where no field says
 _DEFAULTS = {
@@ -34,20 +34,14 @@ def gemma3n(fields: ConfigReader) -> ConfigValues:
     """
     layers = fields.layer_count("num_hidden_layers")
     widths = fields.integers("intermediate_size", layers, 0)
-    choices = shared_config(fields.without("intermediate_size").with_defaults(intermediate_size=max(widths, default=1)))
+    choices = layer_embedding_config(
+        fields.without("intermediate_size").with_defaults(intermediate_size=max(widths, default=1))
+    )
     usual = ["sliding_attention" if (layer + 1) % 5 else "full_attention" for layer in range(layers)]
     types = fields.list_of("layer_types", str, usual)
     masks = layer_masks(fields, layers, usual, fields.integer("sliding_window", 512))
     ropes = layer_ropes(fields, choices["head_dim"], choices["context_length"])
     return choices | {
-        "norm_placement": "sandwich",
-        "feed_forward": gated_activation(fields),
-        "embedding": EmbeddingConfig(scale=choices["d_model"] ** 0.5),
-        "layer_embedding": layer_embedding(fields),
-        "biases": attention_biases(fields),
-        "qk_norm": "per-head",
-        "value_norm": True,
-        "scale": False,
         "rope": ropes["full_attention"],
         "laurel_rank": fields.integer("laurel_rank", 64),
         "alternating_updates": AlternatingUpdatesConfig(

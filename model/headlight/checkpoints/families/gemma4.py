@@ -30,7 +30,7 @@ def gemma4(fields: ConfigReader) -> ConfigValues:
 
     Each token has a vector for each layer, and the last layers read keys and values of earlier ones.
     """
-    choices = shared_config(fields)
+    choices = layer_embedding_config(fields)
     types = _layer_types(fields, choices["layers"])
     head_dims, key_value_heads = _head_sizes(fields, types)
     ropes = [
@@ -41,14 +41,6 @@ def gemma4(fields: ConfigReader) -> ConfigValues:
     double = fields.boolean("use_double_wide_mlp", False)
     widths = [choices["d_ff"] * (2 if double and giver != layer else 1) for layer, giver in enumerate(givers)]
     return choices | {
-        "norm_placement": "sandwich",
-        "feed_forward": gated_activation(fields),
-        "embedding": EmbeddingConfig(scale=choices["d_model"] ** 0.5),
-        "layer_embedding": layer_embedding(fields),
-        "biases": attention_biases(fields),
-        "qk_norm": "per-head",
-        "value_norm": True,
-        "scale": False,
         "stream_scale": True,
         "per_layer": PerLayerConfig(
             masks=layer_masks(fields.without("layer_types"), len(types), types, fields.integer("sliding_window", 512)),
@@ -59,6 +51,21 @@ def gemma4(fields: ConfigReader) -> ConfigValues:
             keys_as_values=tuple(keys_as_values and kind == _FULL for kind in types),
             key_value_layers=givers,
         ),
+    }
+
+
+def layer_embedding_config(fields: ConfigReader) -> ConfigValues:
+    """What Gemma 3n and 4 have alike: vectors of tokens for each layer, a norm of the values, unscaled scores."""
+    choices = shared_config(fields)
+    return choices | {
+        "norm_placement": "sandwich",
+        "feed_forward": gated_activation(fields),
+        "embedding": EmbeddingConfig(scale=choices["d_model"] ** 0.5),
+        "layer_embedding": _layer_embedding(fields),
+        "biases": attention_biases(fields),
+        "qk_norm": "per-head",
+        "value_norm": True,
+        "scale": False,
     }
 
 
@@ -102,7 +109,7 @@ def key_value_layers(fields: ConfigReader, types: list[str]) -> tuple[int, ...]:
     return tuple(layer if layer < first else last[kind] for layer, kind in enumerate(types))
 
 
-def layer_embedding(fields: ConfigReader) -> LayerEmbeddingConfig:
+def _layer_embedding(fields: ConfigReader) -> LayerEmbeddingConfig:
     """The vectors that each token has for each layer; a file may have none."""
     dim, rows = fields.integer("hidden_size_per_layer_input"), fields.integer("vocab_size_per_layer_input")
     activation = fields.choice("hidden_activation", "gelu_pytorch_tanh", MLP_ACTIVATIONS)
