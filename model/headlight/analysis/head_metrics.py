@@ -71,14 +71,14 @@ def patch_distance(weights: Weights, text: EncodedImage) -> Float[np.ndarray, "*
     return _ratio_or_nan(np.einsum("...qk,qk->...q", weights, known_distances), patch_weight)
 
 
-def entropy(weights: Weights, text: object = None) -> Float[np.ndarray, "*shape query"]:
+def entropy(weights: Weights) -> Float[np.ndarray, "*shape query"]:
     """The entropy of each row in bits: 0 on one key, log2 n evenly on n (Shannon 1948, section 6)."""
     logs = np.log2(np.maximum(weights, np.finfo(weights.dtype).tiny))  # of the least number where a weight is 0
     rows: np.ndarray = np.maximum(-np.einsum("...k,...k->...", weights, logs), 0.0)
     return rows
 
 
-def attention_distance(weights: Weights, text: object = None) -> Float[np.ndarray, "*shape query"]:
+def attention_distance(weights: Weights) -> Float[np.ndarray, "*shape query"]:
     """The mean distance in tokens of each row's attention (Vig and Belinkov 2019, section 4.3)."""
     query, key = weights.shape[-2:]
     distances = np.abs(np.arange(query)[:, None] - np.arange(key)[None, :]).astype(weights.dtype)
@@ -300,8 +300,10 @@ HEAD_METRICS: Registry[HeadMetric] = Registry(
             _special_keys,
             "Bright columns at the special tokens: the head has little to fetch in this text, and rests there.",
         ),
-        "entropy": HeadMetric("Entropy", "entropy", measure=entropy, unit="bits"),
-        "distance": HeadMetric("Distance", "mean distance", measure=attention_distance, unit="tokens"),
+        "entropy": HeadMetric("Entropy", "entropy", measure=lambda weights, text: entropy(weights), unit="bits"),
+        "distance": HeadMetric(
+            "Distance", "mean distance", measure=lambda weights, text: attention_distance(weights), unit="tokens"
+        ),
     },
 )
 IMAGE_HEAD_METRICS: Registry[HeadMetric] = Registry(
@@ -327,7 +329,7 @@ IMAGE_HEAD_METRICS: Registry[HeadMetric] = Registry(
             "The patches of the same column: this head looks along a vertical line.",
         ),
         "special": HeadMetric("Class token", "the class token", _special_keys),
-        "entropy": HeadMetric("Entropy", "entropy", measure=entropy, unit="bits"),
+        "entropy": HeadMetric("Entropy", "entropy", measure=lambda weights, text: entropy(weights), unit="bits"),
         "distance": HeadMetric("Distance", "mean distance", measure=patch_distance, unit="patches"),
     },
 )

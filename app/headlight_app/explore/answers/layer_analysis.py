@@ -133,7 +133,7 @@ def lens_explanation(config: Config) -> str:
     """The map that the lens applies to each layer, and the titles of its columns, in the page's words."""
     task, placement = task_of(config), NORM_PLACEMENTS[config.norm_placement]
     norm = "the final norm and " if config.final_norm and not placement.output_is_normed else ""
-    norm = "the streams made one, " * config.has_several_streams + norm
+    norm = f"the streams are merged into one; then {norm}" if config.has_several_streams else norm
     if task.predicts_tokens:
         return (
             f"What the model would predict if it stopped after each layer: {norm}the language-model head, applied "
