@@ -264,7 +264,7 @@ class Rope(PositionalEncoding):
         interleaved = self.rope_config.interleaved
         pairs = x.reshape(*x.shape[:-1], channels // 2, 2) if interleaved else None
         other = x.roll(channels // 2, -1) if pairs is None else pairs.flip(-1).flatten(-2)
-        return torch.addcmul(x * cos, other, sin)
+        return x * cos + other * sin
 
 
 class PatchRope(Rope):
