@@ -1,4 +1,7 @@
-"""`python -m tests.families [FAMILY ...]`: the largest difference of each family from transformers, as a table."""
+"""`python -m tests.families [FAMILY ...]`: the largest difference of each family from transformers, as a table.
+
+Without names, also the families that do not open, each with the sentence that refuses it.
+"""
 
 import argparse
 import contextlib
@@ -10,6 +13,7 @@ from tempfile import TemporaryDirectory
 import torch
 import transformers
 
+from headlight.checkpoints.refusals import DIFFERENCES, refusal
 from tests.families.cases import CASES
 from tests.families.comparison import compared, difference
 from tests.families.reference import Case
@@ -30,6 +34,9 @@ def main() -> None:
     print("| family | models | " + " | ".join(COLUMNS) + " |\n|---|---:|" + "---:|" * len(COLUMNS))
     for family in named or CASES:
         print(row(family, CASES[family]), flush=True)
+    if not named:
+        print("\n| does not open | sentence |\n|---|---|")
+        print("\n".join(f"| {name} | {refusal(name)} |" for name in DIFFERENCES))
 
 
 def row(family: str, cases: Sequence[Case]) -> str:

@@ -32,7 +32,10 @@ def test_the_last_depth_of_the_lens_is_the_answer_and_the_map_is_told() -> None:
     likeliest = numbers.reshape(meta["depths"], meta["columns"], -1)[-1, -1, 0]
     wanted = toys.traced(toys.decoder(**toys.STREAMS))["logits"][LAST].argmax()
     assert meta["depths"] == 5 and int(likeliest) == wanted
-    assert "each layer: the streams are merged into one; then the final norm and the language-model head" in meta["explanation"]
+    assert (
+        "each layer: the streams are merged into one; then the final norm and the language-model head"
+        in meta["explanation"]
+    )
 
 
 def test_the_parts_of_the_answer_add_up_to_it() -> None:
