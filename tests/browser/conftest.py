@@ -35,10 +35,11 @@ expect.set_options(timeout=1e3 * PATIENCE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Has each test of a page tried once more where it fails."""
+    """Has each test of a page tried once more where it fails, and gives it the time to wait for what comes late."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.timeout(5 * PATIENCE))
 
 
 class Visit(Protocol):
