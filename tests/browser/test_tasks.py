@@ -200,9 +200,10 @@ def test_two_sentences_are_compared_while_one_types_and_a_head_is_switched_off(
     words, pairs = exported(page, tmp_path, "Pairs of tokens")
     assert {"[CLS]", "red", "blue", "Cosine"} <= words
     assert abs(pairs.sum() - float(cosine.inner_text().split()[1])) < 1e-4
+    reading = page.get_by_test_id("similar-heads-reading")
+    expect(reading).to_have_attribute("aria-busy", "false")  # until then the heads are those of the sentence before
     head = page.get_by_test_id("similar-head-5-1")
     head.hover()
-    reading = page.get_by_test_id("similar-heads-reading")
     expect(reading).to_contain_text("Without layer 5, head 1: ")
     without = reading.inner_text().split(": ")[1]
     head.click()

@@ -275,6 +275,8 @@ def main(arguments: Sequence[str]) -> None:
     serve: Callable[[Connection], None] = import_module(limits.module).serve
     gc.freeze()
     gc.enable()
+    if sys.platform != "win32":
+        os.nice(limits.niceness)  # only now: behind busy processes the imports alone took most of a minute
     with suppress(ConnectionError):  # the server has gone
         serve(Connection(handle))
 
@@ -283,7 +285,6 @@ def _confine(limits: WorkerLimits) -> None:
     import ctypes
     import resource
 
-    os.nice(limits.niceness)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_bytes, limits.memory_bytes))
     if sys.platform == "linux":

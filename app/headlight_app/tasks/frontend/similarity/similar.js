@@ -25,8 +25,9 @@ export default {
     drawOther(page);
     const asked = { other_text: otherText(page) };
     const found = page.server.get("sentence_similarity", asked, PAUSE);
-    const verdict = part(page, "similar-verdict");
+    const [verdict, reading] = [part(page, "similar-verdict"), part(page, "similar-heads-reading")];
     markWaiting(verdict, !found);
+    markWaiting(reading, !found);
     if (!found) return;
     const { meta } = found;
     verdict.textContent = meta.error || `Cosine ${meta.cosine.toFixed(4)}`;
@@ -34,6 +35,7 @@ export default {
     if (meta.error) return;
     drawPairs(page, found);
     const heads = page.server.get("similarity_heads", asked, PAUSE);
+    markWaiting(reading, !heads);
     if (heads && !heads.meta.error) drawHeads(page, heads);
   },
 
