@@ -1,6 +1,7 @@
 """A server and a browser for each worker, and for each test visitors of its own.
 
     def test_a_sentence_is_kept(visitor): visitor.open("text=Hello"); visitor.page.get_by_text("Hello") ...
+    def test_a_sentence_is_shown(regular): the same, in the window of the test before
     def test_two_visitors(visit): anna, ben = visit(), visit(dark=True, width=390, height=844)
 
 A visitor sees no network but the server. When the test ends, anything asked of another host, an error in
@@ -11,7 +12,7 @@ and their servers share two processors here, and of 300 tests one or two then se
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -24,13 +25,10 @@ from headlight.config_groups import ExpertsConfig
 from tests.app.inference.signal_models import save_seers
 from tests.browser import chromium
 from tests.browser.server import Server, serve
-from tests.browser.visitor import PATIENCE, Visitor
+from tests.browser.visitor import BEEN_HERE, PATIENCE, Regular, Visitor
 from tests.model import toys
 
-BEEN_HERE = """
-  for (const [key, value] of [["headlight-mode", "full"], ["headlight-tour", "seen"]])
-    if (localStorage.getItem(key) === null) localStorage.setItem(key, value);
-"""
+PASSED = pytest.StashKey[bool]()
 expect.set_options(timeout=1e3 * PATIENCE)
 
 
@@ -40,6 +38,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.flaky(reruns=1))
             item.add_marker(pytest.mark.timeout(5 * PATIENCE))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remembers whether a test passed."""
+    report = yield
+    if report.when == "call":
+        item.stash[PASSED] = report.passed
+    return report
 
 
 class Visit(Protocol):
@@ -96,7 +103,7 @@ def stranger(browser: Browser, server: Server, width: int = 1440, height: int = 
 def window(browser: Browser, server: Server) -> Iterator[Visitor]:
     """One window for all tests of a module, who go from view to view in it: the page is loaded once."""
     with stranger(browser, server) as visitor:
-        visitor.page.add_init_script(BEEN_HERE)
+        visitor.page.add_init_script(f"({BEEN_HERE})()")
         yield visitor
 
 
@@ -109,7 +116,7 @@ def contexts(browser: Browser) -> list[BrowserContext]:
 def new_context(browser: Browser, *, touch: bool = False) -> BrowserContext:
     """A visitor who has been here before: the page shows all, and the guided start is over."""
     context = browser.new_context(has_touch=touch, is_mobile=touch)
-    context.add_init_script(BEEN_HERE)
+    context.add_init_script(f"({BEEN_HERE})()")
     return context
 
 
@@ -166,6 +173,41 @@ def emptied(context: BrowserContext, server: Server) -> BrowserContext:
 def visitor(visit: Visit) -> Visitor:
     """One visitor, light, 1440 x 900; nothing opened yet."""
     return visit()
+
+
+@pytest.fixture(scope="session")
+def regulars(browser: Browser) -> list[Regular]:
+    """At most one: whoever had the window of the last test."""
+    return []
+
+
+@pytest.fixture
+def regular(
+    request: pytest.FixtureRequest, browser: Browser, regulars: list[Regular], server: Server
+) -> Iterator[Visitor]:
+    """A visitor like the others, in the window of the test before, and of the next one if this one passes.
+
+    For tests that leave nothing behind on the server, in the page's scripts or in what the browser allows.
+    """
+    regular = regulars.pop() if regulars else _regular(browser, server)
+    written = len(server.log())
+    yield regular
+    regular.assert_clean()
+    server.assert_no_traceback(since=written)
+    if request.node.stash.get(PASSED, False):
+        regular.leave()
+        regulars.append(regular)
+    else:
+        regular.page.context.close()
+
+
+def _regular(browser: Browser, server: Server) -> Regular:
+    context = new_context(browser)
+    context.set_default_timeout(1e3 * PATIENCE)
+    regular = Regular(context.new_page(), server.url)
+    regular.page.set_viewport_size({"width": 1440, "height": 900})
+    regular.watch()
+    return regular
 
 
 @pytest.fixture

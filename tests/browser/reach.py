@@ -12,10 +12,9 @@ from typing import Any
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser import chromium
-from tests.browser.conftest import BEEN_HERE
 from tests.browser.server import serve
 from tests.browser.test_accessibility import PLACES, opened
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import BEEN_HERE, Visitor
 
 PAGES = ("heads", "classify", "compare", "generate", "positions", "map of the course", "question", "models")
 QUIET = 500  # milliseconds in which nothing has changed
@@ -158,7 +157,7 @@ def main() -> None:
         phone = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
         screen = browser.new_context(viewport={"width": 1440, "height": 900})
         for context, show in ((phone, print_sizes), (screen, print_tabs)):
-            context.add_init_script(BEEN_HERE)
+            context.add_init_script(f"({BEEN_HERE})()")
             show(context, server.url)
         browser.close()
 

@@ -20,6 +20,10 @@ GO_TO = """address => {
     history.pushState(history.state, "", address);
     dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
 }"""
+BEEN_HERE = """() => {
+  for (const [key, value] of [["headlight-mode", "full"], ["headlight-tour", "seen"]])
+    if (localStorage.getItem(key) === null) localStorage.setItem(key, value);
+}"""
 TOO_WIDE = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 
 Value = TypeVar("Value")
@@ -80,6 +84,34 @@ class Visitor:
         address = urlsplit(asked.url)
         if address.scheme not in WITHOUT_HOST and address.netloc != urlsplit(self.url).netloc:
             self.outside.append(asked.url)
+
+
+class Regular(Visitor):
+    """Somebody whose window stays open from test to test: the page is loaded once, which takes most of a test's time."""
+
+    def open(self, query: str = "", path: str = "/") -> Page:
+        """Goes there in the page that is open, by way of another page, so that nothing of the last one stays."""
+        if not self.page.url.startswith(self.url):
+            return super().open(query, path)
+        elsewhere = next(
+            one for one in ("/models", "/positions", "/compare") if one not in (path, urlsplit(self.page.url).path)
+        )
+        for stop in (self._address("", elsewhere), self._address(query, path)):
+            title = self.page.title()
+            self.page.evaluate(GO_TO, stop)
+            self.page.wait_for_function("title => document.title !== title", arg=title)
+            self.settle()
+        return self.page
+
+    def leave(self) -> None:
+        """Puts all back that a test may have changed in the window; what it did on the server is not put back."""
+        self.page.unroute_all()
+        self.page.set_viewport_size({"width": 1440, "height": 900})
+        self.page.emulate_media(color_scheme="light", forced_colors="none")
+        self.page.mouse.move(0, 0)
+        self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+        self.page.evaluate(BEEN_HERE)
+        self.provoked = None
 
 
 def wait_until(page: Page, read: Callable[[], Value], holds: Callable[[Value], bool]) -> Value:
