@@ -87,7 +87,7 @@ class Visitor:
 
 
 class Regular(Visitor):
-    """Somebody whose window stays open from test to test: the page is loaded once, which takes most of a test's time."""
+    """Somebody whose window stays open from test to test: loading the page takes most of a test."""
 
     def open(self, query: str = "", path: str = "/") -> Page:
         """Goes there in the page that is open, by way of another page, so that nothing of the last one stays."""
