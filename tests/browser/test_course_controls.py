@@ -34,7 +34,10 @@ CHANGE_CONTROLS = """async (screens, [name, changes]) => {
   };
   const change = (control, text) => (field(control).value === undefined ? fillCells : type)(field(control), text);
   const answered = async () => {
-    while (screen.dataset.state !== "ready") await new Promise((go) => setTimeout(go, 5));
+    while (screen.dataset.state !== "ready") {
+      if (!screen.isConnected) throw new Error(`${name} was drawn anew and is answered no more`);
+      await new Promise((go) => setTimeout(go, 5));
+    }
   };
   const shown = () => rows.innerHTML + [...rows.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL());
   screen.scrollIntoView();
