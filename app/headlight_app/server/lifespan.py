@@ -1,4 +1,4 @@
-"""The server's own work beside the page: it deletes uploads of visitors who left, and rooms whose time is over."""
+"""The server's own work beside the page: what it does when it starts and stops, and what it sweeps in between."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import signal
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from threading import Thread, current_thread, main_thread
@@ -13,6 +14,7 @@ from time import monotonic, sleep
 from types import FrameType
 from typing import Any
 
+import psutil
 import streamlit as st
 from streamlit.runtime import get_instance
 
@@ -36,6 +38,7 @@ async def lifespan(app: Any, rooms: Rooms | None = None) -> AsyncIterator[dict[s
     for made_once in (upload_store, engine):  # two visitors who come at the same moment must not make two
         made_once()
     _stop_on_signals()
+    _send_without_delay()
     sweeping, warming = (
         asyncio.create_task(_sweep_forever(rooms or Rooms())),
         asyncio.create_task(asyncio.to_thread(_warm_up)),
@@ -49,6 +52,18 @@ async def lifespan(app: Any, rooms: Rooms | None = None) -> AsyncIterator[dict[s
         engine.cache_clear()
         upload_store().close()
         gc.unfreeze()
+
+
+def _send_without_delay() -> None:
+    """Each write leaves at once, on every connection that comes from now on.
+
+    An answer is two writes, and its second waited 40 ms for the browser to acknowledge the first: of the 140 modules
+    of the first page all but six came one behind another. A connection takes this from the socket that listens.
+    """
+    for found in psutil.Process().net_connections("tcp"):
+        if found.status == psutil.CONN_LISTEN and found.fd >= 0:
+            with socket.socket(fileno=os.dup(found.fd)) as listening:
+                listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def _stop_on_signals() -> None:

@@ -52,10 +52,13 @@ def find(path: str) -> str:
 
 
 def preloads(names: Iterable[str]) -> str:
-    """HTML by which a browser fetches modules, and all that they import, before a component asks for them."""
+    """HTML by which a browser fetches modules, and all that they import, before a component asks for them.
+
+    Behind what Streamlit itself asks for: a page is not drawn before that is there.
+    """
     found = list(dict.fromkeys(names))
     for name in found:
         imported = IMPORT.findall(modules()[name].decode())
         paths = (normpath(join(dirname(name), path)) for path in imported)
         found += [path for path in dict.fromkeys(paths) if path not in found]
-    return "".join(f'<link rel="modulepreload" href="{folder()}/{name}">' for name in found)
+    return "".join(f'<link rel="modulepreload" href="{folder()}/{name}" fetchpriority="low">' for name in found)

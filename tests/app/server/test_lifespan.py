@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import socket
 import tempfile
 import time
 from functools import lru_cache, partial
@@ -51,6 +52,18 @@ def test_while_it_runs_it_sweeps_and_when_it_stops_nothing_is_left(
         assert register.owned_by("anna") == ()
     assert not stays.folder.exists()
     assert not list(tmp_path.glob(f"{FOLDER_PREFIX}*"))
+
+
+@pytest.mark.usefixtures("register")
+def test_small_writes_of_every_connection_leave_at_once() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        TestClient(Starlette(lifespan=lifespan.lifespan)),
+        socket.create_connection(listening.getsockname()),
+    ):
+        connection, _ = listening.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.usefixtures("register")

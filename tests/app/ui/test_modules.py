@@ -18,7 +18,7 @@ def test_every_import_is_served() -> None:
 
 
 def test_a_browser_is_told_of_a_module_and_all_that_it_imports_before_it_asks() -> None:
-    told = re.findall(r'<link rel="modulepreload" href="(.+?)">', modules.preloads([MAIN]))
+    told = re.findall(r'<link rel="modulepreload" href="(.+?)" fetchpriority="low">', modules.preloads([MAIN]))
     names = [name.removeprefix(f"{modules.folder()}/") for name in told]
     assert names[0] == MAIN and len(set(names)) == len(names) and set(names) <= set(modules.modules())
     for name in names:
