@@ -6,16 +6,18 @@ words for waits here until it holds.
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from playwright.sync_api import Locator, Page, Request, WebSocket, expect
+from playwright.sync_api import Locator, Page, Request, TimeoutError, WebSocket, expect
 
 SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 WITHOUT_HOST = ("data", "blob", "about")
 PATIENCE = 180.0  # seconds: on a busy machine a long run, whose worker comes last there, took one and a half minutes
+GOING = 5_000  # milliseconds until a page that does not come is asked for again
 GO_TO = """address => {
     history.pushState(history.state, "", address);
     dispatchEvent(new PopStateEvent("popstate", { state: history.state }));
@@ -69,6 +71,12 @@ class Visitor:
         shown_instrument(self.open(query), **data)
         return self.page
 
+    def run_always(self, script: str) -> None:
+        """Runs a script in the page, now if it is open, and whenever it is loaded."""
+        self.page.add_init_script(script)
+        if self.page.url.startswith(self.url):
+            self.page.evaluate(script)
+
     def settle(self) -> Page:
         """Waits until no script run is under way; after a click, first wait for what it should show."""
         self.page.locator(SETTLED).wait_for(state="attached")
@@ -97,11 +105,20 @@ class Regular(Visitor):
             one for one in ("/models", "/positions", "/compare") if one not in (path, urlsplit(self.page.url).path)
         )
         for stop in (self._address("", elsewhere), self._address(query, path)):
-            title = self.page.title()
-            self.page.evaluate(GO_TO, stop)
-            self.page.wait_for_function("title => document.title !== title", arg=title)
-            self.settle()
+            self._go_until_there(stop)
         return self.page
+
+    def _go_until_there(self, address: str) -> None:
+        """Goes to another page; where a report of the last one overtakes that, Streamlit stays, so once more."""
+        title = self.page.title()
+        wait_until(self.page, lambda: self._has_gone(address, title), bool)
+        self.settle()
+
+    def _has_gone(self, address: str, title: str) -> bool:
+        self.page.evaluate(GO_TO, address)
+        with suppress(TimeoutError):
+            self.page.wait_for_function("title => document.title !== title", arg=title, timeout=GOING)
+        return self.page.title() != title
 
     def leave(self) -> None:
         """Puts all back that a test may have changed in the window; what it did on the server is not put back."""
