@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from threading import Thread, current_thread, main_thread
 from time import monotonic, sleep
 from types import FrameType
@@ -60,10 +60,11 @@ def _send_without_delay() -> None:
     An answer is two writes, and its second waited 40 ms for the browser to acknowledge the first: of the 140 modules
     of the first page all but six came one behind another. A connection takes this from the socket that listens.
     """
-    for found in psutil.Process().net_connections("tcp"):
-        if found.status == psutil.CONN_LISTEN and found.fd >= 0:
-            with socket.socket(fileno=os.dup(found.fd)) as listening:
-                listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with suppress(psutil.Error, OSError):  # a system that does not tell of sockets; they are only slower
+        for found in psutil.Process().net_connections("tcp"):
+            if found.status == psutil.CONN_LISTEN and found.fd >= 0:
+                with socket.socket(fileno=os.dup(found.fd)) as listening:
+                    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def _stop_on_signals() -> None:
