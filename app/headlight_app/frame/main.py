@@ -56,7 +56,7 @@ from headlight_app.ui.model_summary import describe_heads
 
 STATIC = Path(__file__).parent / "static"
 PAGES = (explore, tasks, compare, generate, positions, course, checkpoints, lesson)
-# Of the first page, what shows the heads before all others.
+# Those of the first page, in the order in which a browser fetches them: the one that shows the heads comes first.
 FIRST_COMPONENTS = (explore.INSTRUMENT, PRESENTER_MODE, ROOM, MODEL_PICKER, VARIANT, HELP, SCENES)
 TITLES = {page.PATH: page.TITLE for page in PAGES}
 NONFINITE_WARNING = "_nonfinite_warning"

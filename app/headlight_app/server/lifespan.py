@@ -57,10 +57,10 @@ async def lifespan(app: Any, rooms: Rooms | None = None) -> AsyncIterator[dict[s
 def _send_without_delay() -> None:
     """Each write leaves at once, on every connection that comes from now on.
 
-    An answer is two writes, and its second waited 40 ms for the browser to acknowledge the first: of the 140 modules
-    of the first page all but six came one behind another. A connection takes this from the socket that listens.
+    An answer is two writes. Without this the second waits 40 ms for the browser to acknowledge the first, and the 140
+    modules of the first page take a second over six connections. A connection inherits it from the listening socket.
     """
-    with suppress(psutil.Error, OSError):  # a system that does not tell of sockets; they are only slower
+    with suppress(psutil.Error, OSError):  # where a system lists no sockets, answers are only slower
         for found in psutil.Process().net_connections("tcp"):
             if found.status == psutil.CONN_LISTEN and found.fd >= 0:
                 with socket.socket(fileno=os.dup(found.fd)) as listening:

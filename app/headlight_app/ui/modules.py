@@ -54,7 +54,7 @@ def find(path: str) -> str:
 def preloads(names: Iterable[str]) -> str:
     """HTML by which a browser fetches modules, and all that they import, before a component asks for them.
 
-    Behind what Streamlit itself asks for: a page is not drawn before that is there.
+    They are fetched after what Streamlit asks for, without which it draws nothing.
     """
     found = list(dict.fromkeys(names))
     for name in found:
