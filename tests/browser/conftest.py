@@ -1,7 +1,7 @@
 """A server and a browser for each worker, and for each test visitors of its own.
 
     def test_a_sentence_is_kept(visitor): visitor.open("text=Hello"); visitor.page.get_by_text("Hello") ...
-    def test_a_sentence_is_shown(regular): the same, in the window of the test before
+    def test_a_sentence_is_shown(shared_visitor): the same, in the window of the test before
     def test_two_visitors(visit): anna, ben = visit(), visit(dark=True, width=390, height=844)
 
 A visitor sees no network but the server. When the test ends, anything asked of another host, an error in
@@ -25,7 +25,7 @@ from headlight.config_groups import ExpertsConfig
 from tests.app.inference.signal_models import save_seers
 from tests.browser import chromium
 from tests.browser.server import Server, serve
-from tests.browser.visitor import BEEN_HERE, PATIENCE, Regular, Visitor
+from tests.browser.visitor import BEEN_HERE, PATIENCE, SharedVisitor, Visitor
 from tests.model import toys
 
 PASSED = pytest.StashKey[bool]()
@@ -176,38 +176,38 @@ def visitor(visit: Visit) -> Visitor:
 
 
 @pytest.fixture(scope="session")
-def regulars(browser: Browser) -> list[Regular]:
+def shared_visitors(browser: Browser) -> list[SharedVisitor]:
     """At most one: whoever had the window of the last test."""
     return []
 
 
 @pytest.fixture
-def regular(
-    request: pytest.FixtureRequest, browser: Browser, regulars: list[Regular], server: Server
+def shared_visitor(
+    request: pytest.FixtureRequest, browser: Browser, shared_visitors: list[SharedVisitor], server: Server
 ) -> Iterator[Visitor]:
     """A visitor like the others, in the window of the test before, and of the next one if this one passes.
 
     For tests that leave nothing behind on the server, in the page's scripts or in what the browser allows.
     """
-    regular = regulars.pop() if regulars else _regular(browser, server)
+    shared_visitor = shared_visitors.pop() if shared_visitors else _shared_visitor(browser, server)
     written = len(server.log())
-    yield regular
-    regular.assert_clean()
+    yield shared_visitor
+    shared_visitor.assert_clean()
     server.assert_no_traceback(since=written)
     if request.node.stash.get(PASSED, False):
-        regular.leave()
-        regulars.append(regular)
+        shared_visitor.leave()
+        shared_visitors.append(shared_visitor)
     else:
-        regular.page.context.close()
+        shared_visitor.page.context.close()
 
 
-def _regular(browser: Browser, server: Server) -> Regular:
+def _shared_visitor(browser: Browser, server: Server) -> SharedVisitor:
     context = new_context(browser)
     context.set_default_timeout(1e3 * PATIENCE)
-    regular = Regular(context.new_page(), server.url)
-    regular.page.set_viewport_size({"width": 1440, "height": 900})
-    regular.watch()
-    return regular
+    shared_visitor = SharedVisitor(context.new_page(), server.url)
+    shared_visitor.page.set_viewport_size({"width": 1440, "height": 900})
+    shared_visitor.watch()
+    return shared_visitor
 
 
 @pytest.fixture

@@ -143,8 +143,8 @@ def assert_without_finding(page: Page, place: Locator) -> None:
     page.emulate_media(forced_colors="none")
 
 
-def test_what_a_chart_says_can_be_read(regular: Visitor) -> None:
-    page = opened(regular, PLACES["positions"])
+def test_what_a_chart_says_can_be_read(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor, PLACES["positions"])
     expect(page.locator(".chart text").first).to_be_visible()
     for scheme in SCHEMES:
         wear(page, scheme)

@@ -36,8 +36,10 @@ def pictures(page: Page) -> dict[str, str]:
     return {name: page.get_by_test_id(name).evaluate("canvas => canvas.toDataURL()") for name in MAPS}
 
 
-def test_it_begins_with_a_difference_and_the_pointer_marks_the_same_cell_on_all_three_maps(regular: Visitor) -> None:
-    page = painted(compare(regular), TEXT, TEXT)
+def test_it_begins_with_a_difference_and_the_pointer_marks_the_same_cell_on_all_three_maps(
+    shared_visitor: Visitor,
+) -> None:
+    page = painted(compare(shared_visitor), TEXT, TEXT)
     expect(page.get_by_test_id("notes")).to_contain_text("B – Positional encoding: None instead of RoPE (rotary)")
     first = page.get_by_test_id("ranked").get_by_role("button").first
     expect(first).to_have_attribute("aria-pressed", "true")
@@ -72,8 +74,8 @@ def test_both_texts_are_typed_and_words_find_their_partners(visitor: Visitor) ->
     painted(page, "The cat sat on the mat.", "The cat sat on the mat.")
 
 
-def test_another_model_beside_the_first(regular: Visitor) -> None:
-    page = compare(regular, text="The cat sat on the")
+def test_another_model_beside_the_first(shared_visitor: Visitor) -> None:
+    page = compare(shared_visitor, text="The cat sat on the")
     page.get_by_test_id("b-model").select_option("stories-masked")
     page.get_by_test_id("text-b").fill("The cat sat on the [MASK].")
     painted(page, "The cat sat on the", "The cat sat on the [MASK].")
@@ -99,8 +101,8 @@ def test_a_head_of_one_side_off_and_a_copied_link(visit: Visit) -> None:
     expect(theirs.get_by_test_id("switch-a")).to_have_attribute("aria-checked", "true")
 
 
-def test_sides_are_swapped_with_all_that_sets_them_apart(regular: Visitor) -> None:
-    page = compare(regular, text="We eat", side_b="text=We+drink&positional_encoding=alibi")
+def test_sides_are_swapped_with_all_that_sets_them_apart(shared_visitor: Visitor) -> None:
+    page = compare(shared_visitor, text="We eat", side_b="text=We+drink&positional_encoding=alibi")
     page.get_by_test_id("swap").click()
     painted(page, "We drink", "We eat")
     expect(page.get_by_test_id("notes")).to_contain_text("A – Positional encoding: ALiBi instead of RoPE (rotary)")
@@ -108,8 +110,8 @@ def test_sides_are_swapped_with_all_that_sets_them_apart(regular: Visitor) -> No
     wait_for_address(page, positional_encoding="alibi")
 
 
-def test_heads_are_chosen_by_keyboard_alone_and_two_stand_beside_each_other(regular: Visitor) -> None:
-    page = compare(regular, side_b=".")
+def test_heads_are_chosen_by_keyboard_alone_and_two_stand_beside_each_other(shared_visitor: Visitor) -> None:
+    page = compare(shared_visitor, side_b=".")
     page.get_by_test_id("apart-0-0").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
@@ -125,8 +127,10 @@ def test_heads_are_chosen_by_keyboard_alone_and_two_stand_beside_each_other(regu
     expect(page.get_by_test_id("map-title-a")).to_have_text("A · layer 1, head 1")
 
 
-def test_the_sides_are_named_by_what_sets_them_apart_and_what_one_cannot_be_asked_is_said(regular: Visitor) -> None:
-    page = compare(regular)
+def test_the_sides_are_named_by_what_sets_them_apart_and_what_one_cannot_be_asked_is_said(
+    shared_visitor: Visitor,
+) -> None:
+    page = compare(shared_visitor)
     page.get_by_test_id("text-b").fill("   ")
     expect(page.get_by_test_id("problem")).to_contain_text("B: The text is empty")
     page.get_by_test_id("as-a").click()
@@ -147,8 +151,8 @@ def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit) -> No
     expect_to_fit(page, "apart", *MAPS)
 
 
-def test_what_was_typed_elsewhere_chooses_no_head(regular: Visitor) -> None:
-    page = regular.open("model=stories-causal")
+def test_what_was_typed_elsewhere_chooses_no_head(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=stories-causal")
     say(page, "The dog sat")
     wait_for_address(page, text="The dog sat")
     page.get_by_role("link", name="Compare").click()
@@ -156,8 +160,8 @@ def test_what_was_typed_elsewhere_chooses_no_head(regular: Visitor) -> None:
     expect(first).to_have_attribute("aria-pressed", "true")
 
 
-def test_heads_of_a_layer_that_is_off_are_off_here_too(regular: Visitor) -> None:
-    page = compare(regular, edits="decoder.3.self.weights=set:0", side_b=".")
+def test_heads_of_a_layer_that_is_off_are_off_here_too(shared_visitor: Visitor) -> None:
+    page = compare(shared_visitor, edits="decoder.3.self.weights=set:0", side_b=".")
     page.get_by_test_id("apart-3-2").click()
     expect(page.get_by_test_id("switch-a")).to_have_attribute("aria-checked", "false")
     expect(page.get_by_test_id("grid-a").locator(".head-cell.off")).to_have_count(8)
@@ -165,9 +169,9 @@ def test_heads_of_a_layer_that_is_off_are_off_here_too(regular: Visitor) -> None
     expect(page.get_by_test_id("grid-a").locator(".head-cell.off")).to_have_count(7)
 
 
-def test_a_head_and_a_token_of_b_are_patched_into_a_by_dragging_and_by_keys(regular: Visitor) -> None:
+def test_a_head_and_a_token_of_b_are_patched_into_a_by_dragging_and_by_keys(shared_visitor: Visitor) -> None:
     boy, girl = "A little boy named", "A little girl named"
-    page = painted(compare(regular, text=boy, side_b=urlencode({"text": boy})), boy, boy)
+    page = painted(compare(shared_visitor, text=boy, side_b=urlencode({"text": boy})), boy, boy)
     head, token, hint = (page.get_by_test_id(f"patch-{name}") for name in ("head", "token", "hint"))
     expect(hint).to_contain_text("only the text is another one")
     expect(head).to_be_disabled()

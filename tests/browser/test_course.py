@@ -27,8 +27,8 @@ def screen(page: Page, name: str) -> Locator:
     return found
 
 
-def test_numbers_are_changed_kept_and_forgotten(regular: Visitor) -> None:
-    page = course(regular, chapter="attention")
+def test_numbers_are_changed_kept_and_forgotten(shared_visitor: Visitor) -> None:
+    page = course(shared_visitor, chapter="attention")
     wait_until(
         page, lambda: page.get_by_test_id("stSidebar").bounding_box(), lambda box: bool(box and box["width"] < 100)
     )
@@ -55,7 +55,7 @@ def test_numbers_are_changed_kept_and_forgotten(regular: Visitor) -> None:
     expect(shares).to_contain_text("soft 0.25")
     typed = re.compile(r".*look-up\.keys=1%2C0%3B4%2C1%3B-1%2C0%3B0%2C0.*")
     query = wait_for_address(page, chapter="attention", screen="look-up", course_inputs=typed)
-    page.goto(f"{regular.url}/course?{query}")
+    page.goto(f"{shared_visitor.url}/course?{query}")
     expect(screen(page, "look-up").get_by_label("Keys, row 1, column 0")).to_have_value("4")
     expect(shares).to_contain_text("soft 0.25")
     look_up.get_by_test_id("reset").click()
@@ -141,8 +141,8 @@ def test_a_mask_is_drawn_and_its_axes_may_be_exchanged(visit: Visit) -> None:
     expect(added.get_by_test_id("picture-matrix").first).to_be_visible()
 
 
-def test_a_cell_is_pointed_at_and_steps_are_put_in_order_by_keys(regular: Visitor) -> None:
-    page = regular.open("chapter=beyond-text&screen=patches", "/course")
+def test_a_cell_is_pointed_at_and_steps_are_put_in_order_by_keys(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("chapter=beyond-text&screen=patches", "/course")
     patches = screen(page, "patches")
     patches.get_by_label("Row row 0, column 0").focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "Enter"):
@@ -210,8 +210,8 @@ def test_symbols_are_explained_where_one_points_and_a_screen_is_read_aloud(visit
     expect(steps.get_by_test_id("read-aloud")).to_have_text("Read aloud")
 
 
-def test_cells_are_ticked_choices_made_and_long_work_is_started(regular: Visitor) -> None:
-    page = course(regular, chapter="masks")
+def test_cells_are_ticked_choices_made_and_long_work_is_started(shared_visitor: Visitor) -> None:
+    page = course(shared_visitor, chapter="masks")
     added = screen(page, "added")
     added.get_by_test_id("input-mask").select_option("drawn")
     expect(added).to_contain_text("NaN")  # a row that may look at nothing, in a plain softmax
@@ -236,8 +236,8 @@ def test_cells_are_ticked_choices_made_and_long_work_is_started(regular: Visitor
     expect(dropout.get_by_test_id("picture-matrix").first).not_to_have_text(before, use_inner_text=True)
 
 
-def test_a_claim_opens_and_leads_to_the_screen_that_shows_what_is_right(regular: Visitor) -> None:
-    page = course(regular, chapter="errors")
+def test_a_claim_opens_and_leads_to_the_screen_that_shows_what_is_right(shared_visitor: Visitor) -> None:
+    page = course(shared_visitor, chapter="errors")
     screen(page, "claims").get_by_test_id("input-subject").select_option("Blocks and models")
     screen(page, "claims").get_by_text("A layer norm is").click()
     claims = screen(page, "claims").get_by_role("link", name="Layer norm", exact=True)

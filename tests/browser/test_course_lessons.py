@@ -13,8 +13,8 @@ from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
 from tests.model.sound.wav_files import encoded, tone, wav_file
 
 
-def test_tokens_are_looked_up_and_learned(regular: Visitor) -> None:
-    page = course(regular, chapter="tokens")
+def test_tokens_are_looked_up_and_learned(shared_visitor: Visitor) -> None:
+    page = course(shared_visitor, chapter="tokens")
     look_up = screen(page, "lookup")
     look_up.get_by_test_id("input-ids").fill("1, 100")
     expect(look_up.get_by_role("alert")).to_contain_text("no row 100")
@@ -32,8 +32,8 @@ def test_tokens_are_looked_up_and_learned(regular: Visitor) -> None:
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_no_screen_is_longer_than_two_screens_of_a_laptop(regular: Visitor, chapter: str) -> None:
-    page = course(regular, chapter=chapter)
+def test_no_screen_is_longer_than_two_screens_of_a_laptop(shared_visitor: Visitor, chapter: str) -> None:
+    page = course(shared_visitor, chapter=chapter)
     heights = {}
     for name, row in CHAPTERS[chapter].screens.items():
         if not row.is_long:
@@ -60,15 +60,15 @@ def test_positions_are_drawn_and_told(visit: Visit) -> None:
     assert 0.95 < scale < 1.05  # so its labels are as large as others beside the open sidebar, too
 
 
-def test_heads_are_counted_and_a_layer_is_entered(regular: Visitor) -> None:
-    page = course(regular, chapter="heads", screen="cost")
+def test_heads_are_counted_and_a_layer_is_entered(shared_visitor: Visitor) -> None:
+    page = course(shared_visitor, chapter="heads", screen="cost")
     cost = screen(page, "cost")
     expect(cost).to_contain_text("8 narrow heads take 16,384 parameters")
     cost.get_by_test_id("input-heads").fill("7")
     expect(cost.get_by_role("alert")).to_contain_text("does not divide")
     cost.get_by_test_id("input-heads").fill("4")
     expect(cost).to_contain_text("4.0 times the parameters")
-    drawn = screen(course(regular, chapter="block", screen="diagram"), "diagram")
+    drawn = screen(course(shared_visitor, chapter="block", screen="diagram"), "diagram")
     drawn.get_by_test_id("input-layer").fill("4")
     expect(drawn.get_by_test_id("diagram-decoder-open")).to_have_text("Layer 4 of 0 to 5")
     drawn.get_by_test_id("diagram-decoder-self").click()

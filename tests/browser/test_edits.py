@@ -35,8 +35,8 @@ def listed(page: Page) -> Locator:
     return page.get_by_test_id("edit-list").locator("li")
 
 
-def test_a_cell_is_hidden_by_mouse_and_given_back_by_keyboard(regular: Visitor) -> None:
-    page = opened(regular)
+def test_a_cell_is_hidden_by_mouse_and_given_back_by_keyboard(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
     changes(page, 0)
     page.get_by_test_id("quantity").wait_for()
     chips(page).nth(6).click()  # mat
@@ -60,8 +60,8 @@ def test_a_cell_is_hidden_by_mouse_and_given_back_by_keyboard(regular: Visitor) 
     wait_for_address(page, edits=re.compile(r"decoder\.2\.self\.mask\[3,\d,\d\]=set:0"))
 
 
-def test_the_key_e_opens_the_menus_of_a_cell_a_head_and_a_token(regular: Visitor) -> None:
-    page = opened(regular)
+def test_the_key_e_opens_the_menus_of_a_cell_a_head_and_a_token(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
     page.get_by_test_id("stage").focus()
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowRight")
@@ -125,8 +125,8 @@ def test_the_list_is_read_switched_and_shared(visit: Visit) -> None:
     changes(page, 1)
 
 
-def test_a_link_may_name_values_as_transformer_lens_does(regular: Visitor) -> None:
-    page = opened(regular, f"&edits={quote('blocks.2.attn.hook_pattern[3]=set:0')}")
+def test_a_link_may_name_values_as_transformer_lens_does(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor, f"&edits={quote('blocks.2.attn.hook_pattern[3]=set:0')}")
     expect(page.get_by_test_id("latest")).to_have_text("Head 3 of layer 2 off")
     expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "false")
     page.get_by_test_id("undo").click()

@@ -17,8 +17,8 @@ def expect_written(page: Page, source: str) -> None:
     expect(page.get_by_test_id("instrument")).not_to_have_class("instrument waiting")
 
 
-def test_the_model_writes_the_target_for_each_source(regular: Visitor) -> None:
-    page = regular.open("model=writer")
+def test_the_model_writes_the_target_for_each_source(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=writer")
     examples = page.get_by_test_id("examples").locator(".example")
     expect(examples.first).to_have_text("The house is small.")
     expect_written(page, "The house is small.")
@@ -37,8 +37,8 @@ def test_the_model_writes_the_target_for_each_source(regular: Visitor) -> None:
     expect_written(page, "The house is small.")
 
 
-def test_a_target_of_ones_own_is_said_to_be_and_given_back(regular: Visitor) -> None:
-    page = regular.open("model=writer&source=the+dog+ran")
+def test_a_target_of_ones_own_is_said_to_be_and_given_back(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=writer&source=the+dog+ran")
     expect_written(page, "the dog ran")
     written = target(page)
     page.get_by_test_id("sentence").fill("the cat")

@@ -56,8 +56,8 @@ def chips(page: Page) -> Locator:
     return page.get_by_test_id("tokens").locator("button")
 
 
-def test_typing_repaints_every_head_of_every_layer_and_the_prediction(regular: Visitor) -> None:
-    page = regular.open("model=stories-causal")
+def test_typing_repaints_every_head_of_every_layer_and_the_prediction(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=stories-causal")
     say(page, "The dog ran to the")
     before, predictions = pixels(page, 0, 0), page.get_by_test_id("predictions")
     said = predictions.inner_text()
@@ -73,8 +73,8 @@ def test_typing_repaints_every_head_of_every_layer_and_the_prediction(regular: V
     wait_until(page, lambda: {pixels(page, *head) for head in heads}, lambda pictures: len(pictures) > 40)
 
 
-def test_tokens_that_read_as_before_keep_their_chips(regular: Visitor) -> None:
-    page = regular.open("model=stories-causal")
+def test_tokens_that_read_as_before_keep_their_chips(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=stories-causal")
     say(page, "The dog ran away")
     chips(page).evaluate_all("chips => chips.forEach((chip) => (chip.seen = true))")
     say(page, "The dog sat away too")
@@ -90,8 +90,8 @@ def test_tokens_that_read_as_before_keep_their_chips(regular: Visitor) -> None:
     expect(chips(page).first).to_be_focused()
 
 
-def test_in_other_tabs_no_token_stays_marked_that_is_no_longer_asked(regular: Visitor) -> None:
-    page = regular.open("model=stories-causal&text=The+dog")
+def test_in_other_tabs_no_token_stays_marked_that_is_no_longer_asked(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=stories-causal&text=The+dog")
     expect(chips(page).last).to_have_class("chip query")
     page.get_by_test_id("part-prediction").click()
     say(page, "The dog ran")
@@ -99,8 +99,10 @@ def test_in_other_tabs_no_token_stays_marked_that_is_no_longer_asked(regular: Vi
     expect(chips(page).nth(2)).to_have_class("chip")
 
 
-def test_the_keyboard_chooses_tokens_and_heads_and_an_answer_leaves_its_focus_where_it_was(regular: Visitor) -> None:
-    page = regular.open("model=stories-causal")
+def test_the_keyboard_chooses_tokens_and_heads_and_an_answer_leaves_its_focus_where_it_was(
+    shared_visitor: Visitor,
+) -> None:
+    page = shared_visitor.open("model=stories-causal")
     say(page, "The dog saw the cat")
     chips(page).nth(2).focus()
     page.keyboard.press("Enter")
@@ -119,8 +121,8 @@ def test_the_keyboard_chooses_tokens_and_heads_and_an_answer_leaves_its_focus_wh
     expect(page.get_by_test_id("head-switch")).to_have_attribute("aria-checked", "true")
 
 
-def test_a_sentence_of_ours_says_what_to_look_at(regular: Visitor) -> None:
-    page = regular.open("model=stories-causal")
+def test_a_sentence_of_ours_says_what_to_look_at(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=stories-causal")
     examples = page.get_by_test_id("examples").locator("button")
     expect(examples.first).to_be_visible()
     for text in examples.all_inner_texts():
@@ -133,8 +135,8 @@ def test_a_sentence_of_ours_says_what_to_look_at(regular: Visitor) -> None:
     assert page.get_by_test_id("picture").bounding_box() == before, "a line that comes and goes moves nothing"
 
 
-def test_an_example_chooses_the_head_that_its_line_speaks_of(regular: Visitor) -> None:
-    page = regular.open("model=stories-causal&layer=0&head=1")
+def test_an_example_chooses_the_head_that_its_line_speaks_of(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=stories-causal&layer=0&head=1")
     shown_instrument(page, sentence=page.get_by_test_id("examples").locator("button").first.inner_text())
     page.get_by_test_id("examples").get_by_text("Anna and Ben had").click()
     chosen = page.locator(".thumb.chosen")
@@ -144,8 +146,8 @@ def test_an_example_chooses_the_head_that_its_line_speaks_of(regular: Visitor) -
     wait_for_address(page, sort="induction", layer=layer, head=head)
 
 
-def test_back_brings_the_sentence_that_was_there_before(regular: Visitor) -> None:
-    page = regular.explore("model=stories-causal&text=A+green+bird", sentence="A green bird")
+def test_back_brings_the_sentence_that_was_there_before(shared_visitor: Visitor) -> None:
+    page = shared_visitor.explore("model=stories-causal&text=A+green+bird", sentence="A green bird")
     say(page, "A green lamp")
     wait_for_address(page, text="A green lamp")
     page.go_back()  # before Streamlit has heard of the lamp
@@ -161,8 +163,8 @@ def test_back_brings_the_sentence_that_was_there_before(regular: Visitor) -> Non
     shown_instrument(page, sentence="A green lamp")
 
 
-def test_a_click_masks_a_token_and_another_shows_it_again(regular: Visitor) -> None:
-    page = regular.open("model=stories-masked")
+def test_a_click_masks_a_token_and_another_shows_it_again(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=stories-masked")
     say(page, "The cat drank the milk.")
     milk = chips(page).filter(has_text="milk")
     milk.click()
@@ -243,8 +245,8 @@ def test_two_visitors_do_not_see_each_other(visit: Visit) -> None:
         wait_for_address(page, text=page.get_by_test_id("sentence").input_value())
 
 
-def test_tokens_are_text_and_never_markup(regular: Visitor) -> None:
-    page = regular.open(f"model=stories-causal&text={quote(HOSTILE)}")
+def test_tokens_are_text_and_never_markup(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open(f"model=stories-causal&text={quote(HOSTILE)}")
     found = shown_instrument(page, sentence=HOSTILE)
     expect(page.get_by_test_id("sentence")).to_have_value(HOSTILE)
     expect(page.get_by_test_id("tokens")).to_contain_text("</script>")
@@ -254,8 +256,8 @@ def test_tokens_are_text_and_never_markup(regular: Visitor) -> None:
     expect(page.locator(".js-plotly-plot b, .js-plotly-plot mjx-container")).to_have_count(0)
 
 
-def test_what_cannot_be_run_gets_a_sentence_and_the_page_stays(regular: Visitor) -> None:
-    page = regular.open("model=stories-causal")
+def test_what_cannot_be_run_gets_a_sentence_and_the_page_stays(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=stories-causal")
     say(page, "A cat")
     problem, box = page.get_by_test_id("problem"), page.get_by_test_id("sentence")
     for text, told in (("", "empty"), ("     ", "empty"), ("cat " * 25_000, "at most"), ("cat " * 700, "at most")):
@@ -264,15 +266,15 @@ def test_what_cannot_be_run_gets_a_sentence_and_the_page_stays(regular: Visitor)
         expect(problem).to_be_visible()
     box.fill("")
     wait_for_address(page, text="")  # the rest of the page has followed by now
-    regular.settle()
+    shared_visitor.settle()
     page.wait_for_timeout(1_000)
     expect(problem).to_be_visible()
     say(page, "The page goes on")
     expect(problem).to_be_hidden()
 
 
-def test_a_text_too_long_for_a_link_is_said_so(regular: Visitor) -> None:
-    page = regular.open("model=stories-causal")
+def test_a_text_too_long_for_a_link_is_said_so(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=stories-causal")
     say(page, " ".join(["another"] * 220))
     expect(page.get_by_text("too long for an address")).to_be_visible()
     wait_for_address(page, text=None)
@@ -290,12 +292,14 @@ def positions(visitor: Visitor, scheme: str) -> Page:
     return visitor.open(f"model=stories-causal&positional_encoding={scheme}", "/positions")
 
 
-def test_every_position_scheme_without_weights_has_a_picture(regular: Visitor) -> None:
+def test_every_position_scheme_without_weights_has_a_picture(shared_visitor: Visitor) -> None:
     for scheme in ("rope", "sinusoidal", "alibi"):
-        page = positions(regular, scheme)
+        page = positions(shared_visitor, scheme)
         expect(page.locator(".chart svg").first).to_be_visible()
 
 
-def test_a_table_that_the_model_lacks_is_said_to_be_zero(regular: Visitor) -> None:
+def test_a_table_that_the_model_lacks_is_said_to_be_zero(shared_visitor: Visitor) -> None:
     for scheme in ("learned", "relative"):
-        expect(positions(regular, scheme).get_by_text("they are zero, and all numbers are those of no")).to_be_visible()
+        expect(
+            positions(shared_visitor, scheme).get_by_text("they are zero, and all numbers are those of no")
+        ).to_be_visible()

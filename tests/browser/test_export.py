@@ -109,8 +109,8 @@ def test_a_state_file_brings_everything_back_where_a_link_cannot(visit: Visit, t
     expect(theirs.get_by_test_id("sentence")).to_have_value(long)
 
 
-def test_figures_are_at_print_size_with_title_and_labels(regular: Visitor, tmp_path: Path) -> None:
-    page = menu(regular, asked(heads="1.1;2.4"), SENTENCE)
+def test_figures_are_at_print_size_with_title_and_labels(shared_visitor: Visitor, tmp_path: Path) -> None:
+    page = menu(shared_visitor, asked(heads="1.1;2.4"), SENTENCE)
     page.get_by_test_id("figure-title").fill('Two <heads> & "more"')
     tokens = len(page.get_by_test_id("tokens").locator("button").all())
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
@@ -127,8 +127,10 @@ def test_figures_are_at_print_size_with_title_and_labels(regular: Visitor, tmp_p
     assert "Mean of 2 heads" in paper.extract_text() and "Two <heads>" in paper.extract_text()
 
 
-def test_figures_say_where_they_are_from_also_without_the_line_at_their_foot(regular: Visitor, tmp_path: Path) -> None:
-    page = menu(regular, asked(layer=1, head=2, edits="decoder.1.self.weights[3]=set:0"), SENTENCE)
+def test_figures_say_where_they_are_from_also_without_the_line_at_their_foot(
+    shared_visitor: Visitor, tmp_path: Path
+) -> None:
+    page = menu(shared_visitor, asked(layer=1, head=2, edits="decoder.1.self.weights[3]=set:0"), SENTENCE)
     svg = "{http://www.w3.org/2000/svg}"
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     line, fields = root.findtext(f"{svg}desc") or "", json.loads(root.findtext(f"{svg}metadata") or "")
@@ -151,8 +153,8 @@ def test_figures_say_where_they_are_from_also_without_the_line_at_their_foot(reg
     assert about and about.subject == line and json.loads(str(about["/Keywords"]))["text"] == SENTENCE
 
 
-def test_lines_are_a_figure_too_and_any_script_is_drawn(regular: Visitor, tmp_path: Path) -> None:
-    page = menu(regular, asked(HOSTILE, plot="lines", heads="1.1;2.4"), HOSTILE)
+def test_lines_are_a_figure_too_and_any_script_is_drawn(shared_visitor: Visitor, tmp_path: Path) -> None:
+    page = menu(shared_visitor, asked(HOSTILE, plot="lines", heads="1.1;2.4"), HOSTILE)
     page.get_by_test_id("figure-size").select_option("180")
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     assert root.attrib["width"] == "180mm" and len(list(root.iter("{http://www.w3.org/2000/svg}path"))) > 20
@@ -162,7 +164,9 @@ def test_lines_are_a_figure_too_and_any_script_is_drawn(regular: Visitor, tmp_pa
     assert len(paper.images) > 0, "what the font lacks comes as a picture"
 
 
-def test_what_stands_on_the_page_is_what_is_drawn_or_the_menu_says_why_not(regular: Visitor, tmp_path: Path) -> None:
+def test_what_stands_on_the_page_is_what_is_drawn_or_the_menu_says_why_not(
+    shared_visitor: Visitor, tmp_path: Path
+) -> None:
     for shown, said in (
         ({"plot": "table"}, ".000"),
         ({"plot": "text"}, "What “mat” looks at"),
@@ -170,7 +174,7 @@ def test_what_stands_on_the_page_is_what_is_drawn_or_the_menu_says_why_not(regul
         ({"tab": "layers", "analysis": "logit_attribution"}, "Together: the logit"),
         ({"tab": "layers", "analysis": "information_flow"}, "emb."),
     ):
-        page = menu(regular, asked(**shown), SENTENCE)
+        page = menu(shared_visitor, asked(**shown), SENTENCE)
         expect(page.get_by_test_id("figure-subject")).to_have_value("this picture")
         root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
         assert said in {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}, shown
@@ -178,7 +182,7 @@ def test_what_stands_on_the_page_is_what_is_drawn_or_the_menu_says_why_not(regul
         ({"tab": "layers", "analysis": "head_ablation"}, "Nothing is computed yet"),
         ({"tab": "walkthrough"}, "no picture"),
     ):
-        page = menu(regular, asked(**shown), SENTENCE)
+        page = menu(shared_visitor, asked(**shown), SENTENCE)
         expect(page.get_by_test_id("export-status")).to_contain_text(why)
         expect(page.get_by_test_id("figure-subject")).to_have_value("the map of the chosen heads")
 
@@ -200,8 +204,10 @@ def test_the_experts_of_each_token_are_a_figure_and_numbers(visitor: Visitor, tm
     wait_for_address(page, query="1")
 
 
-def test_a_figure_has_the_address_of_its_page_and_the_part_that_is_zoomed_to(regular: Visitor, tmp_path: Path) -> None:
-    page = menu(regular, asked(layer=2, head=3, zoom="2-6/0-5"), SENTENCE)
+def test_a_figure_has_the_address_of_its_page_and_the_part_that_is_zoomed_to(
+    shared_visitor: Visitor, tmp_path: Path
+) -> None:
+    page = menu(shared_visitor, asked(layer=2, head=3, zoom="2-6/0-5"), SENTENCE)
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     svg = "{http://www.w3.org/2000/svg}"
     fields = json.loads(root.findtext(f"{svg}metadata") or "")
@@ -211,12 +217,12 @@ def test_a_figure_has_the_address_of_its_page_and_the_part_that_is_zoomed_to(reg
     assert fields["address"] in drawn and "queries 2 to 5, keys 0 to 4" in drawn
 
 
-def test_all_heads_with_the_numbers_of_their_layers_are_one_figure(regular: Visitor, tmp_path: Path) -> None:
+def test_all_heads_with_the_numbers_of_their_layers_are_one_figure(shared_visitor: Visitor, tmp_path: Path) -> None:
     loaded = load(find_checkpoint("stories-causal"))
     edit = "decoder.1.self.weights[3]=set:0"
     trace = run(loaded.model, loaded.tokenizer, SENTENCE, [edit])
     norms = [f"{np.linalg.norm(trace[f'decoder.{layer}.residual'][-1]):.3g}" for layer in (1, 2)]
-    page = menu(regular, asked(edits=edit), SENTENCE)
+    page = menu(shared_visitor, asked(edits=edit), SENTENCE)
     page.get_by_test_id("figure-subject").select_option("all heads, with each layer's numbers")
     page.get_by_test_id("figure-size").select_option("180")
     page.get_by_test_id("figure-title").fill("All heads")
@@ -246,11 +252,11 @@ def test_all_heads_with_the_numbers_of_their_layers_are_one_figure(regular: Visi
 
 
 def test_numbers_of_the_picture_and_of_any_path_and_the_program_that_makes_them(
-    regular: Visitor, tmp_path: Path
+    shared_visitor: Visitor, tmp_path: Path
 ) -> None:
     loaded = load(find_checkpoint("stories-causal"))
     trace = run(loaded.model, loaded.tokenizer, SENTENCE)
-    page = menu(regular, asked(layer=2, head=3, quantity="scores"), SENTENCE)
+    page = menu(shared_visitor, asked(layer=2, head=3, quantity="scores"), SENTENCE)
     told = json.loads(download(page, "export-json", tmp_path).read_text())
     np.testing.assert_allclose(np.array(told["values"]), trace["decoder.2.self.scores"][3], atol=1e-5)
     page.get_by_test_id("export-path").fill("decoder.2.self.q[3]")
@@ -264,8 +270,10 @@ def test_numbers_of_the_picture_and_of_any_path_and_the_program_that_makes_them(
     assert copied(page, "export-shell").startswith("headlight trace --model stories-causal")
 
 
-def test_a_worksheet_is_changed_and_printed_on_two_pages(regular: Visitor, offline: Page, tmp_path: Path) -> None:
-    file = download(menu(regular, asked(layer=2, head=3), SENTENCE), "export-worksheet", tmp_path)
+def test_a_worksheet_is_changed_and_printed_on_two_pages(
+    shared_visitor: Visitor, offline: Page, tmp_path: Path
+) -> None:
+    file = download(menu(shared_visitor, asked(layer=2, head=3), SENTENCE), "export-worksheet", tmp_path)
     offline.goto(file.as_uri())
     expect(offline.locator(".sentence")).to_have_text(SENTENCE)
     expect(offline.locator(".code svg")).to_be_visible()
@@ -307,9 +315,9 @@ def painted(page: Page, number: int = 0) -> Locator:
     return found
 
 
-def test_one_file_shows_the_same_without_a_network(regular: Visitor, offline: Page, tmp_path: Path) -> None:
+def test_one_file_shows_the_same_without_a_network(shared_visitor: Visitor, offline: Page, tmp_path: Path) -> None:
     edit = "decoder.1.self.weights[3]=set:0"
-    page = menu(regular, asked(HOSTILE, layer=2, head=3, quantity="value_norm", edits=edit), HOSTILE)
+    page = menu(shared_visitor, asked(HOSTILE, layer=2, head=3, quantity="value_norm", edits=edit), HOSTILE)
     file = download(page, "export-page", tmp_path)
     there = page.get_by_test_id("reading").inner_text()
     offline.goto(file.as_uri())
@@ -329,8 +337,8 @@ def test_one_file_shows_the_same_without_a_network(regular: Visitor, offline: Pa
     expect(found.get_by_test_id("reading")).to_contain_text("looks at")
 
 
-def test_what_leaves_says_how_far_its_colours_reach(regular: Visitor, offline: Page, tmp_path: Path) -> None:
-    page = menu(regular, asked(layer=1, head=2, hide="first", colour_range="largest"), SENTENCE)
+def test_what_leaves_says_how_far_its_colours_reach(shared_visitor: Visitor, offline: Page, tmp_path: Path) -> None:
+    page = menu(shared_visitor, asked(layer=1, head=2, hide="first", colour_range="largest"), SENTENCE)
     expect(page.get_by_test_id("high")).not_to_have_text(re.compile("≈|^1$"))
     high = page.get_by_test_id("high").inner_text()
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
@@ -400,9 +408,9 @@ def test_a_trace_in_a_notebook_says_what_was_changed(offline: Page, tmp_path: Pa
 
 
 def test_an_embedded_page_shows_the_instrument_and_nothing_else(
-    regular: Visitor, browser: Browser, tmp_path: Path
+    shared_visitor: Visitor, browser: Browser, tmp_path: Path
 ) -> None:
-    page = menu(regular, asked(layer=2, head=3), SENTENCE)
+    page = menu(shared_visitor, asked(layer=2, head=3), SENTENCE)
     snippet = copied(page, "export-embed")
     (tmp_path / "lesson.html").write_text(f"<!doctype html><h1>My lesson</h1>{snippet}", encoding="utf-8")
     lesson = browser.new_context(viewport={"width": 1200, "height": 900}).new_page()
@@ -422,8 +430,8 @@ def size_of(page: Page, place: str) -> float:
     return float(page.get_by_test_id(place).evaluate("element => parseFloat(getComputedStyle(element).fontSize)"))
 
 
-def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(regular: Visitor) -> None:
-    page = regular.open(asked())
+def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open(asked())
     found = shown_instrument(page, sentence=SENTENCE)
     small = size_of(page, "reading")
     page.get_by_test_id("sentence").press("End")
@@ -444,7 +452,7 @@ def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(regular: Visit
     expect(found).to_have_class("instrument")
     wait_for_address(page, presenter=None)
     expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "false")
-    regular.settle()  # until then the earlier sidebar's switch stands beside the new one
+    shared_visitor.settle()  # until then the earlier sidebar's switch stands beside the new one
     page.get_by_text("Presenter mode", exact=True).click()
     expect(found).to_have_class("instrument presenter")
 
@@ -458,8 +466,8 @@ def test_the_sentence_is_as_large_as_its_letters_once_p_was_pressed(visit: Visit
     wait_until(page, lambda: box.evaluate("box => box.scrollHeight - box.clientHeight"), lambda cut: cut <= 0)
 
 
-def test_on_stage_the_menu_sorts_heads_only_where_heads_are_seen(regular: Visitor) -> None:
-    page = regular.open(asked(presenter=1, tab="tokens"))
+def test_on_stage_the_menu_sorts_heads_only_where_heads_are_seen(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open(asked(presenter=1, tab="tokens"))
     page.get_by_test_id("presenter-menu-button").click()
     expect(page.get_by_test_id("examples")).to_be_visible()
     expect(page.get_by_test_id("sort")).to_be_hidden()
@@ -488,8 +496,8 @@ def test_presenter_mode_keeps_order_examples_undo_and_export_in_one_menu(visitor
 
 
 @pytest.mark.parametrize("path", ["/compare", "/generate", "/positions", "/models"])
-def test_p_and_leave_work_on_every_page(regular: Visitor, path: str) -> None:
-    page = regular.open("model=stories-causal", path)
+def test_p_and_leave_work_on_every_page(shared_visitor: Visitor, path: str) -> None:
+    page = shared_visitor.open("model=stories-causal", path)
     leave = page.get_by_test_id("leave-presenter")
     expect(leave).to_have_attribute("aria-keyshortcuts", "p")
     expect(leave).to_be_hidden()
@@ -543,8 +551,8 @@ def expect_on_projectors(page: Page, *parts: str) -> None:
             expect(page.get_by_test_id(part)).to_be_in_viewport(ratio=0.99)
 
 
-def test_charts_have_no_camera_whose_picture_would_not_say_where_it_is_from(regular: Visitor) -> None:
-    page = regular.open(asked(layer=1, head=2))
+def test_charts_have_no_camera_whose_picture_would_not_say_where_it_is_from(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open(asked(layer=1, head=2))
     open_charts(page)
     expect(page.locator('.modebar-btn[data-title="Zoom in"]').first).to_be_attached()
     expect(page.locator('.modebar-btn[data-title^="Download"]')).to_have_count(0)

@@ -42,8 +42,8 @@ def strips(page: Page) -> str:
     return picture
 
 
-def test_each_step_takes_the_sampled_token_and_the_cache_grows(regular: Visitor) -> None:
-    page = generate(regular, f"model=stories-causal&sampling=t0.7,s3&text={quote(PROMPT)}")
+def test_each_step_takes_the_sampled_token_and_the_cache_grows(shared_visitor: Visitor) -> None:
+    page = generate(shared_visitor, f"model=stories-causal&sampling=t0.7,s3&text={quote(PROMPT)}")
     expect(page.get_by_test_id("status")).to_contain_text("9 of 256 tokens")
     ahead, before = page.get_by_test_id("ahead").inner_text(), strips(page)
     step(page)
@@ -57,8 +57,8 @@ def test_each_step_takes_the_sampled_token_and_the_cache_grows(regular: Visitor)
     expect(page.get_by_test_id("times-words")).to_contain_text("read 11 of 11 tokens")
 
 
-def test_another_candidate_makes_a_branch_and_the_old_one_is_offered(regular: Visitor) -> None:
-    page = step(generate(regular, f"model=stories-causal&sampling=t0&text={quote(PROMPT)}"), 4)
+def test_another_candidate_makes_a_branch_and_the_old_one_is_offered(shared_visitor: Visitor) -> None:
+    page = step(generate(shared_visitor, f"model=stories-causal&sampling=t0&text={quote(PROMPT)}"), 4)
     first = words(page).all_inner_texts()
     words(page).nth(1).click()
     expect(page.get_by_test_id("next-title")).to_have_text("Other candidates for this token")
@@ -73,8 +73,8 @@ def test_another_candidate_makes_a_branch_and_the_old_one_is_offered(regular: Vi
     expect(words(page)).to_have_text(first, use_inner_text=True)
 
 
-def test_playing_goes_on_until_it_is_stopped(regular: Visitor) -> None:
-    page = generate(regular, f"model=stories-causal&sampling=s5&text={quote(PROMPT)}")
+def test_playing_goes_on_until_it_is_stopped(shared_visitor: Visitor) -> None:
+    page = generate(shared_visitor, f"model=stories-causal&sampling=s5&text={quote(PROMPT)}")
     page.get_by_test_id("speed").select_option("2")  # slow enough that there is something to stop
     play = page.get_by_test_id("play")
     play.click()
@@ -104,8 +104,8 @@ def test_a_copied_link_shows_somebody_else_the_same_text(visit: Visit) -> None:
     expect(theirs.get_by_test_id("top-k")).to_have_value("50")
 
 
-def test_settings_filter_candidates_and_a_prompt_that_cannot_be_read_gets_a_sentence(regular: Visitor) -> None:
-    page = generate(regular, f"model=stories-causal&sampling=t1,k3&text={quote(PROMPT)}")
+def test_settings_filter_candidates_and_a_prompt_that_cannot_be_read_gets_a_sentence(shared_visitor: Visitor) -> None:
+    page = generate(shared_visitor, f"model=stories-causal&sampling=t1,k3&text={quote(PROMPT)}")
     listed = page.get_by_test_id("candidates").get_by_role("button")
     expect(listed.filter(has_text="filtered out")).to_have_count(9)
     page.get_by_test_id("temperature").fill("0")
@@ -119,8 +119,8 @@ def test_settings_filter_candidates_and_a_prompt_that_cannot_be_read_gets_a_sent
     expect(page.get_by_test_id("page").locator("b")).to_have_count(0)
 
 
-def test_masks_are_filled_and_another_word_can_be_masked(regular: Visitor) -> None:
-    page = generate(regular, f"model=stories-masked&sampling=t0&text={quote('The cat sat on the [MASK].')}")
+def test_masks_are_filled_and_another_word_can_be_masked(shared_visitor: Visitor) -> None:
+    page = generate(shared_visitor, f"model=stories-masked&sampling=t0&text={quote('The cat sat on the [MASK].')}")
     expect(page.get_by_test_id("cache-words")).to_contain_text("Nothing can be cached")
     step(page)
     expect(page.get_by_test_id("next-where")).to_have_text("Every mask is filled.")
@@ -131,8 +131,8 @@ def test_masks_are_filled_and_another_word_can_be_masked(regular: Visitor) -> No
     expect(words(page)).to_have_count(2)
 
 
-def test_by_keyboard_alone(regular: Visitor) -> None:
-    page = step(generate(regular, f"model=stories-causal&sampling=t0&text={quote(PROMPT)}"), 2)
+def test_by_keyboard_alone(shared_visitor: Visitor) -> None:
+    page = step(generate(shared_visitor, f"model=stories-causal&sampling=t0&text={quote(PROMPT)}"), 2)
     words(page).nth(1).focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
@@ -155,8 +155,8 @@ def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit) -> No
     expect_to_fit(page, "candidates", "map", "cache-strips")
 
 
-def test_a_mean_over_heads_is_in_the_address(regular: Visitor) -> None:
-    page = generate(regular, "model=stories-causal&layer=1&head=2")
+def test_a_mean_over_heads_is_in_the_address(shared_visitor: Visitor) -> None:
+    page = generate(shared_visitor, "model=stories-causal&layer=1&head=2")
     page.get_by_test_id("blend-layer").click()
     wait_for_address(page, blend="layer")
     page.reload()

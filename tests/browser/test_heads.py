@@ -51,8 +51,8 @@ def largest_told(page: Page) -> float:
     return float(re.findall(r"([\d.]+) %", reading(page).inner_text())[0])
 
 
-def test_the_heads_can_be_put_in_the_order_of_what_they_do(regular: Visitor) -> None:
-    page = opened(regular)
+def test_the_heads_can_be_put_in_the_order_of_what_they_do(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
     expect(thumbs(page).first).to_have_attribute("data-testid", "head-0-0")
     page.get_by_test_id("sort").select_option("first")
     expect(thumbs(page).first.locator(".rank")).to_contain_text("%")
@@ -72,8 +72,8 @@ def test_the_heads_can_be_put_in_the_order_of_what_they_do(regular: Visitor) -> 
     expect(thumbs(page).first).to_have_attribute("data-testid", "head-0-0")
 
 
-def test_a_click_takes_no_head_from_under_the_pointer(regular: Visitor) -> None:
-    page = opened(regular, "&sort=previous")
+def test_a_click_takes_no_head_from_under_the_pointer(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor, "&sort=previous")
     best = page.locator(".thumb", has_text="L2 H5")  # the heads after it read what it wrote
     expect(thumbs(page).first).to_have_attribute("data-testid", best.get_attribute("data-testid") or "")
     again = page.get_by_test_id("sort-again")
@@ -107,8 +107,8 @@ def ranks(page: Page) -> list[float]:
     return [float(text.split()[0]) if "%" in text and "<" not in text else -1 for text in texts]
 
 
-def test_heads_come_in_the_order_of_what_one_token_gives_another(regular: Visitor) -> None:
-    page = opened(regular)
+def test_heads_come_in_the_order_of_what_one_token_gives_another(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
     order, again = page.get_by_test_id("sort"), page.get_by_test_id("sort-again")
     chips(page).nth(4).click()
     expect(order.locator("option[value=query_key]")).to_contain_text("“the” looks at “")
@@ -131,7 +131,7 @@ def test_heads_come_in_the_order_of_what_one_token_gives_another(regular: Visito
     expect(again).to_be_hidden()
     names = thumbs(page).evaluate_all("all => all.map((one) => one.dataset.testid)")
     wait_for_address(page, sort="query_key", query="4", key="1")
-    regular.settle()
+    shared_visitor.settle()
     page.reload()
     shown_instrument(page, sentence=TEXT)
     expect(thumbs(page).first).to_have_attribute("data-testid", names[0])
@@ -142,8 +142,8 @@ def test_heads_come_in_the_order_of_what_one_token_gives_another(regular: Visito
     expect(again).to_be_hidden()
 
 
-def test_a_cell_of_the_map_is_another_pair_and_moves_no_head(regular: Visitor) -> None:
-    page = opened(regular, "&sort=query_key&query=8&key=2")
+def test_a_cell_of_the_map_is_another_pair_and_moves_no_head(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor, "&sort=query_key&query=8&key=2")
     wait_until(page, lambda: ranks(page), lambda now: len(now) == 48 and now == sorted(now, reverse=True))
     names = thumbs(page).evaluate_all("all => all.map((one) => one.dataset.testid)")
     stage, key = page.get_by_test_id("stage"), page.get_by_test_id("pair-key")
@@ -160,8 +160,8 @@ def test_a_cell_of_the_map_is_another_pair_and_moves_no_head(regular: Visitor) -
     expect(page.get_by_test_id("pair-trouble")).to_contain_text("The mask keeps")
 
 
-def test_heads_are_collected_and_switched_off_together(regular: Visitor) -> None:
-    page = opened(regular)
+def test_heads_are_collected_and_switched_off_together(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
     page.get_by_test_id("head-1-2").click()
     page.get_by_test_id("head-3-4").click(modifiers=["Shift"])
     expect(page.get_by_test_id("head-title")).to_have_text("2 heads")
@@ -182,8 +182,8 @@ def test_heads_are_collected_and_switched_off_together(regular: Visitor) -> None
     expect(page.get_by_test_id("selected-heads")).to_be_hidden()
 
 
-def test_a_layer_is_switched_off_at_once_and_one_of_its_heads_on_again(regular: Visitor) -> None:
-    page = opened(regular)
+def test_a_layer_is_switched_off_at_once_and_one_of_its_heads_on_again(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
     page.get_by_test_id("switch-layer-2").click()
     wait_for_address(page, edits="decoder.2.self.weights=set:0")
     expect(page.get_by_test_id("grid").locator(".thumb.off")).to_have_count(8)
@@ -200,8 +200,8 @@ def test_a_layer_is_switched_off_at_once_and_one_of_its_heads_on_again(regular: 
     expect(page.get_by_test_id("selected-heads").locator("button")).to_have_count(9)
 
 
-def test_what_is_locked_in_one_picture_is_marked_in_all(regular: Visitor) -> None:
-    page = opened(regular, "&layer=2&head=3")
+def test_what_is_locked_in_one_picture_is_marked_in_all(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor, "&layer=2&head=3")
     page.get_by_test_id("stage").focus()
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
@@ -299,9 +299,9 @@ def asked_from_now(page: Page) -> list[str]:
     return asked
 
 
-def test_colours_reach_as_far_as_the_weights_that_are_shown(regular: Visitor) -> None:
+def test_colours_reach_as_far_as_the_weights_that_are_shown(shared_visitor: Visitor) -> None:
     text = f"{TEXT} and {TEXT} and {TEXT}"  # so many weights that one in a hundred is larger than the others
-    page = regular.explore(
+    page = shared_visitor.explore(
         f"model=stories-causal&text={quote(text)}&layer=1&head=1&hide=first&plot=table", sentence=text
     )
     largest = max(number for row in numbers(page) for number in row if number == number)
@@ -332,8 +332,8 @@ def test_colours_reach_as_far_as_the_weights_that_are_shown(regular: Visitor) ->
     wait_for_address(page, colour_range=None)
 
 
-def test_everything_that_is_shown_says_what_it_is(regular: Visitor) -> None:
-    page = opened(regular, "&layer=2&head=3")
+def test_everything_that_is_shown_says_what_it_is(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor, "&layer=2&head=3")
     high, trouble = page.get_by_test_id("high"), page.get_by_test_id("trouble")
 
     def show(name: str, told: str) -> None:
@@ -361,8 +361,8 @@ def test_everything_that_is_shown_says_what_it_is(regular: Visitor) -> None:
     expect(rules(page)).to_contain_text("as trained")
 
 
-def test_a_difference_that_cannot_be_shown_leaves_no_words_of_the_picture_before(regular: Visitor) -> None:
-    page = opened(regular, "&layer=2&head=3")
+def test_a_difference_that_cannot_be_shown_leaves_no_words_of_the_picture_before(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor, "&layer=2&head=3")
     trouble = page.get_by_test_id("trouble")
     page.get_by_test_id("quantity").select_option("minus_text")
     expect(trouble).to_contain_text("Type the text to compare with")
@@ -376,9 +376,9 @@ def test_a_difference_that_cannot_be_shown_leaves_no_words_of_the_picture_before
     wait_for_address(page, quantity="minus_text")
 
 
-def test_a_pair_of_sentences_has_four_parts(regular: Visitor) -> None:
+def test_a_pair_of_sentences_has_four_parts(shared_visitor: Visitor) -> None:
     text = "The dog ran. [SEP] The cat slept."
-    page = regular.explore("model=stories-masked&plot=table&text=" + text.replace(" ", "+"), sentence=text)
+    page = shared_visitor.explore("model=stories-masked&plot=table&text=" + text.replace(" ", "+"), sentence=text)
     page.get_by_test_id("options-button").click()
     page.get_by_test_id("segments").select_option("b-a")
     expect(rules(page)).to_contain_text("only B → A")
@@ -389,8 +389,8 @@ def test_a_pair_of_sentences_has_four_parts(regular: Visitor) -> None:
     expect(table.locator("tbody th")).to_have_count(5)  # The cat slept . [SEP]
 
 
-def test_queries_and_keys_lie_in_one_plane(regular: Visitor) -> None:
-    page = opened(regular, "&layer=2&head=3")
+def test_queries_and_keys_lie_in_one_plane(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor, "&layer=2&head=3")
     with page.expect_response("**/api/qk_projection") as answered:
         plot(page, "qk_projection")
     answered.value.finished()
@@ -409,9 +409,9 @@ def test_tables_and_rules_fit_a_phone_in_the_dark(visit: Visit) -> None:
     expect_to_fit(page, "options", "sheet", "grid", "metrics")
 
 
-def test_a_long_text_stays_readable_and_turns_its_pages(regular: Visitor) -> None:
+def test_a_long_text_stays_readable_and_turns_its_pages(shared_visitor: Visitor) -> None:
     text = " ".join(["the dog saw a cat"] * 22)
-    page = regular.open("model=stories-causal")
+    page = shared_visitor.open("model=stories-causal")
     say(page, text)
     plot(page, "table")
     sheet = page.get_by_test_id("sheet")
@@ -424,8 +424,8 @@ def test_a_long_text_stays_readable_and_turns_its_pages(regular: Visitor) -> Non
     expect(reading(page)).to_contain_text("looks at")
 
 
-def test_pointing_marks_a_chip_and_moves_nothing_and_shift_click_selects_no_text(regular: Visitor) -> None:
-    page = opened(regular)
+def test_pointing_marks_a_chip_and_moves_nothing_and_shift_click_selects_no_text(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
     plot(page, "table")
     expect(page.get_by_test_id("scale")).to_be_hidden()
     chip = page.get_by_test_id("tokens").locator("button").nth(1)
@@ -444,8 +444,8 @@ def test_pointing_marks_a_chip_and_moves_nothing_and_shift_click_selects_no_text
         assert page.get_by_test_id("prose").evaluate(SELECTED) == ""
 
 
-def test_in_a_long_text_the_chosen_token_is_in_sight(regular: Visitor) -> None:
-    page = regular.open("model=stories-causal&text=" + "+".join(["word"] * 180))
+def test_in_a_long_text_the_chosen_token_is_in_sight(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=stories-causal&text=" + "+".join(["word"] * 180))
     chips = page.get_by_test_id("tokens").locator("button")
     expect(chips.nth(180)).to_be_attached()
     expect(chips.last).to_be_in_viewport()

@@ -5,13 +5,13 @@ from playwright.sync_api import expect
 from tests.browser.visitor import Visitor
 
 
-def test_on_every_page_a_key_opens_the_sheet_and_the_outline_leaves_the_document(regular: Visitor) -> None:
-    page = regular.open()
+def test_on_every_page_a_key_opens_the_sheet_and_the_outline_leaves_the_document(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open()
     sheet = page.get_by_test_id("help-sheet")
     for title, part in (("Explore", "instrument"), ("Models", "stFileUploader")):
         page.get_by_test_id("stSidebar").get_by_role("link", name=title).click()
         expect(page.get_by_test_id(part).first).to_be_visible()
-        regular.settle()
+        shared_visitor.settle()
         expect(page.locator(".headlight-skeleton")).to_have_count(0)
         expect(sheet).to_be_hidden()
         expect(page.get_by_test_id("help-button")).to_be_visible()
@@ -26,9 +26,9 @@ def test_on_every_page_a_key_opens_the_sheet_and_the_outline_leaves_the_document
 
 
 def test_a_page_at_rest_animates_nothing_reads_titles_to_a_finger_and_leaves_question_marks_to_a_sentence(
-    regular: Visitor,
+    shared_visitor: Visitor,
 ) -> None:
-    page = regular.open("model=stories-causal")
+    page = shared_visitor.open("model=stories-causal")
     # Whatever is animated for ever costs every letter some frames, although nobody sees it.
     page.wait_for_function(
         "() => document.getAnimations().every((each) => each.effect.getComputedTiming().endTime < Infinity)"

@@ -16,8 +16,8 @@ def opened(visitor: Visitor, query: str = "") -> Page:
     return visitor.explore(f"model=stories-causal&text={TEXT.replace(' ', '+')}{query}", sentence=TEXT)
 
 
-def test_the_heads_follow_without_a_run_of_the_page(regular: Visitor) -> None:
-    page = opened(regular)
+def test_the_heads_follow_without_a_run_of_the_page(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
     before = pixels(page, 0, 0)
     with page.expect_request("**/api/trace") as asked:
         control(page, "masks").select_option("none")
@@ -48,9 +48,9 @@ PAINTED = """root => new MutationObserver(() => window.order.push("painted"))
   .observe(root, { attributes: true, attributeFilter: ["data-painted"] })"""
 
 
-def test_the_rest_of_the_page_follows_once_the_answer_is_there(regular: Visitor) -> None:
-    page = opened(regular)
-    regular.settle()
+def test_the_rest_of_the_page_follows_once_the_answer_is_there(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
+    shared_visitor.settle()
     page.evaluate(ORDER)
     page.get_by_test_id("instrument").evaluate(PAINTED)
     control(page, "masks").select_option("none")
@@ -59,8 +59,8 @@ def test_the_rest_of_the_page_follows_once_the_answer_is_there(regular: Visitor)
     assert page.evaluate("window.order")[:2] == ["painted", "report"]
 
 
-def test_a_window_and_the_scale_by_keyboard(regular: Visitor) -> None:
-    page = opened(regular)
+def test_a_window_and_the_scale_by_keyboard(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
     control(page, "masks").select_option("causal+window")
     control(page, "width").focus()
     page.keyboard.press("ArrowLeft")
@@ -114,8 +114,8 @@ def test_a_mask_is_painted_over_the_one_that_is_on_and_follows_the_text(visitor:
     wait_until(page, lambda: control(page, "cells").evaluate(size), lambda cells: cells == 3)
 
 
-def test_a_mask_is_painted_by_keyboard(regular: Visitor) -> None:
-    page = opened(regular, "&masks=painted:")
+def test_a_mask_is_painted_by_keyboard(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor, "&masks=painted:")
     control(page, "cells").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Space"):
         page.keyboard.press(key)
@@ -125,8 +125,8 @@ def test_a_mask_is_painted_by_keyboard(regular: Visitor) -> None:
     wait_for_address(page, masks="painted:")
 
 
-def test_other_pages_hear_of_it_as_well(regular: Visitor) -> None:
-    page = opened(regular)
+def test_other_pages_hear_of_it_as_well(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
     page.get_by_role("link", name="Compare").click()
     expect(page.get_by_test_id("ranked")).to_be_visible()
     control(page, "positional_encoding").select_option("alibi")
@@ -134,8 +134,8 @@ def test_other_pages_hear_of_it_as_well(regular: Visitor) -> None:
     wait_for_address(page, positional_encoding="alibi")
 
 
-def test_a_link_opens_a_variant(regular: Visitor) -> None:
-    page = opened(regular, "&masks=window:2&attention_function=hardmax")
+def test_a_link_opens_a_variant(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor, "&masks=window:2&attention_function=hardmax")
     expect(control(page, "masks")).to_have_value("window")
     expect(control(page, "width")).to_have_value("2")
     expect(control(page, "attention_function")).to_have_value("hardmax")
@@ -154,9 +154,9 @@ def test_a_switch_is_shown_once_it_tells_the_truth(visitor: Visitor) -> None:
     expect(switch).to_have_attribute("aria-checked", "true")
 
 
-def test_a_positional_encoding_opens_the_model_trained_with_it_or_rewires_this_one(regular: Visitor) -> None:
+def test_a_positional_encoding_opens_the_model_trained_with_it_or_rewires_this_one(shared_visitor: Visitor) -> None:
     sinusoidal, none = "positions-decoder-sinusoidal", "positions-decoder-none"
-    page = regular.explore(
+    page = shared_visitor.explore(
         f"model={sinusoidal}&text={TEXT.replace(' ', '+')}&layer=1&head=2&masks=causal%2Bwindow:4", sentence=TEXT
     )
     before = pixels(page, 1, 2)

@@ -72,8 +72,8 @@ def test_compare_exports_both_sides_with_the_origin_of_both(visitor: Visitor, tm
     assert root.findtext(f"{SVG}desc") == line and not any("SHA-256" in text for text in texts(root))
 
 
-def test_one_panel_of_a_comparison_is_a_slide(regular: Visitor, tmp_path: Path) -> None:
-    page = compare(regular, text=TEXT, side_b="positional_encoding=none")
+def test_one_panel_of_a_comparison_is_a_slide(shared_visitor: Visitor, tmp_path: Path) -> None:
+    page = compare(shared_visitor, text=TEXT, side_b="positional_encoding=none")
     painted(page, TEXT, TEXT)
     open_menu(page, "Weights of A")
     page.get_by_test_id("figure-subject").select_option("B − A")
@@ -124,8 +124,8 @@ def test_positions_export_their_charts_and_the_numbers_behind_them(visitor: Visi
     assert "decrease per token" in " ".join(texts(root)) and "Bias over distance" not in texts(root)
 
 
-def test_losses_say_of_which_models_they_are(regular: Visitor, tmp_path: Path) -> None:
-    page = regular.open("model=stories-causal&positional_encoding=alibi", "/positions")
+def test_losses_say_of_which_models_they_are(shared_visitor: Visitor, tmp_path: Path) -> None:
+    page = shared_visitor.open("model=stories-causal&positional_encoding=alibi", "/positions")
     table = page.get_by_test_id("losses").first
     expect(table).to_be_visible()
     open_menu(page, "Bias over distance")
@@ -177,8 +177,8 @@ def test_the_menus_fit_a_phone(visit: Visit) -> None:
     open_menu(page, "Attention of each step")
 
 
-def test_where_nothing_is_left_to_generate_the_menu_says_so(regular: Visitor) -> None:
-    page = generate(regular, "model=positions-encoder-learned&text=She+drank+a+glass+of+water.")
+def test_where_nothing_is_left_to_generate_the_menu_says_so(shared_visitor: Visitor) -> None:
+    page = generate(shared_visitor, "model=positions-encoder-learned&text=She+drank+a+glass+of+water.")
     expect(page.get_by_test_id("next-where")).to_contain_text("Nothing is masked")
     page.get_by_test_id("export-menu-button").click()
     expect(page.get_by_test_id("export-status")).to_contain_text("Click a word to mask it")

@@ -23,8 +23,8 @@ def part(page: Page, name: str) -> Locator:
     return page.get_by_test_id(f"part-{name}")
 
 
-def test_a_click_on_a_part_opens_it(regular: Visitor) -> None:
-    page = picture(regular, "&layer=1&head=2")
+def test_a_click_on_a_part_opens_it(shared_visitor: Visitor) -> None:
+    page = picture(shared_visitor, "&layer=1&head=2")
     expect(part(page, "heads-decoder.self-1")).to_have_attribute("aria-current", "true")
     part(page, "network-decoder-4").click()
     expect(page.get_by_test_id("neurons-total")).to_contain_text("layer 4")
@@ -41,8 +41,8 @@ def test_a_click_on_a_part_opens_it(regular: Visitor) -> None:
     expect(page.get_by_test_id("vectors-reading")).to_contain_text("The, vector")
 
 
-def test_the_keyboard_walks_through_the_parts_and_what_is_typed_changes_them(regular: Visitor) -> None:
-    page = picture(regular, "&layer=1&head=2")
+def test_the_keyboard_walks_through_the_parts_and_what_is_typed_changes_them(shared_visitor: Visitor) -> None:
+    page = picture(shared_visitor, "&layer=1&head=2")
     part(page, "heads-decoder.self-1").focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
@@ -63,21 +63,21 @@ def test_the_keyboard_walks_through_the_parts_and_what_is_typed_changes_them(reg
     )
 
 
-def test_the_way_to_positions_keeps_what_was_chosen(regular: Visitor) -> None:
-    page = picture(regular, "&tab=tokens&positional_encoding=alibi")
+def test_the_way_to_positions_keeps_what_was_chosen(shared_visitor: Visitor) -> None:
+    page = picture(shared_visitor, "&tab=tokens&positional_encoding=alibi")
     expect(page.get_by_test_id("tokens-lesson")).to_contain_text("Positions (ALiBi) are added to the scores")
     page.get_by_test_id("positions-link").click()
     expect(page.get_by_text("How the model knows order")).to_be_visible()
     wait_for_address(page, positional_encoding="alibi")
 
 
-def test_an_address_of_the_former_diagram_leads_to_the_picture(regular: Visitor) -> None:
-    page = picture(regular, "&tab=model&layer=4")
+def test_an_address_of_the_former_diagram_leads_to_the_picture(shared_visitor: Visitor) -> None:
+    page = picture(shared_visitor, "&tab=model&layer=4")
     expect(page.get_by_test_id("head-title")).to_contain_text("Layer 4")
 
 
-def test_one_screen_has_the_picture_all_heads_the_map_and_the_prediction(regular: Visitor) -> None:
-    page = regular.open()
+def test_one_screen_has_the_picture_all_heads_the_map_and_the_prediction(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open()
     for name in ("picture", "grid", "head-canvas", "reading", "predictions"):
         wait_until(
             page,
@@ -95,16 +95,16 @@ def test_the_picture_is_a_column_on_a_phone_in_the_dark(visit: Visit) -> None:
     assert first and second and first["x"] == second["x"] and first["y"] < second["y"]
 
 
-def test_an_encoder_decoder_has_a_row_for_each_stack(regular: Visitor) -> None:
-    page = regular.open("model=dates&source=March+5+1987")
+def test_an_encoder_decoder_has_a_row_for_each_stack(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=dates&source=March+5+1987")
     part(page, "heads-decoder.cross-0").click()
     wait_for_address(page, attention="decoder.cross")
     part(page, "input-encoder").click()
     expect(page.get_by_test_id("vectors-reading")).to_contain_text("channel 0 of")
 
 
-def test_a_clicked_weight_says_who_wrote_its_query_and_its_key(regular: Visitor) -> None:
-    page = regular.open("model=stories-causal&text=Anna+and+Ben+had+a+red+ball.&layer=2&head=5&pinned=3&key=1")
+def test_a_clicked_weight_says_who_wrote_its_query_and_its_key(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=stories-causal&text=Anna+and+Ben+had+a+red+ball.&layer=2&head=5&pinned=3&key=1")
     ledger = page.get_by_test_id("ledger")
     expect(ledger).to_contain_text("Why Ben looks at Anna")
     numbers = [float(text.replace("−", "-")) for text in ledger.locator("b").all_inner_texts()]

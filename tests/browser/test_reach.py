@@ -61,8 +61,8 @@ def test_all_heads_are_scrolled_to_beside_the_number_of_their_layer(visit: Visit
 
 
 @pytest.mark.parametrize("path", ["/", "/compare", "/generate", "/models"])
-def test_the_ring_of_the_focus_stands_out_from_what_is_behind_it(regular: Visitor, path: str) -> None:
-    page = regular.open(path=path)
+def test_the_ring_of_the_focus_stands_out_from_what_is_behind_it(shared_visitor: Visitor, path: str) -> None:
+    page = shared_visitor.open(path=path)
     expect(page.locator(".stApp h1").first).to_be_attached()
     for scheme in SCHEMES:
         wear(page, scheme)
@@ -132,14 +132,14 @@ def test_by_two_tabs_to_the_sentence_and_by_landmarks_to_the_rest(page: Page) ->
     expect(page.get_by_test_id("stage")).to_have_accessible_description(re.compile(r" looks at .* [\d.]+ %"))
 
 
-def test_the_charts_of_positions_are_no_row_of_tab_stops(regular: Visitor) -> None:
-    stops = tabs(drawn(regular, "positions"))
+def test_the_charts_of_positions_are_no_row_of_tab_stops(shared_visitor: Visitor) -> None:
+    stops = tabs(drawn(shared_visitor, "positions"))
     assert len(stops) - stops.index("stMain") <= 20
 
 
-def test_forced_colours_tell_apart_what_colours_told(regular: Visitor) -> None:
-    regular.page.emulate_media(forced_colors="active")
-    page = regular.explore("model=stories-causal&pinned=3")
+def test_forced_colours_tell_apart_what_colours_told(shared_visitor: Visitor) -> None:
+    shared_visitor.page.emulate_media(forced_colors="active")
+    page = shared_visitor.explore("model=stories-causal&pinned=3")
     for one, other in (
         ('[data-testid="head-2-5"] .tile', '[data-testid="head-2-4"] .tile'),
         ('[data-testid="tokens"] .chip.locked', '[data-testid="tokens"] .chip:not(.locked)'),
@@ -152,7 +152,7 @@ def test_forced_colours_tell_apart_what_colours_told(regular: Visitor) -> None:
     on = look(page, switch)
     page.locator(switch).click()
     wait_until(page, lambda: look(page, switch), lambda off: off != on)
-    page = regular.open("model=stories-causal", "/compare")
+    page = shared_visitor.open("model=stories-causal", "/compare")
     distances = page.locator(".apart .head-cell")
     expect(distances.first).to_be_visible()
     assert len(set(distances.evaluate_all(f"cells => cells.map({LOOK})"))) > 10

@@ -37,8 +37,8 @@ def chosen(select: Locator) -> str:
     return value
 
 
-def test_a_head_is_walked_through_step_by_step_and_the_link_remembers_where(regular: Visitor) -> None:
-    page = enter(regular, "layer=5&head=2")
+def test_a_head_is_walked_through_step_by_step_and_the_link_remembers_where(shared_visitor: Visitor) -> None:
+    page = enter(shared_visitor, "layer=5&head=2")
     page.get_by_test_id("inside-input").click()
     title, following = page.get_by_test_id("stair-title"), page.get_by_test_id("step-next")
     expect(title).to_have_text("1. Input")
@@ -60,7 +60,7 @@ def test_a_head_is_walked_through_step_by_step_and_the_link_remembers_where(regu
     expect(title).to_contain_text("Logits")
     expect(page.get_by_test_id("stair-code")).to_contain_text("self.projection")
     wait_for_address(page, step="logits", target_token=re.compile(r"\d+"))
-    regular.settle()
+    shared_visitor.settle()
     page.reload()
     shown_instrument(page, sentence=SENTENCE)
     expect(title).to_contain_text("Logits")
@@ -69,8 +69,8 @@ def test_a_head_is_walked_through_step_by_step_and_the_link_remembers_where(regu
     expect(page.get_by_test_id("steps-outcome-title")).to_contain_text("weights of all keys")
 
 
-def test_what_a_step_leads_to_stays_in_its_place_from_the_head_to_the_prediction(regular: Visitor) -> None:
-    page = enter(regular, "tab=walkthrough&step=feed-forward&layer=5&head=2")
+def test_what_a_step_leads_to_stays_in_its_place_from_the_head_to_the_prediction(shared_visitor: Visitor) -> None:
+    page = enter(shared_visitor, "tab=walkthrough&step=feed-forward&layer=5&head=2")
     title, outcome = page.get_by_test_id("stair-title"), page.get_by_test_id("steps-outcome")
     expect(title).to_contain_text("Feed-forward network")
     expect(page.get_by_test_id("stair-code")).to_contain_text("self.down(neurons)")
@@ -83,8 +83,8 @@ def test_what_a_step_leads_to_stays_in_its_place_from_the_head_to_the_prediction
     wait_for_address(page, target_token=re.compile(r"\d+"))
 
 
-def test_another_key_has_other_numbers_by_mouse_and_by_keyboard(regular: Visitor) -> None:
-    page = enter(regular, "tab=walkthrough&step=scale&layer=5&head=2")
+def test_another_key_has_other_numbers_by_mouse_and_by_keyboard(shared_visitor: Visitor) -> None:
+    page = enter(shared_visitor, "tab=walkthrough&step=scale&layer=5&head=2")
     key, score = page.get_by_test_id("steps-key"), page.get_by_test_id("stair-scale").locator("b")
     expect(score).to_have_text(re.compile(r"\d"))
     most, before = chosen(key), score.inner_text()
@@ -99,8 +99,8 @@ def test_another_key_has_other_numbers_by_mouse_and_by_keyboard(regular: Visitor
     wait_for_address(page, key=str(int(most) - 1))
 
 
-def test_the_numbers_of_a_step_can_be_pointed_at(regular: Visitor) -> None:
-    page = enter(regular, "tab=walkthrough&step=multiply")
+def test_the_numbers_of_a_step_can_be_pointed_at(shared_visitor: Visitor) -> None:
+    page = enter(shared_visitor, "tab=walkthrough&step=multiply")
     reading = page.get_by_test_id("stair-reading")
     bars = page.get_by_test_id("stair-values").locator("canvas")
     expect(bars).to_have_count(3)
@@ -112,8 +112,8 @@ def test_the_numbers_of_a_step_can_be_pointed_at(regular: Visitor) -> None:
     assert first * second == pytest.approx(product, rel=0.01)
 
 
-def test_the_logit_lens_ends_with_the_prediction_and_chooses_tokens(regular: Visitor) -> None:
-    page = enter(regular, "tab=layers")
+def test_the_logit_lens_ends_with_the_prediction_and_chooses_tokens(shared_visitor: Visitor) -> None:
+    page = enter(shared_visitor, "tab=layers")
     best = page.get_by_test_id("predictions").locator(".candidate .token").first
     expect(page.get_by_test_id("lens-reading")).to_contain_text("The answer")
     last = int(chosen(page.get_by_test_id("layers-query")))
@@ -143,8 +143,10 @@ def test_a_table_drawn_anew_under_a_resting_mouse_does_not_take_the_reading_from
     expect(reading).to_contain_text("After layer 3")
 
 
-def test_nine_tokens_fit_into_the_logit_lens_and_a_longer_text_is_read_a_window_at_a_time(regular: Visitor) -> None:
-    page = regular.open("model=stories-causal&tab=layers&text=Once+upon+a+time+there+was+a+little")
+def test_nine_tokens_fit_into_the_logit_lens_and_a_longer_text_is_read_a_window_at_a_time(
+    shared_visitor: Visitor,
+) -> None:
+    page = shared_visitor.open("model=stories-causal&tab=layers&text=Once+upon+a+time+there+was+a+little")
     expect(page.get_by_test_id("lens-6-8")).to_be_visible()
     too_wide = "table => table.parentElement.scrollWidth - table.parentElement.clientWidth"
     wait_until(page, lambda: page.get_by_test_id("lens").evaluate(too_wide), lambda pixels: pixels <= 0)
@@ -157,8 +159,8 @@ def test_nine_tokens_fit_into_the_logit_lens_and_a_longer_text_is_read_a_window_
     expect(page.get_by_test_id("lens-0-5")).to_be_visible()
 
 
-def test_contributions_add_up_and_a_click_chooses_the_head(regular: Visitor) -> None:
-    page = enter(regular, "tab=layers&analysis=logit_attribution")
+def test_contributions_add_up_and_a_click_chooses_the_head(shared_visitor: Visitor) -> None:
+    page = enter(shared_visitor, "tab=layers&analysis=logit_attribution")
     total = page.get_by_test_id("shares-total")
     expect(total).to_contain_text("add up to")
     logit, together = re.findall(r"(?:is|to) (−?[\d.]+\d)", total.inner_text())
@@ -171,8 +173,8 @@ def test_contributions_add_up_and_a_click_chooses_the_head(regular: Visitor) -> 
     expect(page.get_by_test_id("promoted").locator("tr")).to_have_count(7)
 
 
-def test_a_feed_forward_opens_its_neurons_and_one_of_them_is_switched_off(regular: Visitor) -> None:
-    page = enter(regular, "tab=layers&analysis=logit_attribution")
+def test_a_feed_forward_opens_its_neurons_and_one_of_them_is_switched_off(shared_visitor: Visitor) -> None:
+    page = enter(shared_visitor, "tab=layers&analysis=logit_attribution")
     page.get_by_test_id("feed-forward-5").click()
     wait_for_address(page, neuron="5")
     total, switch = page.get_by_test_id("neurons-total"), page.get_by_test_id("neuron-switch")
@@ -201,8 +203,8 @@ def test_a_feed_forward_opens_its_neurons_and_one_of_them_is_switched_off(regula
     wait_for_address(page, neuron=None)
 
 
-def test_the_flow_graph_is_read_and_a_head_chosen_by_keyboard(regular: Visitor) -> None:
-    page = enter(regular, "tab=layers&analysis=information_flow")
+def test_the_flow_graph_is_read_and_a_head_chosen_by_keyboard(shared_visitor: Visitor) -> None:
+    page = enter(shared_visitor, "tab=layers&analysis=information_flow")
     graph, reading = page.get_by_test_id("flow"), page.get_by_test_id("flow-reading")
     expect(reading).to_contain_text("shares")
     graph.press("ArrowRight")
@@ -247,9 +249,11 @@ def test_all_heads_are_turned_off_in_turn_stopped_and_gone_on_with(visitor: Visi
     expect(likeliest.first).to_be_visible()
 
 
-def test_values_of_another_text_are_patched_in_turn_and_a_click_keeps_one(regular: Visitor, tmp_path: Path) -> None:
+def test_values_of_another_text_are_patched_in_turn_and_a_click_keeps_one(
+    shared_visitor: Visitor, tmp_path: Path
+) -> None:
     boy, girl = "A little boy named", "A little girl named"
-    page = regular.explore(f"model=stories-causal&text={quote(boy)}&tab=layers&analysis=patching", sentence=boy)
+    page = shared_visitor.explore(f"model=stories-causal&text={quote(boy)}&tab=layers&analysis=patching", sentence=boy)
     status, button = page.get_by_test_id("patch-status"), page.get_by_test_id("patch")
     button.click()
     expect(status).to_contain_text("Type another text")
@@ -280,8 +284,10 @@ def test_values_of_another_text_are_patched_in_turn_and_a_click_keeps_one(regula
     assert "+1.00" in (tmp_path / "map.svg").read_text(encoding="utf-8")
 
 
-def test_an_example_to_patch_from_is_sought_once_the_typing_pauses(regular: Visitor) -> None:
-    page = regular.explore("model=stories-causal&text=A+little&tab=layers&analysis=patching", sentence="A little")
+def test_an_example_to_patch_from_is_sought_once_the_typing_pauses(shared_visitor: Visitor) -> None:
+    page = shared_visitor.explore(
+        "model=stories-causal&text=A+little&tab=layers&analysis=patching", sentence="A little"
+    )
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/patching_example") else None)
     page.get_by_test_id("sentence").focus()
@@ -291,10 +297,10 @@ def test_an_example_to_patch_from_is_sought_once_the_typing_pauses(regular: Visi
     assert len(asked) <= 2, "of ten letters each would be asked about"
 
 
-def test_the_map_of_what_a_head_hears_leads_from_head_to_head(regular: Visitor) -> None:
+def test_the_map_of_what_a_head_hears_leads_from_head_to_head(shared_visitor: Visitor) -> None:
     boy, girl = "A little boy named", "A little girl named"
     chosen = f"layer=4&head=6&patch=v&patch_from={quote(girl)}"
-    page = regular.explore(
+    page = shared_visitor.explore(
         f"model=stories-causal&text={quote(boy)}&tab=layers&analysis=patching&{chosen}", sentence=boy
     )
     status, button = page.get_by_test_id("patch-status"), page.get_by_test_id("patch")
@@ -308,8 +314,8 @@ def test_the_map_of_what_a_head_hears_leads_from_head_to_head(regular: Visitor) 
     wait_for_address(page, patch="v", layer="2", head="1")
 
 
-def test_the_tokens_show_which_one_is_the_query_and_which_the_key(regular: Visitor) -> None:
-    page = enter(regular, "tab=walkthrough&layer=5&head=2&query=5&key=2")
+def test_the_tokens_show_which_one_is_the_query_and_which_the_key(shared_visitor: Visitor) -> None:
+    page = enter(shared_visitor, "tab=walkthrough&layer=5&head=2&query=5&key=2")
     query, key = (page.get_by_test_id("tokens").locator(f".chip.{side}") for side in ("query", "key"))
     expect(query).to_have_attribute("data-position", "5")
     expect(key).to_have_attribute("data-position", "2")
@@ -358,8 +364,8 @@ def test_heads_are_searched_until_the_answer_changes_stopped_and_gone_on_with(vi
     expect(page.get_by_test_id("search-apply")).to_be_visible()
 
 
-def test_a_masked_model_has_the_tabs_too(regular: Visitor) -> None:
-    page = regular.open(
+def test_a_masked_model_has_the_tabs_too(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open(
         f"model=stories-masked&tab=layers&analysis=logit_attribution&text={quote('The dog barks at the [MASK].')}"
     )
     expect(page.get_by_test_id("shares-total")).to_contain_text("add up to")

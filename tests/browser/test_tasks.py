@@ -27,8 +27,10 @@ def tasks_of(visitor: Visitor, query: str, view: str) -> Page:
     return page
 
 
-def test_numbers_are_sorted_while_one_types_and_a_head_that_is_off_is_missed(regular: Visitor, tmp_path: Path) -> None:
-    page = regular.open()
+def test_numbers_are_sorted_while_one_types_and_a_head_that_is_off_is_missed(
+    shared_visitor: Visitor, tmp_path: Path
+) -> None:
+    page = shared_visitor.open()
     page.get_by_test_id("model-picker").select_option("sort")
     page.get_by_test_id("stSidebar").get_by_role("link", name="Tasks").click()  # at once: the link is an earlier one
     view, verdict = page.get_by_test_id("task-sort"), page.get_by_test_id("sort-verdict")
@@ -62,8 +64,8 @@ def exported(page: Page, folder: Path, numbers: str) -> tuple[set[str], np.ndarr
     return {element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")}, values
 
 
-def test_a_target_is_written_again_and_its_lines_follow(regular: Visitor) -> None:
-    page = tasks(regular, "model=dates")
+def test_a_target_is_written_again_and_its_lines_follow(shared_visitor: Visitor) -> None:
+    page = tasks(shared_visitor, "model=dates")
     view = page.get_by_test_id("task-translate")
     written = view.locator(".outputs .chip:visible")
     expect(written.locator("bdi")).to_have_text(list("2021-03-03"))
@@ -99,8 +101,8 @@ def test_beams_are_shown_exported_and_one_is_taken(visitor: Visitor, tmp_path: P
     expect(page.get_by_test_id("beam-1")).to_have_attribute("aria-pressed", "true")
 
 
-def test_a_label_rests_on_tokens_and_heads(regular: Visitor, tmp_path: Path) -> None:
-    page = tasks_of(regular, "model=mood&text=the+cat+sat", "task-classify")
+def test_a_label_rests_on_tokens_and_heads(shared_visitor: Visitor, tmp_path: Path) -> None:
+    page = tasks_of(shared_visitor, "model=mood&text=the+cat+sat", "task-classify")
     view = page.get_by_test_id("task-classify")
     expect(page.get_by_test_id("class-tokens").locator(".chip bdi")).to_have_text(["the", "cat", "sat"])
     page.get_by_test_id("class-label-1").click()
@@ -119,8 +121,8 @@ def test_a_label_rests_on_tokens_and_heads(regular: Visitor, tmp_path: Path) -> 
     expect(page.get_by_test_id("variant-pooling")).to_have_value("mean")
 
 
-def test_each_token_is_tagged_and_a_task_opens_a_model_that_does_it(regular: Visitor, tmp_path: Path) -> None:
-    page = tasks_of(regular, "model=mood&text=the+cat+sat", "task-classify")
+def test_each_token_is_tagged_and_a_task_opens_a_model_that_does_it(shared_visitor: Visitor, tmp_path: Path) -> None:
+    page = tasks_of(shared_visitor, "model=mood&text=the+cat+sat", "task-classify")
     page.get_by_test_id("stButtonGroup").get_by_text("Tag", exact=True).click()
     wait_for_address(page, model="entities", task="tag", text=None)
     tagged = page.get_by_test_id("tagged").locator(".chip")
@@ -141,15 +143,15 @@ def test_on_a_phone_the_answer_stands_beside_its_text(visit: Visit) -> None:
     expect_to_fit(page, "task-translate", "translate-alignment")
 
 
-def test_a_page_that_cannot_show_a_model_opens_another_and_says_so(regular: Visitor) -> None:
-    page = regular.open("model=sort")
-    page.goto(f"{regular.url}/generate?model=sort")
+def test_a_page_that_cannot_show_a_model_opens_another_and_says_so(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=sort")
+    page.goto(f"{shared_visitor.url}/generate?model=sort")
     said = "This page needs a model that writes. sort does not, so stories-causal is open."
     expect(page.get_by_test_id("stAlert")).to_contain_text(said)
     expect(page.get_by_test_id("model-picker").locator("option[value=sort]")).to_be_disabled()
     wait_for_address(page, model="stories-causal")
     page.go_back()
-    expect(page).to_have_url(f"{regular.url}/?model=sort")
+    expect(page).to_have_url(f"{shared_visitor.url}/?model=sort")
     expect(page.get_by_test_id("sentence")).to_be_visible()
 
 
@@ -163,12 +165,12 @@ def test_the_text_of_one_task_does_not_become_that_of_the_next(visitor: Visitor)
     expect(page.get_by_test_id("sentence")).not_to_have_value("1.5 0.2")
 
 
-def test_what_one_typed_on_a_page_is_there_on_return(regular: Visitor) -> None:
+def test_what_one_typed_on_a_page_is_there_on_return(shared_visitor: Visitor) -> None:
     def go(name: str) -> None:
         page.get_by_test_id("stSidebar").get_by_role("link", name=name).click()
         expect(page).to_have_title(f"{name} · Headlight")
 
-    page = regular.open()
+    page = shared_visitor.open()
     for typed, other in (("My zebra sings", "a dull film"), ("My zebra sings loudly", "a dull, long film")):
         say(page, typed)
         go("Tasks")  # at once: the sentence is on its way
@@ -187,9 +189,9 @@ def test_what_one_typed_on_a_page_is_there_on_return(regular: Visitor) -> None:
 
 
 def test_two_sentences_are_compared_while_one_types_and_a_head_is_switched_off(
-    regular: Visitor, tmp_path: Path
+    shared_visitor: Visitor, tmp_path: Path
 ) -> None:
-    page = tasks_of(regular, "model=stories-masked&task=similar&text=The+red+ball", "task-similar")
+    page = tasks_of(shared_visitor, "model=stories-masked&task=similar&text=The+red+ball", "task-similar")
     cosine, other = page.get_by_test_id("similar-verdict"), page.get_by_test_id("similar-other")
     other.fill("The red ball")
     expect(cosine).to_have_text("Cosine 1.0000")

@@ -11,15 +11,15 @@ EXPLORE = f"model=induction&text={quote(WORDS)}&layer=1&head=1"
 PASSAGES = "cat sun key moon\ndog key pan hat\nfox owl map jar\ncat sun"
 
 
-def test_a_weight_leads_to_the_head_that_wrote_it_and_on_to_its_effect(regular: Visitor) -> None:
-    page = regular.explore(f"{EXPLORE}&pinned=11&key=4", sentence=WORDS)
+def test_a_weight_leads_to_the_head_that_wrote_it_and_on_to_its_effect(shared_visitor: Visitor) -> None:
+    page = shared_visitor.explore(f"{EXPLORE}&pinned=11&key=4", sentence=WORDS)
     ledger = page.get_by_test_id("ledger")
     expect(ledger.locator(".reasons li").first).to_contain_text("layer 0, head 1")
     expect(ledger.get_by_role("table")).to_contain_text("L0 H1")
     ledger.get_by_role("button", name="layer 0, head 1").first.click()
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 0 · Head 1")
     wait_for_address(page, pinned="4", key="3")  # its own cell: "fan" looks at the word before it
-    page = regular.go(f"{EXPLORE}&tab=layers&analysis=head_removal", "/explore")
+    page = shared_visitor.go(f"{EXPLORE}&tab=layers&analysis=head_removal", "/explore")
     expect(page.get_by_test_id("removal-words")).to_contain_text("Without layer 1, head 1")
     expect(page.get_by_test_id("removal-ranked").locator("li").last).to_contain_text("Without the head")
     page.get_by_role("button", name="Which tokens count").click()
@@ -27,8 +27,8 @@ def test_a_weight_leads_to_the_head_that_wrote_it_and_on_to_its_effect(regular: 
     expect(page.get_by_test_id("rankings").get_by_role("row")).to_have_count(7)
 
 
-def test_deleting_the_passage_that_was_copied_from_flips_the_word(regular: Visitor) -> None:
-    page = regular.open(f"model=induction&text={quote(PASSAGES)}", "/generate")
+def test_deleting_the_passage_that_was_copied_from_flips_the_word(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open(f"model=induction&text={quote(PASSAGES)}", "/generate")
     expect(page.get_by_test_id("copied-words")).to_contain_text("comes from passage 1: cat sun key moon")
     page.get_by_test_id("delete-passage-2").click()
     proof = page.get_by_test_id("copied-proof")

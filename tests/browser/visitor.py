@@ -94,7 +94,7 @@ class Visitor:
             self.outside.append(asked.url)
 
 
-class Regular(Visitor):
+class SharedVisitor(Visitor):
     """Somebody whose window stays open from test to test: loading the page takes most of a test."""
 
     def open(self, query: str = "", path: str = "/") -> Page:
