@@ -6,10 +6,15 @@ from urllib.parse import quote, urlencode
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
+from tests.browser.visitor import GO_TO, Visitor, expect_to_fit, wait_for_address, wait_until
 
 CUT = """names => names.map((name) => [name, name.ownerSVGElement].map((one) => one.getBoundingClientRect().right))
   .filter(([right, edge]) => right > edge)"""
+CHANGE_AND_GO = f"""(field, address) => {{
+  field.value = field.value.toUpperCase();
+  field.dispatchEvent(new Event("input", {{ bubbles: true }}));
+  ({GO_TO})(address);
+}}"""
 SHOW_AT_ONCE = """localStorage.setItem("headlight-course", JSON.stringify({ showsAtOnce: true }))"""
 
 
@@ -69,6 +74,15 @@ def test_a_link_leads_to_its_screen_however_long_those_above_it_become(visitor: 
     expect(asked).to_have_attribute("data-state", "ready")
     expect(asked.get_by_role("heading").first).to_be_in_viewport()
     expect(asked.get_by_test_id("picture-table").first).to_be_visible()
+
+
+def test_back_right_after_a_change_takes_nothing_along_to_another_chapter(shared_visitor: Visitor) -> None:
+    page = course(shared_visitor, chapter="attention")
+    changed = screen(page, "task").get_by_test_id("input-text")  # each of the two chapters has such a screen
+    changed.evaluate(CHANGE_AND_GO, f"{shared_visitor.url}/course?chapter=heads")
+    expect(page.get_by_test_id("chapter-title")).to_have_text("Heads")
+    assert screen(page, "cut").get_by_role("heading").first.is_visible()
+    wait_for_address(page, chapter="heads", screen=None, course_inputs=None)
 
 
 def go_on_from_a_file(page: Page) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from headlight.course.moved import follow
 from headlight.course.requirements import PARTS, REQUIREMENTS
 from headlight_app.contract.state import State
 from headlight_app.engine.models import AvailableModel, available_models, own_titles
-from headlight_app.state.session import apply_reports, report_serial
+from headlight_app.state.session import Report, apply_reports, report_serial
 from headlight_app.ui.component import Component, Data, api_address, shared_styles
 from headlight_app.ui.modules import base_path
 
@@ -27,8 +29,15 @@ STATE_FIELDS = ("chapter", "screen", "course_inputs")
 
 def show(state: State, entry: AvailableModel) -> None:
     """The page. What the chapters hold is asked by the component itself, so that it changes chapter without a rerun."""
-    apply_reports(COMPONENT.key, "", "")
-    COMPONENT.mount(_component_data(state))
+    place = follow(*(getattr(state, name) for name in STATE_FIELDS))
+    apply_reports(COMPONENT.key, "", "", read=partial(_of_chapter, place[0]))
+    COMPONENT.mount(_component_data(state, place))
+
+
+def _of_chapter(chapter: str, report: Report) -> Report:
+    """What a report chooses; nothing where it is of a chapter that was left meanwhile, as by Back."""
+    within = report.pop("within", chapter)
+    return report if within == chapter or "chapter" in report else {}
 
 
 def choosable_models() -> list[Data]:
@@ -45,8 +54,7 @@ def choosable_models() -> list[Data]:
     ]
 
 
-def _component_data(state: State) -> Data:
-    place = follow(*(getattr(state, name) for name in STATE_FIELDS))
+def _component_data(state: State, place: tuple[str, ...]) -> Data:
     return {
         "api": api_address(),
         "pages": f"{base_path()}/",

@@ -65,15 +65,25 @@ class CoursePage {
 
   /** @param {CourseData} data @param {(name: string, value: unknown) => void} tell */
   update(data, tell) {
-    this.#reporter.connect(tell);
+    this.#reporter.connect((name, value) =>
+      tell(name, { .../** @type {object} */ (value), within: this.#choice.chapter }),
+    );
     this.#data = data;
     togglePresenter(this.#elements.root, data.presenter === "1", []);
     this.#elements.root.classList.toggle("embedded", this.#isEmbedded);
-    const choice = this.#reporter.news({ ...data.state }, data.serial);
+    const choice = this.#news(data);
     if (!choice) return;
     this.#choice = choice;
     this.#inputs = new ChangedInputs(choice.course_inputs, this.#data.models);
     this.#open();
+  }
+
+  /** What is chosen elsewhere; a screen and inputs that were chosen here stay behind in their chapter. @param {CourseData} data */
+  #news({ state, serial }) {
+    const choice = this.#reporter.news({ ...state }, serial);
+    if (!choice || choice.chapter === this.#choice.chapter) return choice;
+    this.#reporter.discard();
+    return this.#reporter.news({ ...state }, serial);
   }
 
   get #isEmbedded() {

@@ -1,0 +1,22 @@
+"""The Course as Streamlit runs it."""
+
+from typing import Any
+
+import pytest
+
+from tests.app.pages import alone, component_data
+
+
+@pytest.mark.parametrize("of_chapter", ["attention", "heads"])
+def test_a_report_of_a_chapter_that_was_left_changes_nothing(monkeypatch: pytest.MonkeyPatch, of_chapter: str) -> None:
+    reported: dict[str, Any] = {}
+    monkeypatch.setattr("headlight_app.state.session.reported", lambda key: dict(reported))
+    at = alone("course", model="next", chapter="heads")
+    reported |= {"screen": "task", "course_inputs": "task.text=A+dog", "within": of_chapter, "serial": 1}
+    data = component_data(at.run().main)
+    chosen = ("task", "task.text=A+dog") if of_chapter == "heads" else ("", "")
+    assert data["state"] == dict(zip(("chapter", "screen", "course_inputs"), ("heads", *chosen), strict=True))
+    assert data["serial"] == 1, "it has been heard"
+    reported |= {"chapter": "masks", "screen": "added", "course_inputs": "", "within": "masks", "serial": 2}
+    data = component_data(at.run().main)
+    assert data["state"] == {"chapter": "masks", "screen": "added", "course_inputs": ""}, "somebody goes on by a link"
