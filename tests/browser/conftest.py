@@ -99,14 +99,6 @@ def stranger(browser: Browser, server: Server, width: int = 1440, height: int = 
     context.close()
 
 
-@pytest.fixture(scope="module")
-def window(browser: Browser, server: Server) -> Iterator[Visitor]:
-    """One window for all tests of a module, who go from view to view in it: the page is loaded once."""
-    with stranger(browser, server) as visitor:
-        visitor.page.add_init_script(f"({BEEN_HERE})()")
-        yield visitor
-
-
 @pytest.fixture(scope="session")
 def contexts(browser: Browser) -> list[BrowserContext]:
     """The contexts that earlier tests of this worker left behind, empty but for the scripts they fetched."""

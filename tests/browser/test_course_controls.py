@@ -11,12 +11,12 @@ from playwright.sync_api import Locator, expect
 
 from headlight.course.chapters import CHAPTERS
 from headlight.questions.kinds import Choice, Draw, Goal, Order, Point, Question
-from tests.browser.test_course import SHOW_AT_ONCE, screen
-from tests.browser.visitor import Visitor
+from tests.browser.test_course import course, screen
+from tests.browser.visitor import PATIENCE, Visitor
 from tests.model.course.test_screens import CONTROLS, before, ends, first_rows, has_another_value, others
 
 # Within the page, since each step from here would take longer than a screen's answer.
-CHANGE_CONTROLS = """async (screens, [name, changes]) => {
+CHANGE_CONTROLS = """async (screens, [name, changes, seconds]) => {
   const screen = screens.querySelector(`[data-testid=screen-${name}]`);
   const rows = screen.querySelector(".rows");
   const field = (control) => screen.querySelector(`[data-testid=input-${control}]`);
@@ -34,8 +34,10 @@ CHANGE_CONTROLS = """async (screens, [name, changes]) => {
   };
   const change = (control, text) => (field(control).value === undefined ? fillCells : type)(field(control), text);
   const answered = async () => {
+    const latest = performance.now() + 1000 * seconds;
     while (screen.dataset.state !== "ready") {
       if (!screen.isConnected) throw new Error(`${name} was drawn anew and is answered no more`);
+      if (performance.now() > latest) throw new Error(`${name} stays ${screen.dataset.state}`);
       await new Promise((go) => setTimeout(go, 5));
     }
   };
@@ -72,27 +74,17 @@ def changes(path: str) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
     return list(found.values())
 
 
-@pytest.fixture(scope="module")
-def shown_at_once(window: Visitor) -> Visitor:
-    """A visitor who has put no question first."""
-    window.page.add_init_script(SHOW_AT_ONCE)
-    page = window.open(path="/course")
-    expect(page.get_by_test_id("chapter-title")).not_to_be_empty()  # before, going elsewhere would go unheard
-    return window
-
-
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_control_of_each_kind_changes_the_pictures_of_its_screen(shown_at_once: Visitor, chapter: str) -> None:
-    page, row = shown_at_once.go(f"chapter={chapter}", "/course"), CHAPTERS[chapter]
+def test_a_control_of_each_kind_changes_the_pictures_of_its_screen(shared_visitor: Visitor, chapter: str) -> None:
+    page, row = course(shared_visitor, chapter=chapter), CHAPTERS[chapter]
     expect(page.get_by_test_id("chapter-title")).to_have_text(row.title)
     screens = page.get_by_test_id("screens")
     unchanged = {}
     for name, each in row.screens.items():
         if not each.is_long and name != "pretraining":
             page.get_by_test_id(f"screen-{name}").wait_for()
-            unchanged[name] = screens.evaluate(CHANGE_CONTROLS, [name, changes(f"{chapter}/{name}")])
+            unchanged[name] = screens.evaluate(CHANGE_CONTROLS, [name, changes(f"{chapter}/{name}"), PATIENCE])
     assert {name: controls for name, controls in unchanged.items() if controls} == {}
-    shown_at_once.assert_clean()
 
 
 def wrong_answer(question: Question) -> str:
@@ -161,8 +153,8 @@ def step_at(asked: Locator, step: str) -> int:
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_each_screen_is_answered_wrong_and_then_right(visitor: Visitor, chapter: str) -> None:
-    page = visitor.open(f"chapter={chapter}", "/course")
+def test_each_screen_is_answered_wrong_and_then_right(shared_visitor: Visitor, chapter: str) -> None:
+    page = shared_visitor.open(f"chapter={chapter}", "/course")
     for name, row in CHAPTERS[chapter].screens.items():
         rows = () if row.is_long else first_rows(f"{chapter}/{name}")
         for place, question in enumerate(each.question for each in rows if each.question):

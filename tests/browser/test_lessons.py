@@ -40,8 +40,8 @@ def answer(page: Page, text: str) -> None:
     page.keyboard.press("Enter")
 
 
-def test_a_lesson_is_played_wrong_and_right_and_handed_in(window: Visitor) -> None:
-    page = window.open(path="/lesson")
+def test_a_lesson_is_played_wrong_and_right_and_handed_in(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open(path="/lesson")
     page.get_by_test_id(f"lesson-{PENCIL}").click()
     expect(asked(page)).to_be_visible()
     first = question(page, PENCIL, 0)
@@ -61,7 +61,7 @@ def test_a_lesson_is_played_wrong_and_right_and_handed_in(window: Visitor) -> No
         answer(page, wrong)
     expect(asked(page).get_by_test_id("said")).to_contain_text("It is")
     page.reload()  # a student who reloads goes on
-    window.settle()
+    shared_visitor.settle()
     expect(page.get_by_test_id("step-title")).to_contain_text("2.")
     expect(asked(page).get_by_test_id("said")).to_contain_text("It is")
     for step in (2, 3):
@@ -82,8 +82,8 @@ def hand_in_as_ada(page: Page) -> None:
     assert (grade.name, grade.points, grade.of, grade.at_once, grade.problem) == ("Ada", "3", "4", "2", "")
 
 
-def test_keys_go_through_a_lesson_beside_its_view(window: Visitor) -> None:
-    page = window.go(f"lesson={HEADS}", "/lesson")
+def test_keys_go_through_a_lesson_beside_its_view(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open(f"lesson={HEADS}", "/lesson")
     expect(asked(page)).to_be_visible()
     right = question(page, HEADS, 0)
     frame = page.frame_locator("iframe")
@@ -110,8 +110,8 @@ def test_keys_go_through_a_lesson_beside_its_view(window: Visitor) -> None:
     expect(page.get_by_test_id("notes")).to_have_count(0)
 
 
-def test_a_teacher_has_the_notes_in_a_second_window(window: Visitor) -> None:
-    page = window.go(f"lesson={HEADS}&presenter=1", "/lesson")
+def test_a_teacher_has_the_notes_in_a_second_window(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open(f"lesson={HEADS}&presenter=1", "/lesson")
     expect_question_beside_view(page)
     with page.context.expect_page() as opened:
         page.get_by_test_id("notes").click()
