@@ -7,7 +7,6 @@ from xml.etree import ElementTree
 import numpy as np
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Visit
 from tests.browser.test_explore import say
 from tests.browser.test_export import download
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
@@ -85,8 +84,8 @@ def test_a_target_is_written_again_and_its_lines_follow(shared_visitor: Visitor)
     expect(written.locator("bdi")).to_have_text(list("1987-04-03"))
 
 
-def test_beams_are_shown_exported_and_one_is_taken(visitor: Visitor, tmp_path: Path) -> None:
-    page = tasks(visitor, "model=dates&source=4/3/1987")
+def test_beams_are_shown_exported_and_one_is_taken(shared_visitor: Visitor, tmp_path: Path) -> None:
+    page = tasks(shared_visitor, "model=dates&source=4/3/1987")
     page.get_by_test_id("beam-width").select_option("3")
     expect(page.get_by_test_id("beam-0")).to_have_text("1987-04-03")
     words, beams = exported(page, tmp_path, "Beams")
@@ -137,8 +136,8 @@ def test_each_token_is_tagged_and_a_task_opens_a_model_that_does_it(shared_visit
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)
 
 
-def test_on_a_phone_the_answer_stands_beside_its_text(visit: Visit) -> None:
-    page = tasks(visit(width=390, height=844), "model=dates&source=the+twenty-first+day+of+December+in+1999")
+def test_on_a_phone_the_answer_stands_beside_its_text(shared_visitor: Visitor) -> None:
+    page = tasks(shared_visitor.on_screen(390, 844), "model=dates&source=the+twenty-first+day+of+December+in+1999")
     expect(page.get_by_test_id("translate-alignment").locator(".upright")).to_be_visible()
     expect_to_fit(page, "task-translate", "translate-alignment")
 
@@ -155,8 +154,8 @@ def test_a_page_that_cannot_show_a_model_opens_another_and_says_so(shared_visito
     expect(page.get_by_test_id("sentence")).to_be_visible()
 
 
-def test_the_text_of_one_task_does_not_become_that_of_the_next(visitor: Visitor) -> None:
-    page = tasks(visitor, "task=sort")
+def test_the_text_of_one_task_does_not_become_that_of_the_next(shared_visitor: Visitor) -> None:
+    page = tasks(shared_visitor, "task=sort")
     say(page, "1.5 0.2")
     page.get_by_text("Translate", exact=True).click()
     expect(page.get_by_test_id("source")).to_be_visible()
@@ -165,12 +164,12 @@ def test_the_text_of_one_task_does_not_become_that_of_the_next(visitor: Visitor)
     expect(page.get_by_test_id("sentence")).not_to_have_value("1.5 0.2")
 
 
-def test_what_one_typed_on_a_page_is_there_on_return(shared_visitor: Visitor) -> None:
+def test_what_one_typed_on_a_page_is_there_on_return(visitor: Visitor) -> None:
     def go(name: str) -> None:
         page.get_by_test_id("stSidebar").get_by_role("link", name=name).click()
         expect(page).to_have_title(f"{name} · Headlight")
 
-    page = shared_visitor.open()
+    page = visitor.open()
     for typed, other in (("My zebra sings", "a dull film"), ("My zebra sings loudly", "a dull, long film")):
         say(page, typed)
         go("Tasks")  # at once: the sentence is on its way

@@ -80,9 +80,10 @@ def current_state() -> State:
     """The state of this run, read from the address where that says something new."""
     address = st.query_params.to_dict()
     session = _with_new_report(_session() or _hold(decode_state(address), address))
-    if address != session.addresses[-1] and (_is_history_navigation() or address not in session.addresses):
+    is_answered = address in (session.addresses[-1], session.replaced)
+    if not is_answered and (_is_history_navigation() or address not in session.addresses):
         session = _hold(decode_state(address), address)
-    if address not in (session.addresses[-1], session.replaced):
+    elif not is_answered:
         st.query_params.from_dict(session.addresses[-1])
     return session.state
 

@@ -21,7 +21,7 @@ from headlight_app.frame import sidebar
 from headlight_app.frame.sidebar import _on_variant_change
 from headlight_app.server.launch import SCRIPT
 from headlight_app.server.lifespan import on_script_error
-from headlight_app.state.session import apply_reports, change_state, current_state, report_serial
+from headlight_app.state.session import apply_reports, change_state, current_state, replace_state, report_serial
 from headlight_app.worker import serve
 from headlight_app.worker.serve import answer
 from tests.app.pages import component_data, open_app, scripted, unfolded
@@ -229,6 +229,20 @@ def test_a_request_with_an_older_address_takes_nothing_back(monkeypatch: pytest.
     monkeypatch.setattr("headlight_app.state.session._is_history_navigation", lambda: True)
     at.query_params["text"] = "the dog"
     assert at.run().text[0].value == "the dog", "Back brings an address that was there before"
+
+
+def test_back_to_an_address_whose_model_was_replaced_keeps_the_one_in_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def page() -> None:
+        if current_state().model == "mood":
+            replace_state(model="next")
+        st.text(current_state().model)
+
+    at = scripted(page, model="both")
+    monkeypatch.setattr("headlight_app.state.session._is_history_navigation", lambda: True)
+    at.query_params["model"] = "mood"
+    assert at.run().text[0].value == "next"
 
 
 def test_the_head_that_pages_begin_with_stays_unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
