@@ -124,9 +124,7 @@ def visit(browser: Browser, contexts: list[BrowserContext], server: Server) -> I
         if touch:
             phones.append(context)
         context.set_default_timeout(1e3 * PATIENCE)
-        visitor = Visitor(context.new_page(), server.url)
-        visitor.page.emulate_media(color_scheme="dark" if dark else "light")
-        visitor.page.set_viewport_size({"width": width, "height": height})
+        visitor = Visitor(context.new_page(), server.url).on_screen(width, height, dark=dark)
         visitor.watch()
         visitors.append(visitor)
         return visitor
@@ -196,8 +194,7 @@ def shared_visitor(
 def _shared_visitor(browser: Browser, server: Server) -> SharedVisitor:
     context = new_context(browser)
     context.set_default_timeout(1e3 * PATIENCE)
-    shared_visitor = SharedVisitor(context.new_page(), server.url)
-    shared_visitor.page.set_viewport_size({"width": 1440, "height": 900})
+    shared_visitor = SharedVisitor(context.new_page(), server.url).on_screen()
     shared_visitor.watch()
     return shared_visitor
 

@@ -55,8 +55,8 @@ def test_it_begins_with_a_difference_and_the_pointer_marks_the_same_cell_on_all_
     wait_until(page, lambda: pictures(page), lambda after: all(after[name] != before[name] for name in MAPS))
 
 
-def test_both_texts_are_typed_and_words_find_their_partners(visitor: Visitor) -> None:
-    page = compare(visitor, side_b=".")
+def test_both_texts_are_typed_and_words_find_their_partners(shared_visitor: Visitor) -> None:
+    page = compare(shared_visitor, side_b=".")
     page.get_by_test_id("text-a").fill("The cat sat on the mat.")
     painted(page, "The cat sat on the mat.", "The cat sat on the mat.")
     expect(page.get_by_test_id("ranked")).to_contain_text("No head differs")
@@ -145,9 +145,9 @@ def test_the_sides_are_named_by_what_sets_them_apart_and_what_one_cannot_be_aske
     expect(page.locator('[for="text-b"]')).to_contain_text("stories-masked")
 
 
-def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit) -> None:
-    visitor = visit(width=390, height=844)
-    page = painted(compare(visitor), TEXT, TEXT)
+def test_a_phone_shows_everything_without_scrolling_sideways(shared_visitor: Visitor) -> None:
+    shared_visitor.on_screen(390, 844)
+    page = painted(compare(shared_visitor), TEXT, TEXT)
     expect_to_fit(page, "apart", *MAPS)
 
 

@@ -5,7 +5,6 @@ from urllib.parse import quote, urlencode
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Visit
 from tests.browser.visitor import GO_TO, Visitor, expect_to_fit, wait_for_address, wait_until
 
 CUT = """names => names.map((name) => [name, name.ownerSVGElement].map((one) => one.getBoundingClientRect().right))
@@ -130,8 +129,8 @@ def test_a_learner_is_asked_first_and_finds_the_path_again(visitor: Visitor) -> 
     expect(page.get_by_test_id("show-at-once")).to_be_checked()
 
 
-def test_a_mask_is_drawn_and_its_axes_may_be_exchanged(visit: Visit) -> None:
-    page = visit(width=390, height=844).open("chapter=masks&screen=added", "/course")
+def test_a_mask_is_drawn_and_its_axes_may_be_exchanged(shared_visitor: Visitor) -> None:
+    page = shared_visitor.on_screen(390, 844).open("chapter=masks&screen=added", "/course")
     added = screen(page, "added")
     expect(added.get_by_test_id("picture-matrix")).to_have_count(0)
     tick = added.get_by_label("Your mask, row the, column the")
@@ -178,9 +177,9 @@ def test_a_cell_is_pointed_at_and_steps_are_put_in_order_by_keys(shared_visitor:
     expect(layer.get_by_test_id("picture-table")).to_be_visible()
 
 
-def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(visit: Visit) -> None:
-    visitor = visit(dark=True, width=390, height=844)
-    page = course(visitor, chapter="attention", screen="look-up")
+def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(shared_visitor: Visitor) -> None:
+    shared_visitor.on_screen(390, 844, dark=True)
+    page = course(shared_visitor, chapter="attention", screen="look-up")
     look_up = screen(page, "look-up")
     look_up.get_by_text("The code that computes this").click()
     expect(look_up.locator("pre").first).to_contain_text("def look_up")
@@ -190,7 +189,7 @@ def test_the_code_that_ran_is_shown_and_a_phone_is_wide_enough(visit: Visit) -> 
     names = moving.get_by_test_id("picture-moving_points").locator("text.name")
     expect(names.first).to_contain_text("k the")
     assert not names.evaluate_all(CUT)
-    page = course(visitor, chapter="nothing")
+    page = course(shared_visitor, chapter="nothing")
     expect(page.get_by_test_id("course-problem")).to_contain_text("no chapter 'nothing'")
     expect(page.get_by_test_id("chapter-tokens")).to_be_visible()
 
@@ -261,9 +260,9 @@ def test_a_claim_opens_and_leads_to_the_screen_that_shows_what_is_right(shared_v
     wait_for_address(page, chapter="block", screen="layer-norm", course_inputs=re.compile(".*epsilon=0.*"))
 
 
-def test_three_shapes_are_drawn_and_two_models_compared(visit: Visit) -> None:
-    visitor = visit(width=390, height=844)
-    page = course(visitor, chapter="architectures")
+def test_three_shapes_are_drawn_and_two_models_compared(shared_visitor: Visitor) -> None:
+    shared_visitor.on_screen(390, 844)
+    page = course(shared_visitor, chapter="architectures")
     shapes = screen(page, "three-shapes")
     for shape in ("decoder", "encoder"):
         shapes.get_by_test_id("input-shape").select_option(shape)
@@ -283,7 +282,7 @@ def test_three_shapes_are_drawn_and_two_models_compared(visit: Visit) -> None:
     moved.get_by_test_id("input-other").fill("She sat by the bank of the river")
     expect(moved.get_by_test_id("picture-verdict")).to_contain_text("8 of 8 vectors of the encoder moved, 8 of")
     wait_for_address(page, course_inputs=re.compile(r".*changed-word\.decoder=positions-decoder-none.*"))
-    page = course(visitor, chapter="architectures", screen="cross-by-hand")  # an address of before
+    page = course(shared_visitor, chapter="architectures", screen="cross-by-hand")  # an address of before
     by_hand = screen(page, "projections")
     by_hand.get_by_label("More source tokens").click()
     expect(by_hand).to_contain_text("3 tokens ask 5, and 3 vectors come out")

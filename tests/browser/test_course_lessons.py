@@ -7,7 +7,6 @@ from playwright.sync_api import Page, expect
 
 from headlight.code_exercises.exercises import notebook_text
 from headlight.course.chapters import CHAPTERS
-from tests.browser.conftest import Visit
 from tests.browser.test_course import course, screen
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address
 from tests.model.sound.wav_files import encoded, tone, wav_file
@@ -43,8 +42,8 @@ def test_no_screen_is_longer_than_two_screens_of_a_laptop(shared_visitor: Visito
     assert {name: height for name, height in heights.items() if height > 2 * window["height"]} == {}
 
 
-def test_positions_are_drawn_and_told(visit: Visit) -> None:
-    page = course(visit(dark=True, width=390, height=844), chapter="positions")
+def test_positions_are_drawn_and_told(shared_visitor: Visitor) -> None:
+    page = course(shared_visitor.on_screen(390, 844, dark=True), chapter="positions")
     order = screen(page, "order")
     expect(order).to_contain_text("equivariant")
     order.get_by_test_id("input-other").fill("dog chased mouse")
@@ -95,8 +94,8 @@ def hear_tones_and_a_sound_of_ones_own(page: Page) -> None:
     expect(sound.get_by_label("0.5 seconds to hear")).to_be_visible()
 
 
-def test_what_is_no_text_goes_through_attention_too(visitor: Visitor) -> None:
-    page = course(visitor, chapter="beyond-text", screen="patches")
+def test_what_is_no_text_goes_through_attention_too(shared_visitor: Visitor) -> None:
+    page = course(shared_visitor, chapter="beyond-text", screen="patches")
     patches = screen(page, "patches")
     patches.get_by_test_id("input-picture").select_option("cat")
     patches.get_by_test_id("input-grid").select_option("4")

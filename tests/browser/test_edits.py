@@ -83,8 +83,8 @@ def test_the_key_e_opens_the_menus_of_a_cell_a_head_and_a_token(shared_visitor: 
     expect(page.get_by_test_id("latest")).to_have_text("Token 6 “mat” stands at position 2.5")
 
 
-def test_a_value_is_taken_from_another_text(visitor: Visitor) -> None:
-    page = opened(visitor)
+def test_a_value_is_taken_from_another_text(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
     page.get_by_test_id("changes").click()
     page.get_by_test_id("make-hook-point").select_option(label="Residual stream")
     page.get_by_test_id("make-operation").select_option("from:B")
@@ -133,8 +133,8 @@ def test_a_link_may_name_values_as_transformer_lens_does(shared_visitor: Visitor
     changes(page, 0)
 
 
-def test_a_slider_is_one_change_and_the_list_is_text_that_can_be_written(visitor: Visitor) -> None:
-    page = opened(visitor)
+def test_a_slider_is_one_change_and_the_list_is_text_that_can_be_written(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
     page.get_by_test_id("change-head").click()
     slider = menu(page).get_by_test_id("make-heat")
     slider.evaluate("e => { for (e.value = 0.25; e.value < 2; e.stepUp()) e.oninput(); e.oninput(); e.onchange(); }")

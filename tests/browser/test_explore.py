@@ -176,8 +176,8 @@ def test_a_click_masks_a_token_and_another_shows_it_again(shared_visitor: Visito
     expect(chips(page).filter(has_text="milk")).to_have_count(1)
 
 
-def test_a_head_switched_off_shows_before_and_after_and_survives_reload(visitor: Visitor) -> None:
-    page = visitor.open("model=stories-causal")
+def test_a_head_switched_off_shows_before_and_after_and_survives_reload(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=stories-causal")
     say(page, "Once upon a time there was a")
     page.get_by_test_id("head-2-3").click()
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
@@ -280,8 +280,8 @@ def test_a_text_too_long_for_a_link_is_said_so(shared_visitor: Visitor) -> None:
     wait_for_address(page, text=None)
 
 
-def test_it_fits_a_phone_in_the_dark(visit: Visit) -> None:
-    page = visit(dark=True, width=390, height=844).open("model=stories-causal")
+def test_it_fits_a_phone_in_the_dark(shared_visitor: Visitor) -> None:
+    page = shared_visitor.on_screen(390, 844, dark=True).open("model=stories-causal")
     say(page, "The little duck swam in the")
     expect(page.get_by_test_id("predictions")).to_be_visible()
     expect_to_fit(page, "head-0-7")

@@ -187,8 +187,8 @@ def test_what_stands_on_the_page_is_what_is_drawn_or_the_menu_says_why_not(
         expect(page.get_by_test_id("figure-subject")).to_have_value("the map of the chosen heads")
 
 
-def test_the_experts_of_each_token_are_a_figure_and_numbers(visitor: Visitor, tmp_path: Path) -> None:
-    page = menu(visitor, "model=tags&text=the+cat+sat&tab=layers&analysis=experts", "the cat sat")
+def test_the_experts_of_each_token_are_a_figure_and_numbers(shared_visitor: Visitor, tmp_path: Path) -> None:
+    page = menu(shared_visitor, "model=tags&text=the+cat+sat&tab=layers&analysis=experts", "the cat sat")
     shown = page.get_by_test_id("experts").locator("td").filter(has_text="·").first.text_content()
     drawn = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     texts = {element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")}
@@ -457,8 +457,8 @@ def test_presenter_mode_is_a_key_a_switch_and_part_of_the_address(shared_visitor
     expect(found).to_have_class("instrument presenter")
 
 
-def test_the_sentence_is_as_large_as_its_letters_once_p_was_pressed(visit: Visit) -> None:
-    page = visit(width=1280, height=720).explore(asked(), sentence=SENTENCE)
+def test_the_sentence_is_as_large_as_its_letters_once_p_was_pressed(shared_visitor: Visitor) -> None:
+    page = shared_visitor.on_screen(1280, 720).explore(asked(), sentence=SENTENCE)
     expect(page.get_by_test_id("leave-presenter")).to_have_attribute("aria-keyshortcuts", "p")
     page.keyboard.press("p")
     expect(shown_instrument(page, sentence=SENTENCE)).to_have_class("instrument presenter")
@@ -473,8 +473,8 @@ def test_on_stage_the_menu_sorts_heads_only_where_heads_are_seen(shared_visitor:
     expect(page.get_by_test_id("sort")).to_be_hidden()
 
 
-def test_presenter_mode_keeps_order_examples_undo_and_export_in_one_menu(visitor: Visitor) -> None:
-    page = visitor.open(asked(presenter=1))
+def test_presenter_mode_keeps_order_examples_undo_and_export_in_one_menu(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open(asked(presenter=1))
     found = shown_instrument(page, sentence=SENTENCE)
     hidden = [page.get_by_test_id(name) for name in ("sort", "examples", "changes", "export-menu-button")]
     for part in hidden:
@@ -508,8 +508,8 @@ def test_p_and_leave_work_on_every_page(shared_visitor: Visitor, path: str) -> N
     expect(leave).to_be_hidden()
 
 
-def test_presenter_mode_fits_the_projector(visit: Visit) -> None:
-    page = visit(dark=True).explore(asked(presenter=1), sentence=SENTENCE)
+def test_presenter_mode_fits_the_projector(shared_visitor: Visitor) -> None:
+    page = shared_visitor.on_screen(dark=True).explore(asked(presenter=1), sentence=SENTENCE)
     reading, below = page.get_by_test_id("reading"), "reading => reading.getBoundingClientRect().bottom - innerHeight"
     for width, height in ((1440, 900), (1280, 720), (1024, 768), (390, 844)):
         page.set_viewport_size({"width": width, "height": height})
@@ -522,9 +522,8 @@ def test_presenter_mode_fits_the_projector(visit: Visit) -> None:
     wait_for_address(page, presenter="1")
 
 
-def test_a_projector_shows_sentence_map_and_prediction_at_once(visit: Visit) -> None:
-    visitor = visit()
-    page = visitor.explore(asked(presenter=1), sentence=SENTENCE)
+def test_a_projector_shows_sentence_map_and_prediction_at_once(shared_visitor: Visitor) -> None:
+    page = shared_visitor.explore(asked(presenter=1), sentence=SENTENCE)
     page.get_by_test_id("head-switch").click()
     expect(page.get_by_test_id("predictions")).to_contain_text("as trained")
     expect_on_projectors(page, "sentence", "grid", "stage", "reading", "predictions")
@@ -537,7 +536,7 @@ def test_a_projector_shows_sentence_map_and_prediction_at_once(visit: Visit) -> 
     page.get_by_test_id("variant-masks").select_option("none")
     wait_for_address(page, masks="none", presenter="1")
     for model, answer in ANSWERS_OF_TASKS.items():
-        visitor.go(f"model={model}&presenter=1", "/tasks")
+        shared_visitor.go(f"model={model}&presenter=1", "/tasks")
         expect(page.get_by_test_id(answer)).not_to_be_empty()
         expect_on_projectors(page, "sentence", answer, "stage", "reading")
 

@@ -149,9 +149,9 @@ def test_by_keyboard_alone(shared_visitor: Visitor) -> None:
     ready(page, 3)
 
 
-def test_a_phone_shows_everything_without_scrolling_sideways(visit: Visit) -> None:
-    visitor = visit(width=390, height=844)
-    page = step(generate(visitor, f"model=stories-causal&text={quote(PROMPT)}"), 2)
+def test_a_phone_shows_everything_without_scrolling_sideways(shared_visitor: Visitor) -> None:
+    shared_visitor.on_screen(390, 844)
+    page = step(generate(shared_visitor, f"model=stories-causal&text={quote(PROMPT)}"), 2)
     expect_to_fit(page, "candidates", "map", "cache-strips")
 
 

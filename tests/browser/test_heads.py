@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 from playwright.sync_api import FloatRect, Locator, Page, Route, expect
 
-from tests.browser.conftest import Visit
 from tests.browser.test_explore import canvas, chips, pixels, say, wait_until_repainted
 from tests.browser.visitor import Visitor, expect_to_fit, shown_instrument, wait_for_address, wait_until
 
@@ -273,13 +272,13 @@ def test_the_table_is_saved_and_copied_with_all_its_numbers_and_says_its_rules(v
     expect(rules(page)).to_have_text("attention weight")
 
 
-def test_heads_and_pictures_change_without_the_server(visitor: Visitor) -> None:
-    page = opened(visitor)
+def test_heads_and_pictures_change_without_the_server(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
 
     def refuse(route: Route) -> None:
         route.abort()
 
-    visitor.provoked = "net::ERR_FAILED"
+    shared_visitor.provoked = "net::ERR_FAILED"
     page.route("**/api/*", refuse)
     before = canvas(page)
     page.get_by_test_id("head-4-4").click()
@@ -401,9 +400,9 @@ def test_queries_and_keys_lie_in_one_plane(shared_visitor: Visitor) -> None:
     wait_until_repainted(page, before)
 
 
-def test_tables_and_rules_fit_a_phone_in_the_dark(visit: Visit) -> None:
-    visitor = visit(dark=True, width=390, height=844)
-    page = opened(visitor, "&plot=table&sort=entropy&heads=1.1;2.2")
+def test_tables_and_rules_fit_a_phone_in_the_dark(shared_visitor: Visitor) -> None:
+    shared_visitor.on_screen(390, 844, dark=True)
+    page = opened(shared_visitor, "&plot=table&sort=entropy&heads=1.1;2.2")
     page.get_by_test_id("options-button").click()
     expect(page.get_by_test_id("reset-options")).to_be_visible()
     expect_to_fit(page, "options", "sheet", "grid", "metrics")

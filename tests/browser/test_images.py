@@ -22,8 +22,8 @@ def file(raw: bytes, name: str = "mine.png", kind: str = "image/png") -> FilePay
     return {"name": name, "mimeType": kind, "buffer": raw}
 
 
-def test_a_drawn_picture_is_chosen_and_a_patch_asked(visitor: Visitor) -> None:
-    page = visitor.explore("model=seer", image="")
+def test_a_drawn_picture_is_chosen_and_a_patch_asked(shared_visitor: Visitor) -> None:
+    page = shared_visitor.explore("model=seer", image="")
     expect(page.get_by_test_id("sentence")).to_be_hidden()
     expect(page.get_by_test_id("gallery").locator(".frame")).to_have_count(4)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Choose an image, click a head")
@@ -39,8 +39,8 @@ def test_a_drawn_picture_is_chosen_and_a_patch_asked(visitor: Visitor) -> None:
     expect(page.get_by_test_id("reading")).to_contain_text("3,")
 
 
-def test_the_logit_lens_ends_with_the_label_and_reads_single_patches(visitor: Visitor) -> None:
-    page = visitor.explore("model=seer&tab=layers", image="")
+def test_the_logit_lens_ends_with_the_label_and_reads_single_patches(shared_visitor: Visitor) -> None:
+    page = shared_visitor.explore("model=seer&tab=layers", image="")
     answer = page.locator('[data-testid^="lens-"][data-testid$="-whole"] bdi').last
     best = page.get_by_test_id("predictions").locator(".candidate .token").first
     expect(best).not_to_be_empty()
@@ -53,8 +53,8 @@ def test_the_logit_lens_ends_with_the_label_and_reads_single_patches(visitor: Vi
     expect(page.get_by_test_id("lens-surprisal")).to_be_hidden()
 
 
-def test_a_link_shows_the_same_picture_and_patch(visit: Visit) -> None:
-    page = visit().explore("model=seer&image=faces&query=7&layer=1&head=2&plot=overlay", image="faces")
+def test_a_link_shows_the_same_picture_and_patch(shared_visitor: Visitor) -> None:
+    page = shared_visitor.explore("model=seer&image=faces&query=7&layer=1&head=2&plot=overlay", image="faces")
     expect(page.get_by_test_id("picture-faces")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 1 · Head 2")
     expect(page.get_by_test_id("reading")).to_contain_text("1,2")
@@ -81,8 +81,10 @@ def test_ones_own_picture_is_looked_at_and_nobody_elses(visit: Visit) -> None:
     assert other.request.get(f"{ben.url}/api/image/{name}").status == 404
 
 
-def test_what_is_no_picture_is_refused_and_a_head_that_is_off_changes_what_one_is_taken_for(visitor: Visitor) -> None:
-    page = visitor.explore("model=seer", image="")
+def test_what_is_no_picture_is_refused_and_a_head_that_is_off_changes_what_one_is_taken_for(
+    shared_visitor: Visitor,
+) -> None:
+    page = shared_visitor.explore("model=seer", image="")
     for sent in (file(b"no picture"), file(bytes(9 << 20)), file(b"<svg/>", "x.svg", "image/svg+xml")):
         page.get_by_test_id("bring").set_input_files(sent)
         told = "8 MB" if len(sent["buffer"]) > 99 else "PNG, JPEG or WebP"
@@ -95,22 +97,22 @@ def test_what_is_no_picture_is_refused_and_a_head_that_is_off_changes_what_one_i
     expect(page.get_by_test_id("reading")).to_contain_text("switched off")
 
 
-def test_a_phone_shows_the_picture_too(visit: Visit) -> None:
-    page = visit(width=390, height=844, dark=True).explore("model=bare&image=cat", image="cat")
+def test_a_phone_shows_the_picture_too(shared_visitor: Visitor) -> None:
+    page = shared_visitor.on_screen(390, 844, dark=True).explore("model=bare&image=cat", image="cat")
     expect_to_fit(page, "head-canvas")
     wait_until(page, page.get_by_test_id("head-canvas").bounding_box, lambda box: bool(box and box["width"] > 200))
 
 
-def test_models_of_texts_have_no_gallery(visitor: Visitor) -> None:
-    page = visitor.open("model=stories-causal")
+def test_models_of_texts_have_no_gallery(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=stories-causal")
     expect(page.get_by_test_id("sentence")).to_be_visible()
     expect(page.get_by_test_id("gallery")).to_be_hidden()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Type, click a head")
     expect(page.get_by_test_id("plot").get_by_role("button", name="Image")).to_have_count(0)
 
 
-def test_a_caption_is_written_for_a_drawing_and_each_word_looks_at_it(visitor: Visitor) -> None:
-    page = visitor.open("model=captioner")
+def test_a_caption_is_written_for_a_drawing_and_each_word_looks_at_it(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=captioner")
     caption, words = page.get_by_test_id("sentence"), page.get_by_test_id("tokens").locator(".chip")
     expect(page.locator('[for="sentence"]')).to_have_text("Caption: written by the model")
     expect(page.get_by_test_id("gallery").locator(".frame")).to_have_count(6)
@@ -134,8 +136,8 @@ def test_a_caption_is_written_for_a_drawing_and_each_word_looks_at_it(visitor: V
     expect_to_fit(page)
 
 
-def test_describe_shows_for_each_word_where_it_looked(visitor: Visitor) -> None:
-    page = visitor.open("model=captioner&task=describe", path="/tasks")
+def test_describe_shows_for_each_word_where_it_looked(shared_visitor: Visitor) -> None:
+    page = shared_visitor.open("model=captioner&task=describe", path="/tasks")
     looks = page.get_by_test_id("described").locator(".look")
     expect(looks.first).to_be_visible()
     page.get_by_test_id("sentence").fill("the cat")

@@ -86,8 +86,8 @@ def drag(page: Page, tokens: int, *cells: tuple[int, int]) -> None:
     page.mouse.up()
 
 
-def test_a_mask_is_painted_over_the_one_that_is_on_and_follows_the_text(visitor: Visitor) -> None:
-    page = opened(visitor)
+def test_a_mask_is_painted_over_the_one_that_is_on_and_follows_the_text(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
     tokens = len(TEXT.split()) + 1
     control(page, "masks").select_option("causal+window")
     wait_for_address(page, masks="causal+window:4")

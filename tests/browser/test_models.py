@@ -63,20 +63,20 @@ def card(page: Page, title: str) -> Locator:
     return page.locator("[class*=st-key-card]").filter(has=page.get_by_role("heading", name=title, exact=True))
 
 
-def test_beside_the_sidebar_of_a_tablet_cards_charts_and_columns_keep_their_width(visit: Visit) -> None:
-    visitor = visit(width=820, height=1180)
-    told = card(models(visitor), "stories-causal").locator("dd")
+def test_beside_the_sidebar_of_a_tablet_cards_charts_and_columns_keep_their_width(shared_visitor: Visitor) -> None:
+    shared_visitor.on_screen(820, 1180)
+    told = card(models(shared_visitor), "stories-causal").locator("dd")
     for words in told.all():
-        wait_until(visitor.page, words.bounding_box, lambda box: box is not None and box["height"] < 40)
-    page = visitor.open(path="/positions")
+        wait_until(shared_visitor.page, words.bounding_box, lambda box: box is not None and box["height"] < 40)
+    page = shared_visitor.open(path="/positions")
     plots = page.locator(".chart svg")
     expect(plots.nth(3)).to_be_attached()
     for plot in plots.all():
         wait_until(page, plot.bounding_box, lambda box: box is not None and box["width"] > 250)
 
 
-def test_the_shipped_models_are_told_and_open(visitor: Visitor) -> None:
-    page = models(visitor)
+def test_the_shipped_models_are_told_and_open(shared_visitor: Visitor) -> None:
+    page = models(shared_visitor)
     told = card(page, "stories-masked")
     for words in ("Fills masks", "6 layers × 8 heads", "RoPE", "byte pairs", "256 tokens", "apache-2.0", "once open"):
         expect(told).to_contain_text(words)

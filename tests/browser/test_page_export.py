@@ -39,8 +39,8 @@ def texts(root: ElementTree.Element) -> set[str]:
     return {element.text or "" for element in root.iter(f"{SVG}text")}
 
 
-def test_compare_exports_both_sides_with_the_origin_of_both(visitor: Visitor, tmp_path: Path) -> None:
-    page = compare(visitor, text=TEXT, side_b="positional_encoding=none", layer="2", head="3", edits=EDIT)
+def test_compare_exports_both_sides_with_the_origin_of_both(shared_visitor: Visitor, tmp_path: Path) -> None:
+    page = compare(shared_visitor, text=TEXT, side_b="positional_encoding=none", layer="2", head="3", edits=EDIT)
     painted(page, TEXT, TEXT)
     expect(page.get_by_test_id("head-title")).to_have_text("Layer 2 · Head 3")
     open_menu(page, "Weights of A")
@@ -83,8 +83,10 @@ def test_one_panel_of_a_comparison_is_a_slide(shared_visitor: Visitor, tmp_path:
     assert Image.open(io.BytesIO(download(page, "export-png", tmp_path).read_bytes())).size == (1920, 1080)
 
 
-def test_generate_exports_its_steps(visitor: Visitor, tmp_path: Path) -> None:
-    page = step(generate(visitor, f"model=stories-causal&sampling=t0.7,s3&layer=1&head=2&text={quote(PROMPT)}"), 3)
+def test_generate_exports_its_steps(shared_visitor: Visitor, tmp_path: Path) -> None:
+    page = step(
+        generate(shared_visitor, f"model=stories-causal&sampling=t0.7,s3&layer=1&head=2&text={quote(PROMPT)}"), 3
+    )
     open_menu(page, "Attention of each step")
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
     fields = json.loads(root.findtext(f"{SVG}metadata") or "")
@@ -105,8 +107,8 @@ def test_generate_exports_its_steps(visitor: Visitor, tmp_path: Path) -> None:
     assert told["provenance"]["version"].startswith("Headlight")
 
 
-def test_positions_export_their_charts_and_the_numbers_behind_them(visitor: Visitor, tmp_path: Path) -> None:
-    page = visitor.open("model=stories-causal&positional_encoding=alibi", "/positions")
+def test_positions_export_their_charts_and_the_numbers_behind_them(shared_visitor: Visitor, tmp_path: Path) -> None:
+    page = shared_visitor.open("model=stories-causal&positional_encoding=alibi", "/positions")
     expect(page.locator(".chart svg").first).to_be_visible()
     open_menu(page, "Bias over distance")
     root = ElementTree.parse(download(page, "export-svg", tmp_path)).getroot()
@@ -167,9 +169,9 @@ def test_a_comparison_and_a_generation_are_handed_on(visit: Visit, tmp_path: Pat
     expect(page.get_by_test_id("page")).to_have_text(written)
 
 
-def test_the_menus_fit_a_phone(visit: Visit) -> None:
-    visitor = visit(width=390, height=844)
-    page = step(ready(visitor.open(f"model=stories-causal&text={quote(PROMPT)}", "/generate")))
+def test_the_menus_fit_a_phone(shared_visitor: Visitor) -> None:
+    shared_visitor.on_screen(390, 844)
+    page = step(ready(shared_visitor.open(f"model=stories-causal&text={quote(PROMPT)}", "/generate")))
     open_menu(page, "Attention of each step")
     expect_to_fit(page, "export-menu")
     page.keyboard.press("Escape")

@@ -6,7 +6,6 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Visit
 from tests.browser.test_explore import say
 from tests.browser.visitor import Visitor, expect_to_fit, wait_for_address, wait_until
 
@@ -88,8 +87,8 @@ def test_one_screen_has_the_picture_all_heads_the_map_and_the_prediction(shared_
     assert box and box["y"] + box["height"] <= 900
 
 
-def test_the_picture_is_a_column_on_a_phone_in_the_dark(visit: Visit) -> None:
-    page = picture(visit(dark=True, width=390, height=844))
+def test_the_picture_is_a_column_on_a_phone_in_the_dark(shared_visitor: Visitor) -> None:
+    page = picture(shared_visitor.on_screen(390, 844, dark=True))
     expect_to_fit(page, "picture", "export-menu-button")
     first, second = (part(page, f"heads-decoder.self-{layer}").bounding_box() for layer in (0, 1))
     assert first and second and first["x"] == second["x"] and first["y"] < second["y"]

@@ -12,8 +12,8 @@ from tests.model import toys
 from tests.model.sound.wav_files import wav
 
 
-def test_a_recording_is_heard_moment_by_moment(visitor: Visitor) -> None:
-    page = visitor.explore("model=listener", image="")
+def test_a_recording_is_heard_moment_by_moment(shared_visitor: Visitor) -> None:
+    page = shared_visitor.explore("model=listener", image="")
     expect(page.locator('[for="sentence"]')).to_have_text("Transcript: written by the model")
     expect(page.get_by_test_id("gallery").locator(".frame")).to_have_count(2)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Choose a recording, click a head")
@@ -35,8 +35,10 @@ def test_a_recording_is_heard_moment_by_moment(visitor: Visitor) -> None:
     expect_to_fit(page)
 
 
-def test_each_written_token_has_the_span_that_alignment_heads_listen_to(visitor: Visitor, tmp_path: Path) -> None:
-    page = visitor.open("model=listener&task=transcribe&text=the+cat", path="/tasks")
+def test_each_written_token_has_the_span_that_alignment_heads_listen_to(
+    shared_visitor: Visitor, tmp_path: Path
+) -> None:
+    page = shared_visitor.open("model=listener&task=transcribe&text=the+cat", path="/tasks")
     rows = page.get_by_test_id("transcript").locator("li")
     expect(rows.locator("bdi")).to_have_text(["the", "cat"])
     expect(page.get_by_test_id("transcript-reading")).to_contain_text("the alignment head over")

@@ -7,7 +7,6 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.browser.conftest import Visit
 from tests.browser.test_accessibility import SCHEMES, wear
 from tests.browser.test_explore import say
 from tests.browser.visitor import Visitor, shown_instrument, wait_for_address, wait_until
@@ -128,8 +127,10 @@ def test_the_logit_lens_ends_with_the_prediction_and_chooses_tokens(shared_visit
     expect(page.get_by_test_id("lens-reading")).to_contain_text("After layer 3")
 
 
-def test_a_table_drawn_anew_under_a_resting_mouse_does_not_take_the_reading_from_the_keyboard(visitor: Visitor) -> None:
-    page = enter(visitor, "tab=layers")
+def test_a_table_drawn_anew_under_a_resting_mouse_does_not_take_the_reading_from_the_keyboard(
+    shared_visitor: Visitor,
+) -> None:
+    page = enter(shared_visitor, "tab=layers")
     cell, reading = page.get_by_test_id("lens-3-2"), page.get_by_test_id("lens-reading")
     expect(reading).to_contain_text("The answer")
     page.evaluate(HOLD)
@@ -218,8 +219,8 @@ def test_the_flow_graph_is_read_and_a_head_chosen_by_keyboard(shared_visitor: Vi
     expect(page.get_by_test_id("steps-head")).to_have_value(found[2])
 
 
-def test_all_heads_are_turned_off_in_turn_stopped_and_gone_on_with(visitor: Visitor) -> None:
-    page = enter(visitor, "tab=layers&analysis=head_ablation")
+def test_all_heads_are_turned_off_in_turn_stopped_and_gone_on_with(shared_visitor: Visitor) -> None:
+    page = enter(shared_visitor, "tab=layers&analysis=head_ablation")
     asked: list[Route] = []
 
     def answer_but_the_second(route: Route) -> None:
@@ -335,8 +336,8 @@ def test_the_tokens_show_which_one_is_the_query_and_which_the_key(shared_visitor
     expect(query).to_have_attribute("data-position", "7")
 
 
-def test_heads_are_searched_until_the_answer_changes_stopped_and_gone_on_with(visitor: Visitor) -> None:
-    page = enter(visitor, "tab=layers&analysis=head_search")
+def test_heads_are_searched_until_the_answer_changes_stopped_and_gone_on_with(shared_visitor: Visitor) -> None:
+    page = enter(shared_visitor, "tab=layers&analysis=head_search")
     best = page.get_by_test_id("predictions").locator(".candidate .token").first
     before = best.inner_text()
     page.route("**/api/head_search", lambda route: None, times=1)  # never answered
@@ -374,8 +375,8 @@ def test_a_masked_model_has_the_tabs_too(shared_visitor: Visitor) -> None:
     expect(page.get_by_test_id("lens")).to_contain_text("what was there")
 
 
-def test_on_a_phone_nothing_is_wider_than_the_window(visit: Visit) -> None:
-    page = enter(visit(width=390, height=844), "tab=walkthrough&step=multiply&layer=5&head=2")
+def test_on_a_phone_nothing_is_wider_than_the_window(shared_visitor: Visitor) -> None:
+    page = enter(shared_visitor.on_screen(390, 844), "tab=walkthrough&step=multiply&layer=5&head=2")
     expect(page.get_by_test_id("stair-title")).to_contain_text("Elementwise product")
     root = page.get_by_test_id("instrument")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TypeVar
+from typing import Self, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from playwright.sync_api import Locator, Page, Request, TimeoutError, WebSocket, expect
@@ -50,6 +50,12 @@ class Visitor:
         self.page.on("websocket", self._see)
         self.page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def on_screen(self, width: int = 1440, height: int = 900, *, dark: bool = False) -> Self:
+        """The same visitor, before a screen of this size and in this colour scheme."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.emulate_media(color_scheme="dark" if dark else "light", forced_colors="none")
+        return self
 
     def open(self, query: str = "", path: str = "/") -> Page:
         """Goes to the page with a query such as `text=The+cat&layer=2` and waits until it is drawn."""
@@ -123,11 +129,11 @@ class SharedVisitor(Visitor):
     def leave(self) -> None:
         """Puts all back that a test may have changed in the window; what it did on the server is not put back."""
         self.page.unroute_all()
-        self.page.set_viewport_size({"width": 1440, "height": 900})
-        self.page.emulate_media(color_scheme="light", forced_colors="none")
+        self.on_screen()
         self.page.mouse.move(0, 0)
         self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
         self.page.evaluate(BEEN_HERE)
+        self.errors.clear()
         self.provoked = None
 
 
