@@ -132,8 +132,8 @@ def test_by_two_tabs_to_the_sentence_and_by_landmarks_to_the_rest(page: Page) ->
     expect(page.get_by_test_id("stage")).to_have_accessible_description(re.compile(r" looks at .* [\d.]+ %"))
 
 
-def test_the_charts_of_positions_are_no_row_of_tab_stops(shared_visitor: Visitor) -> None:
-    stops = tabs(drawn(shared_visitor, "positions"))
+def test_the_charts_of_positions_are_no_row_of_tab_stops(visitor: Visitor) -> None:
+    stops = tabs(drawn(visitor, "positions"))
     assert len(stops) - stops.index("stMain") <= 20
 
 

@@ -104,14 +104,12 @@ class SharedVisitor(Visitor):
     """Somebody whose window stays open from test to test: loading the page takes most of a test."""
 
     def open(self, query: str = "", path: str = "/") -> Page:
-        """Goes there in the page that is open, by way of another page, so that nothing of the last one stays."""
+        """Goes there in the window that is open; where that page is on, by way of another, so that it begins anew."""
         if not self.page.url.startswith(self.url):
             return super().open(query, path)
-        elsewhere = next(
-            one for one in ("/models", "/positions", "/compare") if one not in (path, urlsplit(self.page.url).path)
-        )
-        for stop in (self._address("", elsewhere), self._address(query, path)):
-            self._go_until_there(stop)
+        if urlsplit(self.page.url).path == path:
+            self._go_until_there(self._address("", "/course" if path == "/lesson" else "/lesson"))
+        self._go_until_there(self._address(query, path))
         return self.page
 
     def _go_until_there(self, address: str) -> None:
