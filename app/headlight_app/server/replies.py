@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headlight.errors import HeadlightError, TextError
 
 MAX_BODY_BYTES = 2 << 20
-# On a kept-alive connection a small answer waits 40 ms for a delayed acknowledgement; closing avoids that.
-HEADERS = {"Connection": "close", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+# The next letter comes over the same connection. On Windows, which does not tell which socket listens (see
+# `_send_without_delay`), a small answer would then wait 40 ms for the acknowledgement of its first part.
+ENDING = {"Connection": "close"} if sys.platform == "win32" else {}
+HEADERS = {**ENDING, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
 async def read_json(request: Request) -> bytes:

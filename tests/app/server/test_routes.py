@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import re
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from headlight_app.inference.open_models import open_checkpoint
 from headlight_app.server import routes as subject
 from headlight_app.server.images import ICON
 from headlight_app.server.replies import MAX_BODY_BYTES
-from tests.app.asking import ask_route, unpack
+from tests.app.asking import ask_route, body, unpack
 from tests.app.conftest import CONTEXT
 from tests.app.engine.test_fair_queue import taken
 
@@ -52,6 +53,12 @@ def test_the_name_of_the_first_page_leads_to_it(client: TestClient) -> None:
     for query in ("", "?text=the+cat&layer=1"):
         answer = client.get(f"/explore{query}", follow_redirects=False)
         assert (answer.status_code, answer.headers["location"]) == (307, f"./{query}")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a small answer would wait there for an acknowledgement")
+def test_the_next_letter_may_come_over_the_same_connection(client: TestClient) -> None:
+    answer = client.post("/api/trace", json=body("trace", model="next", text="the cat"))
+    assert answer.status_code == 200 and "connection" not in answer.headers
 
 
 def test_predictions_are_of_the_whole_vocabulary(client: TestClient) -> None:
