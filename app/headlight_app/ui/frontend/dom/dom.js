@@ -190,8 +190,11 @@ export function optionsOf(rows) {
  * @param {(value: string) => void} choose
  */
 export function drawChoices(group, field, options, chosen, choose) {
-  const buttons = options.map(([value, title]) => {
-    const button = createButton("", title, `${field}-${value}`, () => choose(value));
+  const buttons = options.map(([value, title], place) => {
+    const [testid, old] = [`${field}-${value}`, group.children[place]];
+    const isSame = old instanceof HTMLButtonElement && old.dataset.testid === testid && old.textContent === title;
+    const button = isSame ? old : createElement("button", "", title, { testid });
+    button.onclick = () => choose(value);
     button.ariaPressed = String(chosen === value);
     return button;
   });

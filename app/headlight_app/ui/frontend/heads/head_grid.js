@@ -24,8 +24,9 @@ import { drawThumbnails } from "./thumbnails.js";
 /** @import { AttentionGroup, Head, Page } from "../types.js" */
 
 /**
- * A head's cell in the grid.
- * @typedef {{ layer: number, head: number, cell: HTMLElement, tile: HTMLElement, off: HTMLElement, rank: HTMLElement }} Thumbnail
+ * A head's cell in the grid, and how it is marked.
+ * @typedef {{ layer: number, head: number, marked: string }} Marked
+ * @typedef {Marked & { cell: HTMLElement, tile: HTMLElement, off: HTMLElement, rank: HTMLElement }} Thumbnail
  */
 
 const memory = remembered(() => ({
@@ -43,7 +44,7 @@ function createThumbnail() {
   const rank = createElement("span", "rank");
   const tile = createElement("div", "tile", [off]);
   const cell = createElement("div", "thumb", [tile, rank], { role: "gridcell" });
-  return { layer: 0, head: 0, cell, tile, off, rank };
+  return { layer: -1, head: -1, marked: "", cell, tile, off, rank };
 }
 
 function createSwitch() {
@@ -124,9 +125,7 @@ export function drawGrid(page) {
   layoutGrid(page, group, Boolean(values));
   heads.forEach(([layer, head], place) => {
     const thumbnail = memory(page).thumbnails[place];
-    Object.assign(thumbnail, { layer, head });
-    Object.assign(thumbnail.cell.dataset, { layer, head, testid: `head-${layer}-${head}` });
-    thumbnail.off.dataset.testid = `switch-${layer}-${head}`;
+    if (thumbnail.layer !== layer || thumbnail.head !== head) nameHead(thumbnail, layer, head);
     thumbnail.rank.replaceChildren(...(values ? rankLabel(page, layer, head, values[layer * group.heads + head]) : []));
   });
   const { sortAgain } = page.view.elements;
@@ -136,6 +135,13 @@ export function drawGrid(page) {
   memory(page).painted = false;
   drawGridLegend(page);
   if (focused) thumbnailAt(page, ...focusedHead(page))?.cell.focus();
+}
+
+/** @param {Thumbnail} thumbnail @param {number} layer @param {number} head */
+function nameHead(thumbnail, layer, head) {
+  Object.assign(thumbnail, { layer, head });
+  Object.assign(thumbnail.cell.dataset, { layer, head, testid: `head-${layer}-${head}` });
+  thumbnail.off.dataset.testid = `switch-${layer}-${head}`;
 }
 
 /** @param {Page} page @param {AttentionGroup} group */
@@ -193,23 +199,28 @@ export function markHeads(page) {
  * Marks one head; whether it was switched on or off since.
  * @param {Page} page @param {AttentionGroup} group @param {Thumbnail} thumbnail
  */
-function markHead(page, group, { layer, head, cell, off: button }) {
+function markHead(page, group, thumbnail) {
+  const { layer, head, cell, off: button } = thumbnail;
   const { choice } = page.state;
   const [focusLayer, focusHead] = focusedHead(page);
   const current = layer === choice.layer && head === choice.head;
   const selected = isSelected(page, layer, head);
   const off = isOff(page.state.choice.edits, group, layer, head);
+  const aligned = group.aligned.some((one) => one[0] === layer && one[1] === head);
+  const focused = layer === focusLayer && head === focusHead;
+  const marked = `${[layer, head, current, selected, off, aligned, focused]}`;
+  if (thumbnail.marked === marked) return false;
+  thumbnail.marked = marked;
   const faded = cell.classList.contains("off") !== off;
   cell.classList.toggle("chosen", current);
   cell.classList.toggle("selected", selected);
   cell.classList.toggle("off", off);
   cell.ariaSelected = String(current || selected);
-  const aligned = group.aligned.some((one) => one[0] === layer && one[1] === head);
   cell.classList.toggle("aligned", aligned);
   const follows = aligned ? ", alignment head" : "";
   cell.ariaLabel = `Layer ${layer}, head ${head}${follows}${selected ? ", selected" : ""}${off ? ", off" : ""}`;
   cell.title = `Layer ${layer}, head ${head}${follows}${off ? " (off)" : ""}`;
-  cell.tabIndex = layer === focusLayer && head === focusHead ? 0 : -1;
+  cell.tabIndex = focused ? 0 : -1;
   labelSwitch(button, off, `head ${head} of layer ${layer}`);
   return faded;
 }

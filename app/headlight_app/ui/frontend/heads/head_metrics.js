@@ -3,9 +3,12 @@
 import { createTrack } from "../charts/track.js";
 import { createElement, updateChildren } from "../dom/dom.js";
 import { currentGroup } from "../state/head_selection.js";
+import { remembered } from "../state/memory.js";
 import { formatMetric, metricRows, metricsOf, metricsTrouble } from "./head_order.js";
 
 /** @import { MetricRow, Page } from "../types.js" */
+
+const memory = remembered(() => ({ drawn: /** @type {unknown[]} */ ([]) }));
 
 /** @param {Page} page */
 export function drawHeadMetrics(page) {
@@ -14,6 +17,9 @@ export function drawHeadMetrics(page) {
   const [layer, head] = [page.state.choice.layer, page.state.choice.head];
   const place = layer * group.heads + head;
   const trouble = metricsTrouble(page, group);
+  const drawn = [values, trouble, layer, head, page.state.choice.sort];
+  if (drawn.every((one, index) => one === memory(page).drawn[index])) return;
+  memory(page).drawn = drawn;
   page.view.elements.metrics.hidden = !values && !trouble;
   if (trouble) updateChildren(page.view.elements.metrics, createElement("p", "quiet", trouble));
   if (!values) return;

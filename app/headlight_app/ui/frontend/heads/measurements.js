@@ -91,15 +91,19 @@ export function clearMeasurements(page) {
   memory(page).measured = {};
 }
 
+/** Pixels of the page above the stage, however far it is scrolled. @param {Page} page */
+function heightAbove(page) {
+  const { root, stage } = page.view.elements;
+  return stage.getBoundingClientRect().top - (document.querySelector(PAGE) ?? root).getBoundingClientRect().top;
+}
+
 /** How high a plot may be: all of it on one screen, where that is high enough. @param {Page} page */
 export function plotHeight(page) {
   const { measured } = memory(page);
-  const { root, stage } = page.view.elements;
   const presenter = currentStyle(page).type > 1;
   const large = page.state.choice.panel_size === "large";
   if (large && !presenter) return LARGE_HEIGHT;
-  const top = (document.querySelector(PAGE) ?? root).getBoundingClientRect().top;
-  measured.above ??= stage.getBoundingClientRect().top - top;
+  measured.above ??= heightAbove(page);
   const room = (/** @type {number} */ above) => Math.max(innerHeight - above - BENEATH_STAGE, LEAST_HEIGHT);
   const here = large ? 0 : room(measured.above);
   if (!presenter) return Math.min(here, MOST_HEIGHT);
