@@ -80,7 +80,7 @@ def test_back_right_after_a_change_takes_nothing_along_to_another_chapter(shared
     changed = screen(page, "task").get_by_test_id("input-text")  # each of the two chapters has such a screen
     changed.evaluate(CHANGE_AND_GO, f"{shared_visitor.url}/course?chapter=heads")
     expect(page.get_by_test_id("chapter-title")).to_have_text("Heads")
-    assert screen(page, "cut").get_by_role("heading").first.is_visible()
+    expect(screen(page, "cut").get_by_role("heading").first).to_be_in_viewport()
     wait_for_address(page, chapter="heads", screen=None, course_inputs=None)
 
 

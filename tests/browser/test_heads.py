@@ -272,6 +272,20 @@ def test_the_table_is_saved_and_copied_with_all_its_numbers_and_says_its_rules(v
     expect(rules(page)).to_have_text("attention weight")
 
 
+def test_metrics_and_choices_that_stay_as_they_are_are_not_made_anew(shared_visitor: Visitor) -> None:
+    page = opened(shared_visitor)
+    buttons = page.locator('[data-testid="metrics"] button, [data-testid="plot"] button')
+    expect(page.get_by_test_id("metric-previous")).to_be_visible()
+    buttons.evaluate_all("buttons => buttons.forEach((button) => (button.seen = true))")
+    page.get_by_test_id("plot-lines").click()
+    expect(page.get_by_test_id("plot-lines")).to_have_attribute("aria-pressed", "true")
+    assert buttons.evaluate_all("buttons => buttons.every((button) => button.seen)")
+    page.get_by_test_id("head-1-1").click()
+    expect(page.get_by_test_id("metrics")).to_contain_text("layer 1, head 1")
+    page.get_by_test_id("metric-previous").click()
+    expect(page.get_by_test_id("metric-previous")).to_have_attribute("aria-pressed", "true")
+
+
 def test_heads_and_pictures_change_without_the_server(shared_visitor: Visitor) -> None:
     page = opened(shared_visitor)
 

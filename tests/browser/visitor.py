@@ -106,7 +106,7 @@ class SharedVisitor(Visitor):
     def open(self, query: str = "", path: str = "/") -> Page:
         """Goes there in the window that is open, by way of another page, so that nothing of the last one stays.
 
-        The lessons and the course are drawn in a quarter of the time that others take.
+        The other page is the lessons or the course, which the browser draws with the least work.
         """
         if not self.page.url.startswith(self.url):
             return super().open(query, path)

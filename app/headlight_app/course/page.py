@@ -54,7 +54,7 @@ def choosable_models() -> list[Data]:
     ]
 
 
-def _component_data(state: State, place: tuple[str, ...]) -> Data:
+def _component_data(state: State, place: tuple[str, str, str]) -> Data:
     return {
         "api": api_address(),
         "pages": f"{base_path()}/",

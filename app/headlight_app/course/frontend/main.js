@@ -78,7 +78,11 @@ class CoursePage {
     this.#open();
   }
 
-  /** What is chosen elsewhere; a screen and inputs that were chosen here stay behind in their chapter. @param {CourseData} data */
+  /**
+   * What was chosen past this page, as by Back. A screen and its inputs belong to a chapter: in another one nothing counts
+   * that was chosen here and not reported yet.
+   * @param {CourseData} data
+   */
   #news({ state, serial }) {
     const choice = this.#reporter.news({ ...state }, serial);
     if (!choice || choice.chapter === this.#choice.chapter) return choice;

@@ -24,7 +24,7 @@ import { drawThumbnails } from "./thumbnails.js";
 /** @import { AttentionGroup, Head, Page } from "../types.js" */
 
 /**
- * A head's cell in the grid, and how it is marked.
+ * A head's cell in the grid; `marked` is what its marks say, which are written only where they change.
  * @typedef {{ layer: number, head: number, marked: string }} Marked
  * @typedef {Marked & { cell: HTMLElement, tile: HTMLElement, off: HTMLElement, rank: HTMLElement }} Thumbnail
  */
